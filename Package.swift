@@ -1,0 +1,138 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+/// Every target is built with these.
+///
+/// - `ExistentialAny`: SE-0335, `any` is spelled.
+/// - `InternalImportsByDefault`: SE-0409, an import cannot leak into a module's interface unseen.
+/// - `MemberImportVisibility`: SE-0444, a member is used only where its module is imported.
+/// - `NonisolatedNonsendingByDefault`: SE-0461, a nonisolated async function stays on its caller.
+/// - strict memory safety: SE-0458, every use of an unsafe construct is spelled.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+]
+
+func module(
+    _ name: String,
+    _ dependencies: [Target.Dependency],
+    resources: [Resource]? = nil
+) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func product(_ name: String, _ package: String) -> Target.Dependency {
+    .product(name: name, package: package)
+}
+
+let package = Package(
+    name: "heliograph",
+    products: [
+        .executable(name: "heliograph", targets: ["heliograph"]),
+        .executable(name: "heliograph-lab", targets: ["heliograph-lab"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+    ],
+    targets: [
+        // The C boundary.
+        .systemLibrary(
+            name: "CRdkafka",
+            pkgConfig: "rdkafka",
+            providers: [.apt(["librdkafka-dev"])]
+        ),
+        .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"])]
+        ),
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"])]
+        ),
+        .systemLibrary(name: "CLinux"),
+        .target(
+            name: "CSimdjson",
+            linkerSettings: [.linkedLibrary("simdjson")]
+        ),
+
+        // The pure core: no clock, no dice, no lock, no I/O.
+        module("Vocabulary", []),
+        module("JSON", ["CSimdjson"]),
+        module("EventSchema", ["Vocabulary", "JSON"]),
+        module("APNsRules", ["Vocabulary"]),
+        module("ConnectionPool", ["Vocabulary"]),
+        module(
+            "Delivery",
+            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema"]
+        ),
+
+        // The shells.
+        module("Telemetry", ["Vocabulary"]),
+        module("KafkaIO", ["Vocabulary", "Telemetry", "CRdkafka", "CLinux"]),
+        module("HTTP2IO", ["Vocabulary", "Telemetry", "CNghttp2", "COpenSSL", "CLinux"]),
+        module("AdminHTTP", ["Telemetry", product("FlyingFox", "FlyingFox")]),
+        module(
+            "Service",
+            [
+                "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
+                "Telemetry", "KafkaIO", "HTTP2IO", "AdminHTTP",
+                product("Logging", "swift-log"),
+                product("ServiceLifecycle", "swift-service-lifecycle"),
+                product("Yams", "Yams"),
+            ]
+        ),
+        module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),
+        module(
+            "Simulation",
+            ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"]
+        ),
+
+        // The commands.
+        .executableTarget(
+            name: "heliograph",
+            dependencies: [
+                "Service",
+                product("ArgumentParser", "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "heliograph-lab",
+            dependencies: [
+                "Service", "APNsSimulator", "Simulation",
+                product("ArgumentParser", "swift-argument-parser"),
+            ],
+            swiftSettings: strict
+        ),
+
+        tests("VocabularyTests", ["Vocabulary"]),
+        tests("JSONTests", ["JSON"]),
+        tests("EventSchemaTests", ["EventSchema", "Vocabulary", "JSON"]),
+        tests("APNsRulesTests", ["APNsRules", "Vocabulary"]),
+        tests("ConnectionPoolTests", ["ConnectionPool", "Vocabulary"]),
+        tests("DeliveryTests", ["Delivery", "Vocabulary", "APNsRules", "ConnectionPool"]),
+        tests("SimulationTests", ["Simulation"]),
+        tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
+        tests("KafkaIOTests", ["KafkaIO", "Vocabulary"]),
+        tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
+        tests("AdminHTTPTests", ["AdminHTTP", "Telemetry"]),
+        tests("ServiceTests", ["Service", "Vocabulary"]),
+        tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
+        tests("ArchitectureTests", []),
+    ]
+)

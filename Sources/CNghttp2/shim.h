@@ -1,0 +1,6 @@
+#ifndef HELIOGRAPH_CNGHTTP2_SHIM_H
+#define HELIOGRAPH_CNGHTTP2_SHIM_H
+
+#include <nghttp2/nghttp2.h>
+
+#endif

@@ -1,0 +1,78 @@
+/// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
+///
+/// It is a credential: never log it, never use it as a metric label.
+package struct DeviceToken: Hashable, Sendable {
+    package let hexadecimal: String
+
+    /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
+    package init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.count.isMultiple(of: 2), text.utf8.allSatisfy(\.isHexDigit)
+        else { return nil }
+        hexadecimal = text
+    }
+}
+
+/// The value of `apns-topic`.
+///
+/// Never called just "topic": see `KafkaTopic`.
+package struct APNsTopic: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+
+    package init(_ name: String) {
+        self.name = name
+    }
+
+    package var description: String { name }
+}
+
+/// Which of Apple's two worlds a device token belongs to.
+package enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
+    case production
+    case sandbox
+}
+
+/// The value of `apns-push-type` ("Sending notification requests to APNs").
+package enum PushType: String, Hashable, Sendable, CaseIterable {
+    case alert
+    case background
+    case location
+    case voip
+    case complication
+    case fileprovider
+    case mdm
+    case liveactivity
+    case pushtotalk
+    case widgets
+    case controls
+}
+
+/// The value of `apns-priority`.
+package enum Priority: Int, Hashable, Sendable, CaseIterable {
+    /// Send at once.
+    case immediate = 10
+    /// By the device's power state.
+    case powerAware = 5
+    /// Power above everything; never wakes the device.
+    case lowest = 1
+}
+
+/// The value of `apns-collapse-id`: 1 to 64 **bytes** of UTF-8.
+package struct CollapseID: Hashable, Sendable {
+    package let text: String
+
+    package init?(_ text: String) {
+        guard (1...64).contains(text.utf8.count) else { return nil }
+        self.text = text
+    }
+}
+
+extension UInt8 {
+    package var isHexDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,117 @@
+/// The value of `apns-id`: a UUID, written in lower case, 8-4-4-4-12.
+package struct APNsID: Hashable, Sendable, CustomStringConvertible {
+    /// The UUID's octets 0-7 and 8-15, big-endian.
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Reads the canonical form.
+    ///
+    /// APNs answers in upper case now and then, so both cases are read here; the event's schema
+    /// is what insists on lower case.
+    package init?(_ text: some StringProtocol) {
+        guard let id = Self.parse(text.utf8) else { return nil }
+        self = id
+    }
+
+    /// Reads the canonical form from bytes.
+    package init?(utf8 bytes: some Collection<UInt8>) {
+        guard let id = Self.parse(bytes) else { return nil }
+        self = id
+    }
+
+    /// Derives a name-based UUID, version 5 (RFC 9562, 5.5).
+    ///
+    /// The name is the event's `id`, a zero byte (which cannot end an `id` ambiguously, because a
+    /// device token has none) and the device token in lower case; the namespace is Heliograph's
+    /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
+    package init(eventID: String, deviceToken: DeviceToken) {
+        var hash = SHA1()
+        hash.update(Self.namespace.octets)
+        hash.update(eventID.utf8)
+        hash.update(CollectionOfOne(0))
+        hash.update(deviceToken.hexadecimal.utf8.lazy.map(Self.lowercased))
+        let digest = hash.finish()
+        let high = UInt64(digest.0) << 32 | UInt64(digest.1)
+        let low = UInt64(digest.2) << 32 | UInt64(digest.3)
+        self.high = high & ~0xF000 | 0x5000
+        self.low = low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    }
+
+    /// UUIDv5 of the DNS namespace and "heliograph"; fixed for ever.
+    private static let namespace = APNsID(
+        high: 0xd9ae_74db_b68b_5b93,
+        low: 0xbb24_1928_e70a_c805
+    )
+
+    package var description: String {
+        String(decoding: utf8, as: UTF8.self)
+    }
+
+    /// The 36 bytes of the canonical form.
+    package var utf8: [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        appendUTF8(to: &text)
+        return text
+    }
+
+    /// Appends the 36 bytes of the canonical form.
+    package func appendUTF8(to text: inout [UInt8]) {
+        for index in 0..<16 {
+            if index == 4 || index == 6 || index == 8 || index == 10 {
+                text.append(UInt8(ascii: "-"))
+            }
+            let word = index < 8 ? high : low
+            let octet = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
+            text.append(Self.digit(octet >> 4))
+            text.append(Self.digit(octet & 15))
+        }
+    }
+
+    private var octets: [UInt8] {
+        (0..<16).map { index in
+            let word = index < 8 ? high : low
+            return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
+        }
+    }
+
+    private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {
+        guard bytes.count == 36 else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        for (index, byte) in bytes.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = value(ofDigit: byte) else { return nil }
+            if index < 18 {
+                words.0 = words.0 << 4 | digit
+            } else {
+                words.1 = words.1 << 4 | digit
+            }
+        }
+        return APNsID(high: words.0, low: words.1)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+    }
+
+    private static func value(ofDigit byte: UInt8) -> UInt64? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}

@@ -1,0 +1,94 @@
+/// What a valid record asks for: one notification for one device.
+///
+/// Ranges point into the value of the record that the event was decoded from.
+package struct Event: Hashable, Sendable {
+    package enum Destination: Hashable, Sendable {
+        /// The service appends the push type's suffix.
+        case bundleID(String)
+        /// Sent as it is.
+        case topic(APNsTopic)
+    }
+
+    package var id: String
+    package var deviceToken: DeviceToken
+    package var destination: Destination
+    package var pushType: PushType
+    /// The payload's bytes in the record's value, sent as they stand.
+    package var payload: Range<Int>
+    /// Nil: the credential's default.
+    package var environment: APNsEnvironment?
+    /// Nil: 5 for `background`, else 10.
+    package var priority: Priority?
+    /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
+    package var expiration: Int64?
+    package var collapseID: CollapseID?
+    package var apnsID: APNsID
+    /// When the app last reported this token.
+    package var tokenRegisteredAt: Timestamp?
+    /// Start of the end-to-end latency; nil: the record's timestamp.
+    package var occurredAt: Timestamp?
+    /// The `metadata` object's bytes in the record's value.
+    package var metadata: Range<Int>?
+    /// What `schemas.payload: warn` found; the event is sent all the same.
+    package var warnings: [Violation]
+
+    package init(
+        id: String,
+        deviceToken: DeviceToken,
+        destination: Destination,
+        pushType: PushType,
+        payload: Range<Int>,
+        environment: APNsEnvironment? = nil,
+        priority: Priority? = nil,
+        expiration: Int64? = nil,
+        collapseID: CollapseID? = nil,
+        apnsID: APNsID? = nil,
+        tokenRegisteredAt: Timestamp? = nil,
+        occurredAt: Timestamp? = nil,
+        metadata: Range<Int>? = nil,
+        warnings: [Violation] = []
+    ) {
+        self.id = id
+        self.deviceToken = deviceToken
+        self.destination = destination
+        self.pushType = pushType
+        self.payload = payload
+        self.environment = environment
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+        self.apnsID = apnsID ?? APNsID(eventID: id, deviceToken: deviceToken)
+        self.tokenRegisteredAt = tokenRegisteredAt
+        self.occurredAt = occurredAt
+        self.metadata = metadata
+        self.warnings = warnings
+    }
+}
+
+/// A record that is no valid event, with whatever of it could be read.
+package struct InvalidEvent: Hashable, Sendable {
+    package var reason: LocalReason
+    package var violations: [Violation]
+    package var id: String?
+    package var deviceToken: DeviceToken?
+    package var destination: Event.Destination?
+    package var pushType: PushType?
+    package var environment: APNsEnvironment?
+    package var apnsID: APNsID?
+    package var occurredAt: Timestamp?
+    /// The `metadata` object's bytes in the record's value, when it is a valid one.
+    package var metadata: Range<Int>?
+
+    package init(reason: LocalReason, violations: [Violation]) {
+        self.reason = reason
+        self.violations = violations
+    }
+}
+
+/// What a record turned out to be.
+package enum DecodedRecord: Hashable, Sendable {
+    case event(Event)
+    case invalid(InvalidEvent)
+    /// A null value: no event, skipped and counted.
+    case tombstone
+}

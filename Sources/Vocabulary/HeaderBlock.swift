@@ -1,0 +1,72 @@
+/// HTTP header fields, in order, in one reusable buffer.
+///
+/// Names are in lower case (RFC 9113, 8.2). Nothing is allocated while a block is refilled within
+/// the capacity it once had.
+package struct HeaderBlock: Hashable, Sendable {
+    /// How a field may be written to the peer's HPACK table (RFC 7541, 6.2).
+    package enum Indexing: UInt8, Hashable, Sendable {
+        /// Literal with incremental indexing: the same value comes again.
+        case indexed
+        /// The first time on a connection indexed, for the sake of the name; then the name's
+        /// index and a literal value without indexing.
+        case nameIndexedOnce
+        /// Literal never indexed: secret, or never the same twice.
+        case neverIndexed
+    }
+
+    package struct Field: Hashable, Sendable {
+        package var name: Range<Int>
+        package var value: Range<Int>
+        package var indexing: Indexing
+    }
+
+    package private(set) var bytes: [UInt8] = []
+    package private(set) var fields: [Field] = []
+
+    package init() {}
+
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        fields.removeAll(keepingCapacity: true)
+    }
+
+    package mutating func append(
+        _ name: some Sequence<UInt8>,
+        _ value: some Sequence<UInt8>,
+        indexing: Indexing = .indexed
+    ) {
+        append(name, indexing: indexing) { $0.append(contentsOf: value) }
+    }
+
+    package mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
+        append(name.utf8, value.utf8, indexing: indexing)
+    }
+
+    /// Appends a field whose value `write` puts behind the bytes it is given.
+    package mutating func append(
+        _ name: some Sequence<UInt8>,
+        indexing: Indexing,
+        writingValue write: (inout [UInt8]) -> Void
+    ) {
+        let nameStart = bytes.count
+        bytes.append(contentsOf: name)
+        let valueStart = bytes.count
+        write(&bytes)
+        fields.append(
+            Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
+        )
+    }
+
+    /// The bytes of the first field of that name.
+    package func value(of name: String) -> ArraySlice<UInt8>? {
+        for field in fields where bytes[field.name].elementsEqual(name.utf8) {
+            return bytes[field.value]
+        }
+        return nil
+    }
+
+    /// The text of the first field of that name.
+    package func text(of name: String) -> String? {
+        value(of: name).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

@@ -1,0 +1,55 @@
+/// A point on the monotonic clock, in nanoseconds since an arbitrary origin.
+///
+/// `ContinuousClock.Instant` cannot be made at a chosen value, so tests and the simulator could
+/// not replay it. Instants of two processes cannot be compared.
+package struct Instant: Hashable, Comparable, Sendable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    package static func + (instant: Instant, duration: Duration) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds &+ duration.nanoseconds)
+    }
+
+    package static func - (left: Instant, right: Instant) -> Duration {
+        .nanoseconds(left.nanoseconds &- right.nanoseconds)
+    }
+}
+
+extension Duration {
+    /// The whole duration in nanoseconds, saturated at 292 years.
+    package var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The whole duration in milliseconds, rounded down.
+    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}
+
+/// A point on the wall clock, in milliseconds since 1970-01-01 UTC, as Kafka and APNs count it.
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    /// The same point in whole seconds, rounded down.
+    package var seconds: Int64 {
+        milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+    }
+
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+}

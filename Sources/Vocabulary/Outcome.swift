@@ -1,0 +1,101 @@
+/// How an event ended.
+package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
+    /// APNs answered 200.
+    case accepted
+    /// APNs answered 410.
+    case unregistered
+    /// Any other final answer of APNs.
+    case rejected
+    /// Fails the schema or a local APNs rule; never sent.
+    case invalid
+    /// `expiration` had passed.
+    case expired
+    /// The token is known to be dead; not sent.
+    case suppressed
+    /// The same event was sent before.
+    case duplicate
+    /// Attempts, time or credential exhausted.
+    case undeliverable
+}
+
+/// What a token-cleanup consumer should do with the device token.
+package enum TokenAction: String, Hashable, Sendable, CaseIterable {
+    case keep
+    case remove
+    case checkEnvironment = "check_environment"
+    case checkTopic = "check_topic"
+    /// The fuse is blown: too many tokens failed at once to believe it.
+    case hold
+}
+
+/// Who the outcome is about: what could be read of the event, and what was sent.
+package struct OutcomeSubject: Hashable, Sendable {
+    package var eventID: String?
+    package var apnsID: APNsID?
+    package var deviceToken: DeviceToken?
+    package var topic: APNsTopic?
+    package var pushType: PushType?
+    package var environment: APNsEnvironment?
+    /// The `metadata` object's bytes in the record's value.
+    package var metadata: Range<Int>?
+    /// Start of the end-to-end latency.
+    package var occurredAt: Timestamp?
+
+    package init() {}
+}
+
+/// The one terminal result of an event.
+package struct Outcome: Hashable, Sendable {
+    package enum Decider: String, Hashable, Sendable {
+        case apns
+        case heliograph
+    }
+
+    package var kind: OutcomeKind
+    /// Nil only for `accepted`.
+    package var reason: Reason?
+    package var decidedBy: Decider
+    package var tokenAction: TokenAction
+    package var subject: OutcomeSubject
+    /// The credential's name in the configuration.
+    package var credential: String?
+    package var httpStatus: Int?
+    /// From the sandbox only.
+    package var apnsUniqueID: String?
+    package var unregisteredAt: Timestamp?
+    package var violations: [Violation]
+    /// Streams opened for the event.
+    package var attempts: Int
+    package var receivedAt: Timestamp
+    package var completedAt: Timestamp
+
+    package init(
+        kind: OutcomeKind,
+        reason: Reason?,
+        decidedBy: Decider,
+        tokenAction: TokenAction = .keep,
+        subject: OutcomeSubject,
+        credential: String? = nil,
+        httpStatus: Int? = nil,
+        apnsUniqueID: String? = nil,
+        unregisteredAt: Timestamp? = nil,
+        violations: [Violation] = [],
+        attempts: Int = 0,
+        receivedAt: Timestamp,
+        completedAt: Timestamp
+    ) {
+        self.kind = kind
+        self.reason = reason
+        self.decidedBy = decidedBy
+        self.tokenAction = tokenAction
+        self.subject = subject
+        self.credential = credential
+        self.httpStatus = httpStatus
+        self.apnsUniqueID = apnsUniqueID
+        self.unregisteredAt = unregisteredAt
+        self.violations = violations
+        self.attempts = attempts
+        self.receivedAt = receivedAt
+        self.completedAt = completedAt
+    }
+}

@@ -1,0 +1,87 @@
+/// Why a notification ended as it did: APNs' word, or ours in the same style.
+package enum Reason: Hashable, Sendable {
+    case apns(APNsReason)
+    /// A string that APNs sent and this version does not know, cut to 64 bytes.
+    case unknownAPNs(String)
+    case local(LocalReason)
+
+    /// Reads the `reason` of an APNs answer.
+    package init(apnsText text: String) {
+        if let known = APNsReason(rawValue: text) {
+            self = .apns(known)
+        } else if text == "BadEnvironmentKeyInToken" {
+            // The spelling seen on the wire; Apple's page prints the other one.
+            self = .apns(.badEnvironmentKeyIdInToken)
+        } else {
+            self = .unknownAPNs(String(text.prefix(64)))
+        }
+    }
+
+    package var text: String {
+        switch self {
+        case .apns(let reason): reason.rawValue
+        case .unknownAPNs(let text): text
+        case .local(let reason): reason.rawValue
+        }
+    }
+}
+
+/// The reasons of `/3/device` ("Handling notification responses from APNs", table "Error strings").
+package enum APNsReason: String, Hashable, Sendable, CaseIterable {
+    case badCollapseID = "BadCollapseId"
+    case badDeviceToken = "BadDeviceToken"
+    case badExpirationDate = "BadExpirationDate"
+    case badMessageID = "BadMessageId"
+    case badPriority = "BadPriority"
+    case badTopic = "BadTopic"
+    case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
+    case duplicateHeaders = "DuplicateHeaders"
+    case idleTimeout = "IdleTimeout"
+    case invalidPushType = "InvalidPushType"
+    case missingDeviceToken = "MissingDeviceToken"
+    case missingTopic = "MissingTopic"
+    case payloadEmpty = "PayloadEmpty"
+    case topicDisallowed = "TopicDisallowed"
+    case badCertificate = "BadCertificate"
+    case badCertificateEnvironment = "BadCertificateEnvironment"
+    case expiredProviderToken = "ExpiredProviderToken"
+    case forbidden = "Forbidden"
+    case invalidProviderToken = "InvalidProviderToken"
+    case missingProviderToken = "MissingProviderToken"
+    case unrelatedKeyIdInToken = "UnrelatedKeyIdInToken"
+    case badEnvironmentKeyIdInToken = "BadEnvironmentKeyIdInToken"
+    case badPath = "BadPath"
+    case methodNotAllowed = "MethodNotAllowed"
+    case expiredToken = "ExpiredToken"
+    case unregistered = "Unregistered"
+    case payloadTooLarge = "PayloadTooLarge"
+    case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+    case tooManyRequests = "TooManyRequests"
+    case internalServerError = "InternalServerError"
+    case serviceUnavailable = "ServiceUnavailable"
+    case shutdown = "Shutdown"
+}
+
+/// The reasons that Heliograph itself gives: a closed list.
+package enum LocalReason: String, Hashable, Sendable, CaseIterable {
+    /// The record's value is not UTF-8, not JSON, or nested too deeply.
+    case malformedEvent = "MalformedEvent"
+    /// The record's value is larger than any event can be.
+    case eventTooLarge = "EventTooLarge"
+    /// The event breaks its schema.
+    case schemaViolation = "SchemaViolation"
+    /// The payload is over APNs' limit; never sent.
+    case payloadTooLarge = "PayloadTooLarge"
+    /// `expiration` passed before APNs accepted the notification.
+    case expired = "Expired"
+    /// No credential covers the event's bundle ID or topic.
+    case noCredential = "NoCredential"
+    /// No connection to APNs could be opened in time.
+    case connectionFailed = "ConnectionFailed"
+    /// APNs did not answer within `apns.request_timeout`, on every attempt.
+    case requestTimeout = "RequestTimeout"
+    /// The stream or its connection broke before the answer, on every attempt.
+    case streamBroken = "StreamBroken"
+    /// APNs answered with a status that it does not document, or without a reason.
+    case unexplainedStatus = "UnexplainedStatus"
+}

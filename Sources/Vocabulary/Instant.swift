@@ -53,3 +53,17 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 }
+
+/// The same moment on both clocks, as read once per turn of a shard's loop.
+///
+/// Waiting is measured on `instant`; only what others can see (expiration, outcome times) uses
+/// `timestamp`, so a jump of the wall clock fires no timer.
+package struct Moment: Hashable, Sendable {
+    package var instant: Instant
+    package var timestamp: Timestamp
+
+    package init(instant: Instant, timestamp: Timestamp) {
+        self.instant = instant
+        self.timestamp = timestamp
+    }
+}

@@ -1,0 +1,103 @@
+package import Vocabulary
+
+/// The accounting of one connection: whether streams may open on it, and whether it is alive.
+package struct ConnectionMachine: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
+        /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `closed`.
+        case connecting(since: Instant)
+        /// One stream at a time, until the peer accepted the provider token ("Establishing a
+        /// token-based connection to APNs"). Next: `ready`, `draining`, `closed`.
+        case proving
+        /// Streams may open, up to the peer's limit. Next: `draining`, `closed`.
+        case ready
+        /// Open streams finish, none may open. Next: `closed`.
+        case draining
+    }
+
+    package let id: ConnectionID
+    package private(set) var phase: Phase
+    package private(set) var openStreams = 0
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, 6.5.2).
+    package private(set) var maxConcurrentStreams = 0
+    /// When the peer was last heard.
+    package private(set) var heardAt: Instant
+    /// When the last stream ended, or the connection opened.
+    package private(set) var idleSince: Instant
+    /// When the first of the open streams opened, if any is open.
+    package private(set) var busySince: Instant
+    package private(set) var pingSentAt: Instant?
+    private let requiresProof: Bool
+
+    package init(id: ConnectionID, requiresProof: Bool, now: Instant) {
+        self.id = id
+        self.requiresProof = requiresProof
+        phase = .connecting(since: now)
+        heardAt = now
+        idleSince = now
+        busySince = now
+    }
+
+    // MARK: Inputs
+
+    package mutating func opened(maxConcurrentStreams limit: Int, now: Instant) {
+        guard case .connecting = phase else { return }
+        maxConcurrentStreams = limit
+        heardAt = now
+        idleSince = now
+        phase = requiresProof ? .proving : .ready
+    }
+
+    package mutating func streamLimitChanged(_ limit: Int, now: Instant) {
+        maxConcurrentStreams = limit
+        heardAt = now
+    }
+
+    package mutating func streamOpened(now: Instant) {
+        precondition(freeStreams > 0, "stream opened beyond the limit on connection \(id)")
+        if openStreams == 0 { busySince = now }
+        openStreams += 1
+    }
+
+    /// A stream ended.
+    ///
+    /// - Parameter provesCredential: the peer answered, and not to say that the credential is bad.
+    package mutating func streamEnded(heard: Bool, provesCredential: Bool, now: Instant) {
+        precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
+        openStreams -= 1
+        if openStreams == 0 { idleSince = now }
+        if heard { heardAt = now }
+        if provesCredential, phase == .proving { phase = .ready }
+    }
+
+    package mutating func drainingBegan() {
+        phase = .draining
+    }
+
+    package mutating func pingSent(now: Instant) {
+        pingSentAt = now
+    }
+
+    package mutating func pingAnswered(now: Instant) {
+        pingSentAt = nil
+        heardAt = now
+    }
+
+    // MARK: Queries
+
+    /// How many more streams may open now.
+    package var freeStreams: Int {
+        switch phase {
+        case .connecting, .draining: 0
+        // Negative after the peer lowered its limit below what is open.
+        case .proving: max(0, min(1, maxConcurrentStreams) - openStreams)
+        case .ready: max(0, maxConcurrentStreams - openStreams)
+        }
+    }
+
+    package var isUsable: Bool { phase == .proving || phase == .ready }
+
+    package var isConnecting: Bool {
+        if case .connecting = phase { return true }
+        return false
+    }
+}

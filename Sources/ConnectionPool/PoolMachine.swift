@@ -1,0 +1,277 @@
+package import Vocabulary
+
+/// The connections of one credential to one environment: when to open, which to use, which to
+/// give up.
+///
+/// Pure: it opens nothing itself. Inputs append to `actions`; the shard carries them out.
+package struct PoolMachine: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
+        /// Kept open once the pool was used, even when idle.
+        package var minConnections: Int
+        package var maxConnections: Int
+        package var connectTimeout: Duration
+        /// PING after so long without hearing the peer.
+        package var pingAfterIdle: Duration
+        /// PING sooner while streams wait for an answer: a stalled peer is found by it.
+        package var pingAfterSilence: Duration
+        /// Given up when a PING stays unanswered so long.
+        package var pingTimeout: Duration
+        /// A connection beyond `minConnections` closes after so long without a stream.
+        package var idleTimeout: Duration
+        package var reconnect: ReconnectBackoff.Limits
+
+        package init(
+            minConnections: Int = 1,
+            maxConnections: Int = 8,
+            connectTimeout: Duration = .seconds(10),
+            pingAfterIdle: Duration = .seconds(60),
+            pingAfterSilence: Duration = .seconds(10),
+            pingTimeout: Duration = .seconds(10),
+            idleTimeout: Duration = .seconds(600),
+            reconnect: ReconnectBackoff.Limits = .init()
+        ) {
+            self.minConnections = minConnections
+            self.maxConnections = maxConnections
+            self.connectTimeout = connectTimeout
+            self.pingAfterIdle = pingAfterIdle
+            self.pingAfterSilence = pingAfterSilence
+            self.pingTimeout = pingTimeout
+            self.idleTimeout = idleTimeout
+            self.reconnect = reconnect
+        }
+    }
+
+    package enum Action: Hashable, Sendable {
+        case connect(ConnectionID)
+        case ping(ConnectionID)
+        /// Send GOAWAY, let open streams finish, close.
+        case drain(ConnectionID)
+        /// Close at once; open streams fail as unknown.
+        case close(ConnectionID, Verdict)
+    }
+
+    /// Why the pool gave a connection up.
+    package enum Verdict: Hashable, Sendable {
+        case connectTimedOut
+        case pingUnanswered
+    }
+
+    private let limits: Limits
+    /// Token authentication: one stream until the peer accepted the token.
+    private let requiresProof: Bool
+    package private(set) var connections: [ConnectionMachine] = []
+    private var backoff: ReconnectBackoff
+    /// True once anything was wanted: from then on `minConnections` are kept.
+    private var isInUse = false
+    /// Deliveries that found no free stream.
+    private var waiting = 0
+
+    package init(limits: Limits, requiresProof: Bool) {
+        self.limits = limits
+        self.requiresProof = requiresProof
+        backoff = ReconnectBackoff(limits: limits.reconnect)
+    }
+
+    // MARK: Inputs
+
+    /// Begins to keep `minConnections` open.
+    package mutating func useBegan() {
+        isInUse = true
+    }
+
+    /// Opens a stream on the connection with the fewest open ones.
+    ///
+    /// - Returns: nil when none is free; the caller queues, and reports the length of its queue by
+    ///   `demandChanged`.
+    package mutating func streamWanted(now: Instant) -> ConnectionID? {
+        isInUse = true
+        var best: Int?
+        for index in connections.indices where connections[index].freeStreams > 0 {
+            if let known = best, connections[known].openStreams <= connections[index].openStreams {
+                continue
+            }
+            best = index
+        }
+        guard let best else { return nil }
+        connections[best].streamOpened(now: now)
+        return connections[best].id
+    }
+
+    /// Tells how many deliveries wait for a stream.
+    package mutating func demandChanged(waiting: Int) {
+        self.waiting = waiting
+    }
+
+    package mutating func connectionOpened(
+        _ id: ConnectionID,
+        maxConcurrentStreams: Int,
+        now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        connections[index].opened(maxConcurrentStreams: maxConcurrentStreams, now: now)
+        if !requiresProof { backoff.connectSucceeded() }
+    }
+
+    package mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Instant) {
+        guard let index = index(of: id) else { return }
+        connections[index].streamLimitChanged(limit, now: now)
+    }
+
+    /// The peer answered a stream.
+    package mutating func streamAnswered(
+        on id: ConnectionID,
+        provesCredential: Bool,
+        now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        connections[index].streamEnded(heard: true, provesCredential: provesCredential, now: now)
+        // Only a connection that proved itself ends the backoff: a peer that accepts connections
+        // and then refuses everything must not be hammered.
+        if provesCredential { backoff.connectSucceeded() }
+    }
+
+    /// A stream ended without an answer: reset, cancelled, or its connection broke.
+    package mutating func streamBroke(on id: ConnectionID, heard: Bool, now: Instant) {
+        guard let index = index(of: id) else { return }
+        connections[index].streamEnded(heard: heard, provesCredential: false, now: now)
+    }
+
+    package mutating func goAwayReceived(_ id: ConnectionID) {
+        guard let index = index(of: id) else { return }
+        connections[index].drainingBegan()
+    }
+
+    /// Takes a connection out of use: what APNs said means "not on this one".
+    package mutating func connectionRetired(_ id: ConnectionID, actions: inout [Action]) {
+        guard let index = index(of: id), connections[index].isUsable else { return }
+        connections[index].drainingBegan()
+        actions.append(.drain(id))
+    }
+
+    package mutating func pingAnswered(_ id: ConnectionID, now: Instant) {
+        guard let index = index(of: id) else { return }
+        connections[index].pingAnswered(now: now)
+    }
+
+    /// The connection is gone; its streams were reported before.
+    package mutating func connectionClosed(
+        _ id: ConnectionID,
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
+        guard let index = index(of: id) else { return }
+        let connection = connections.remove(at: index)
+        switch connection.phase {
+        // A drained connection is a planned end, and a proven one earned a quick reconnect.
+        case .draining, .ready: break
+        case .connecting, .proving: backoff.connectFailed(now: now, using: &random)
+        }
+    }
+
+    /// Opens what is wanted, and looks after what is open.
+    package mutating func timeAdvanced(
+        now: Instant,
+        identifiers: inout ConnectionIdentifiers,
+        actions: inout [Action]
+    ) {
+        for index in connections.indices { look(after: index, now: now, actions: &actions) }
+        while wantsConnection, backoff.earliestConnect(now: now) == nil {
+            let id = identifiers.next()
+            backoff.connectStarted(now: now)
+            connections.append(
+                ConnectionMachine(id: id, requiresProof: requiresProof, now: now)
+            )
+            actions.append(.connect(id))
+        }
+    }
+
+    // MARK: Queries
+
+    /// When `timeAdvanced` has something to do, if nothing else happens before.
+    package func nextDeadline(now: Instant) -> Instant? {
+        var deadline: Instant?
+        func consider(_ instant: Instant) {
+            deadline = min(deadline ?? instant, instant)
+        }
+        for connection in connections {
+            if let due = dueTime(of: connection) { consider(due) }
+        }
+        if wantsConnection { consider(backoff.earliestConnect(now: now) ?? now) }
+        return deadline
+    }
+
+    package var openStreams: Int { connections.reduce(0) { $0 + $1.openStreams } }
+
+    /// Connections on which streams may open, now or when one ends.
+    package var usableConnections: Int { connections.count(where: \.isUsable) }
+
+    /// False while connects fail and nothing is open.
+    package var isReachable: Bool { usableConnections > 0 || !backoff.isFailing }
+
+    // MARK: Private
+
+    private func index(of id: ConnectionID) -> Int? {
+        connections.firstIndex { $0.id == id }
+    }
+
+    /// Growth by stream pressure: one connection at a time, while deliveries wait and every
+    /// usable connection is full.
+    private var wantsConnection: Bool {
+        guard isInUse else { return false }
+        let alive = connections.count { $0.phase != .draining }
+        guard alive < limits.maxConnections else { return false }
+        if alive < limits.minConnections { return true }
+        // An unproven connection says nothing about pressure: its one stream is meant to be full.
+        let unsettled = connections.contains { $0.isConnecting || $0.phase == .proving }
+        return waiting > 0 && !unsettled
+    }
+
+    /// When `look(after:)` will act on the connection.
+    private func dueTime(of connection: ConnectionMachine) -> Instant? {
+        switch connection.phase {
+        case .connecting(let since): return since + limits.connectTimeout
+        case .proving, .ready, .draining: break
+        }
+        if let sentAt = connection.pingSentAt { return sentAt + limits.pingTimeout }
+        guard connection.openStreams == 0 else {
+            let silence = min(limits.pingAfterSilence, limits.pingAfterIdle)
+            return max(connection.heardAt, connection.busySince) + silence
+        }
+        let ping = connection.heardAt + limits.pingAfterIdle
+        guard isSurplus(connection) else { return ping }
+        return min(ping, connection.idleSince + limits.idleTimeout)
+    }
+
+    private func isSurplus(_ connection: ConnectionMachine) -> Bool {
+        connection.phase == .ready && connection.openStreams == 0
+            && usableConnections > limits.minConnections
+    }
+
+    private mutating func look(after index: Int, now: Instant, actions: inout [Action]) {
+        let connection = connections[index]
+        guard let due = dueTime(of: connection), due <= now else { return }
+        if connection.isConnecting {
+            actions.append(.close(connection.id, .connectTimedOut))
+        } else if connection.pingSentAt != nil {
+            actions.append(.close(connection.id, .pingUnanswered))
+        } else if isSurplus(connection), connection.idleSince + limits.idleTimeout <= now {
+            connections[index].drainingBegan()
+            actions.append(.drain(connection.id))
+        } else {
+            connections[index].pingSent(now: now)
+            actions.append(.ping(connection.id))
+        }
+    }
+}
+
+/// Numbers connections, per shard, from 1; no number is used twice.
+package struct ConnectionIdentifiers: Hashable, Sendable {
+    private var last: UInt32 = 0
+
+    package init() {}
+
+    package mutating func next() -> ConnectionID {
+        last += 1
+        return ConnectionID(rawValue: last)
+    }
+}

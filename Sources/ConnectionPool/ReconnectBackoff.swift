@@ -1,0 +1,84 @@
+package import Vocabulary
+
+/// When the next connection may be tried.
+///
+/// Apple treats quick connecting and disconnecting as an attack, so there are two brakes: a delay
+/// that doubles with each failure in a row, and a bucket that limits all connects, failed or not.
+package struct ReconnectBackoff: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
+        /// Delay after the first failure.
+        package var baseDelay: Duration
+        package var maxDelay: Duration
+        /// How many connects may follow each other at once.
+        package var burst: Int
+        /// How often the bucket gains one connect.
+        package var refillInterval: Duration
+
+        package init(
+            baseDelay: Duration = .seconds(1),
+            maxDelay: Duration = .seconds(60),
+            burst: Int = 16,
+            refillInterval: Duration = .seconds(2)
+        ) {
+            self.baseDelay = baseDelay
+            self.maxDelay = maxDelay
+            self.burst = burst
+            self.refillInterval = refillInterval
+        }
+    }
+
+    private let limits: Limits
+    private var failuresInARow = 0
+    private var notBefore: Instant?
+    /// The moment at which the bucket would be full again; nil: it is full.
+    private var fullAt: Instant?
+
+    package init(limits: Limits) {
+        self.limits = limits
+    }
+
+    // MARK: Inputs
+
+    package mutating func connectStarted(now: Instant) {
+        let start = max(fullAt ?? now, now)
+        fullAt = start + limits.refillInterval
+    }
+
+    package mutating func connectSucceeded() {
+        failuresInARow = 0
+        notBefore = nil
+    }
+
+    /// A connection could not be opened, or broke before it answered anything.
+    ///
+    /// The delay has jitter in its upper half, so that members do not come back together.
+    package mutating func connectFailed(
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
+        let doublings = min(failuresInARow, 16)
+        failuresInARow += 1
+        let ceiling = min(limits.baseDelay * (1 << doublings), limits.maxDelay)
+        let nanoseconds = Int64.random(
+            in: (ceiling / 2).nanoseconds...ceiling.nanoseconds,
+            using: &random
+        )
+        notBefore = now + .nanoseconds(nanoseconds)
+    }
+
+    // MARK: Queries
+
+    /// The earliest moment for the next connect; nil: at once.
+    package func earliestConnect(now: Instant) -> Instant? {
+        var earliest = notBefore
+        if let fullAt {
+            // After `burst` connects in a row the next one waits until the bucket gained one.
+            let dripped = fullAt + limits.refillInterval * -(limits.burst - 1)
+            earliest = max(earliest ?? dripped, dripped)
+        }
+        guard let earliest, earliest > now else { return nil }
+        return earliest
+    }
+
+    package var isFailing: Bool { failuresInARow > 0 }
+}

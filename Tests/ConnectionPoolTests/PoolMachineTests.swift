@@ -1,0 +1,216 @@
+import ConnectionPool
+import Testing
+import Vocabulary
+
+/// A pool with a clock and a log of what it wanted done.
+private struct Bench {
+    var pool: PoolMachine
+    var now = Instant(nanoseconds: 0)
+    var identifiers = ConnectionIdentifiers()
+    var random = SeededGenerator(seed: 7)
+
+    init(_ limits: PoolMachine.Limits = .init(), requiresProof: Bool = true) {
+        pool = PoolMachine(limits: limits, requiresProof: requiresProof)
+    }
+
+    mutating func advance(by duration: Duration = .zero) -> [PoolMachine.Action] {
+        now = now + duration
+        var actions: [PoolMachine.Action] = []
+        pool.timeAdvanced(now: now, identifiers: &identifiers, actions: &actions)
+        return actions
+    }
+
+    /// Jumps to the pool's own deadline, as the shard does.
+    mutating func advanceToDeadline() -> [PoolMachine.Action] {
+        guard let deadline = pool.nextDeadline(now: now) else { return [] }
+        now = max(now, deadline)
+        return advance()
+    }
+
+    mutating func wantStream() -> ConnectionID? { pool.streamWanted(now: now) }
+
+    mutating func open(_ id: UInt32, streams: Int = 100, proven: Bool = false) {
+        pool.connectionOpened(ConnectionID(rawValue: id), maxConcurrentStreams: streams, now: now)
+        guard proven, let id = wantStream() else { return }
+        pool.streamAnswered(on: id, provesCredential: true, now: now)
+    }
+
+    mutating func close(_ id: UInt32) {
+        pool.connectionClosed(ConnectionID(rawValue: id), now: now, using: &random)
+    }
+}
+
+private let first = ConnectionID(rawValue: 1)
+private let second = ConnectionID(rawValue: 2)
+
+@Suite struct PoolMachineTests {
+    @Test func `an unused pool connects only when something is wanted`() {
+        var bench = Bench()
+        #expect(bench.advance().isEmpty)
+        #expect(bench.wantStream() == nil)
+        #expect(bench.advance() == [.connect(first)])
+    }
+
+    @Test func `one stream opens until the credential is proven, then as many as the peer allows`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, streams: 3)
+        #expect(bench.wantStream() == first)
+        #expect(bench.wantStream() == nil)
+        bench.pool.streamAnswered(on: first, provesCredential: true, now: bench.now)
+        #expect((0..<4).map { _ in bench.wantStream() } == [first, first, first, nil])
+    }
+
+    @Test func `an answer that condemns the credential proves nothing`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1)
+        _ = bench.wantStream()
+        bench.pool.streamAnswered(on: first, provesCredential: false, now: bench.now)
+        #expect(bench.wantStream() == first)
+        #expect(bench.wantStream() == nil)
+    }
+
+    @Test func `a lowered limit stops new streams until enough have ended`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, proven: true)
+        for _ in 0..<3 { _ = bench.wantStream() }
+        bench.pool.streamLimitChanged(first, to: 1, now: bench.now)
+        #expect(bench.wantStream() == nil)
+        for _ in 0..<2 { bench.pool.streamBroke(on: first, heard: true, now: bench.now) }
+        #expect(bench.wantStream() == nil)
+        bench.pool.streamBroke(on: first, heard: true, now: bench.now)
+        #expect(bench.wantStream() == first)
+    }
+
+    @Test func `the pool grows one connection at a time under pressure, up to its bound`() {
+        var bench = Bench(.init(maxConnections: 2))
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, streams: 1, proven: true)
+        bench.pool.demandChanged(waiting: 5)
+        #expect(bench.advance() == [.connect(second)])
+        #expect(bench.advance().isEmpty)
+        bench.open(2, streams: 1, proven: true)
+        #expect(bench.advance().isEmpty)
+    }
+
+    @Test func `streams go to the connection with the fewest open ones`() {
+        var bench = Bench(.init(minConnections: 2))
+        bench.pool.useBegan()
+        #expect(bench.advance() == [.connect(first), .connect(second)])
+        bench.open(1, proven: true)
+        bench.open(2)
+        #expect(bench.wantStream() == first)
+        #expect(bench.wantStream() == second)
+        #expect(bench.wantStream() == first)
+    }
+
+    @Test func `failed connects back off, with jitter, up to the bound`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        var waits: [Duration] = []
+        for id in UInt32(1)...9 {
+            let before = bench.now
+            #expect(bench.advanceToDeadline() == [.connect(ConnectionID(rawValue: id))])
+            waits.append(bench.now - before)
+            bench.close(id)
+        }
+        for (failures, wait) in waits.enumerated().dropFirst() {
+            let ceiling = min(Duration.seconds(1 << (failures - 1)), .seconds(60))
+            #expect(wait >= ceiling / 2 && wait <= ceiling, "after \(failures) failures")
+        }
+        #expect(!bench.pool.isReachable)
+    }
+
+    @Test func `churn of working connections is limited too`() {
+        var bench = Bench(.init(reconnect: .init(burst: 3, refillInterval: .seconds(2))))
+        bench.pool.useBegan()
+        for id in UInt32(1)...3 {
+            #expect(bench.advance() == [.connect(ConnectionID(rawValue: id))])
+            bench.open(id, proven: true)
+            bench.close(id)
+        }
+        #expect(bench.advance().isEmpty)
+        #expect(bench.advance(by: .seconds(2)) == [.connect(ConnectionID(rawValue: 4))])
+    }
+
+    @Test func `an idle connection is pinged, and given up when the PING stays unanswered`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, proven: true)
+        #expect(bench.advance(by: .seconds(59)).isEmpty)
+        #expect(bench.advance(by: .seconds(1)) == [.ping(first)])
+        #expect(bench.advance(by: .seconds(9)).isEmpty)
+        #expect(bench.advance(by: .seconds(1)) == [.close(first, .pingUnanswered)])
+    }
+
+    @Test func `an answered PING starts the idle time anew`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, proven: true)
+        #expect(bench.advance(by: .seconds(60)) == [.ping(first)])
+        bench.pool.pingAnswered(first, now: bench.now)
+        #expect(bench.advance(by: .seconds(59)).isEmpty)
+        #expect(bench.advance(by: .seconds(1)) == [.ping(first)])
+    }
+
+    @Test func `silence with open streams is looked into sooner`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, proven: true)
+        _ = bench.advance(by: .seconds(50))
+        _ = bench.wantStream()
+        #expect(bench.advance(by: .seconds(9)).isEmpty)
+        #expect(bench.advance(by: .seconds(1)) == [.ping(first)])
+    }
+
+    @Test func `a connect that takes too long is given up`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        #expect(bench.advance(by: .seconds(10)) == [.close(first, .connectTimedOut)])
+    }
+
+    @Test func `after GOAWAY no stream opens there, and a successor is connected at once`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, proven: true)
+        bench.pool.goAwayReceived(first)
+        #expect(bench.wantStream() == nil)
+        #expect(bench.advance() == [.connect(second)])
+    }
+
+    @Test func `a surplus connection closes when idle for long, the last one stays`() {
+        var bench = Bench(.init(minConnections: 1, pingAfterIdle: .seconds(3600)))
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, streams: 1, proven: true)
+        bench.pool.demandChanged(waiting: 1)
+        _ = bench.advance()
+        bench.open(2, streams: 1, proven: true)
+        bench.pool.demandChanged(waiting: 0)
+        #expect(bench.advance(by: .seconds(600)) == [.drain(first)])
+        bench.close(1)
+        #expect(bench.advance(by: .seconds(600)).isEmpty)
+    }
+
+    @Test func `a stream opened beyond the limit is a programmer's error`() async {
+        await #expect(processExitsWith: .failure) {
+            var connection = ConnectionMachine(
+                id: ConnectionID(rawValue: 1),
+                requiresProof: false,
+                now: Instant(nanoseconds: 0)
+            )
+            connection.streamOpened(now: Instant(nanoseconds: 0))
+        }
+    }
+}

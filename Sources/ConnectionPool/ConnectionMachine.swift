@@ -60,7 +60,7 @@ package struct ConnectionMachine: Hashable, Sendable {
 
     /// A stream ended.
     ///
-    /// - Parameter provesCredential: the peer answered, and not to say that the credential is bad.
+    /// `heard`: the peer said so. `provesCredential`: it answered, and not to condemn the credential.
     package mutating func streamEnded(heard: Bool, provesCredential: Bool, now: Instant) {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1

@@ -51,7 +51,8 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance() == [.connect(first)])
     }
 
-    @Test func `one stream opens until the credential is proven, then as many as the peer allows`() {
+    @Test func `one stream opens until the credential is proven, then as many as the peer allows`()
+    {
         var bench = Bench()
         bench.pool.useBegan()
         _ = bench.advance()

@@ -1,0 +1,65 @@
+package import ConnectionPool
+package import Vocabulary
+
+/// Where a partition's consumption starts.
+package enum StartPosition: Hashable, Sendable {
+    case at(Offset)
+    case beginning
+    case end
+    /// Wherever the group stands: librdkafka asks Kafka itself.
+    case stored
+}
+
+package struct PartitionStart: Hashable, Sendable {
+    package let partition: PartitionID
+    package let position: StartPosition
+
+    package init(partition: PartitionID, position: StartPosition) {
+        self.partition = partition
+        self.position = position
+    }
+}
+
+/// A partition's committable offset.
+package struct PartitionCommit: Hashable, Sendable {
+    package let partition: PartitionID
+    package let offset: Offset
+
+    package init(partition: PartitionID, offset: Offset) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// What the engine wants done.
+///
+/// The shard carries the actions out in order.
+package enum Action: Hashable, Sendable {
+    // APNs
+    case connect(ConnectionID, Route)
+    /// Open a stream for the delivery's notification.
+    case send(DeliveryID, on: ConnectionID)
+    /// Reset the delivery's stream; no answer to it is wanted any more.
+    case cancel(DeliveryID, on: ConnectionID)
+    case ping(ConnectionID)
+    /// Send GOAWAY, let open streams finish, close.
+    case drain(ConnectionID)
+    case close(ConnectionID, PoolMachine.Verdict)
+    /// The provider token of this credential, by its place in the configuration, is no good.
+    case refreshProviderToken(credential: Int)
+
+    // Kafka
+    /// Produce these records of the delivery's outcome, for the first time.
+    case publish(DeliveryID, Set<Publication>)
+    /// Produce one of them again: the first try failed.
+    case publishAgain(DeliveryID, Publication)
+    /// Ask for the group's committed offsets.
+    case fetchStoredOffsets([PartitionID])
+    case assign([PartitionStart])
+    case unassign
+    case commit([PartitionCommit])
+    case pause([PartitionID])
+    case resume([PartitionID])
+    /// Everything is committed that can be: leave the consumer group.
+    case leaveGroup
+}

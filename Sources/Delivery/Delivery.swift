@@ -1,0 +1,93 @@
+package import Vocabulary
+
+/// The life of one event over all attempts, from arrival to the acknowledged outcome.
+package struct Delivery: Sendable {
+    package enum Phase: Hashable, Sendable {
+        /// In its route's queue. Next: `inFlight`, `publishing`.
+        case waitingForStream
+        /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
+        case inFlight(ConnectionID)
+        /// An attempt failed, the next one is timed. Next: `waitingForStream`, `publishing`.
+        case backingOff
+        /// The outcome is decided; these records are not acknowledged yet. Then the delivery ends.
+        case publishing(Set<Publication>)
+    }
+
+    package let record: Record
+    /// Nil for a record that is no valid event.
+    package let event: Event?
+    package let receivedAt: Moment
+    let epoch: AssignmentEpoch
+    let ledgerEntry: OffsetLedger.Entry
+    let byteCount: Int
+    /// Nil for what is never sent.
+    package internal(set) var route: Route?
+    package internal(set) var topic: APNsTopic?
+    package internal(set) var phase: Phase
+    /// Streams opened and not given back unprocessed.
+    package internal(set) var attempts = 0
+    var firstAttemptAt: Instant?
+    /// Streams given back unprocessed, in a row.
+    var refusals = 0
+    var isProviderTokenRefreshed = false
+    var lastFailure: AttemptFailure?
+    /// Set once, when the phase becomes `publishing`.
+    package internal(set) var outcome: Outcome?
+}
+
+/// Where a notification goes: a credential, by its place in the configuration, in an environment.
+///
+/// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
+/// environments.
+package struct Route: Hashable, Sendable {
+    package let credential: Int
+    package let environment: APNsEnvironment
+
+    package init(credential: Int, environment: APNsEnvironment) {
+        self.credential = credential
+        self.environment = environment
+    }
+
+    package init(index: Int) {
+        credential = index / 2
+        environment = index.isMultiple(of: 2) ? .production : .sandbox
+    }
+
+    package var index: Int { credential * 2 + (environment == .production ? 0 : 1) }
+}
+
+/// What the last attempt died of; becomes the reason when attempts run out.
+struct AttemptFailure: Hashable, Sendable {
+    var reason: Reason
+    var httpStatus: Int?
+}
+
+/// The records that an outcome can consist of.
+package enum Publication: UInt8, Hashable, Sendable, CaseIterable {
+    case outcome
+    case tokenStatus
+    case deadLetter
+}
+
+/// A delivery and one of its records, as the number that a delivery report carries back.
+package struct PublicationTag: Hashable, Sendable {
+    package let delivery: DeliveryID
+    package let publication: Publication
+
+    package init(_ delivery: DeliveryID, _ publication: Publication) {
+        self.delivery = delivery
+        self.publication = publication
+    }
+
+    /// Reads what `rawValue` wrote; nil for any other number.
+    package init?(rawValue: UInt64) {
+        guard let publication = Publication(rawValue: UInt8(rawValue >> 30 & 3)) else { return nil }
+        self.publication = publication
+        delivery = DeliveryID(rawValue: rawValue & ~(3 << 30))
+    }
+
+    /// Slots stay below 2^30, so the publication fits between slot and generation.
+    package var rawValue: UInt64 {
+        delivery.rawValue | UInt64(publication.rawValue) << 30
+    }
+}

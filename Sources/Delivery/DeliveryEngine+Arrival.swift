@@ -1,0 +1,75 @@
+import APNsRules
+package import Vocabulary
+
+extension DeliveryEngine {
+    /// A record arrived from Kafka.
+    package mutating func recordArrived(
+        _ record: Record,
+        decoded: DecodedRecord,
+        now: Moment
+    ) {
+        guard let entry = membership.recordArrived(record.partition, record.offset) else {
+            counts.ignored += 1
+            return
+        }
+        counts.consumed += 1
+        switch decoded {
+        case .tombstone:
+            counts.tombstones += 1
+            membership.settle(record.partition, entry, of: membership.epoch)
+        case .invalid(let invalid):
+            let id = insert(record, event: nil, entry: entry, now: now)
+            conclude(id, with: .invalid(invalid), now: now)
+        case .event(let event):
+            let id = insert(record, event: event, entry: entry, now: now)
+            route(event, id, now: now)
+        }
+    }
+
+    private mutating func insert(
+        _ record: Record,
+        event: Event?,
+        entry: OffsetLedger.Entry,
+        now: Moment
+    ) -> DeliveryID {
+        let byteCount = record.byteCount
+        gate.entered(byteCount: byteCount)
+        unsettled += 1
+        return deliveries.insert(
+            Delivery(
+                record: record,
+                event: event,
+                receivedAt: now,
+                epoch: membership.epoch,
+                ledgerEntry: entry,
+                byteCount: byteCount,
+                phase: .waitingForStream
+            )
+        )
+    }
+
+    private mutating func route(_ event: Event, _ id: DeliveryID, now: Moment) {
+        guard let choice = settings.routing.route(event) else {
+            conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
+            return
+        }
+        let route = Route(credential: choice.credential, environment: choice.environment)
+        deliveries[id]?.route = route
+        deliveries[id]?.topic = choice.topic
+        guard !event.isExpired(at: now.timestamp) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        lanes[route.index].waiting.append(id)
+    }
+}
+
+extension Event {
+    /// Whether `expiration` has passed.
+    ///
+    /// 0 is no moment: it asks for one attempt without storage.
+    func isExpired(at timestamp: Timestamp) -> Bool {
+        guard let expiration, expiration != 0 else { return false }
+        return expiration <= timestamp.seconds
+    }
+}

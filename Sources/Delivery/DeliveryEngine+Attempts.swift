@@ -1,0 +1,251 @@
+import APNsRules
+import ConnectionPool
+package import Vocabulary
+
+/// What APNs answered to one stream.
+package struct APNsAnswer: Hashable, Sendable {
+    package var status: Int
+    /// Nil when the body has none, or is no JSON.
+    package var reason: Reason?
+    /// From a 410.
+    package var unregisteredAt: Timestamp?
+    package var apnsUniqueID: String?
+    package var retryAfter: Duration?
+
+    package init(
+        status: Int,
+        reason: Reason? = nil,
+        unregisteredAt: Timestamp? = nil,
+        apnsUniqueID: String? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        self.status = status
+        self.reason = reason
+        self.unregisteredAt = unregisteredAt
+        self.apnsUniqueID = apnsUniqueID
+        self.retryAfter = retryAfter
+    }
+}
+
+/// How a stream ended without an answer.
+package enum StreamBreak: Hashable, Sendable {
+    /// The peer certainly did not process the request (RFC 9113, 8.7).
+    case unprocessed
+    /// Nobody knows.
+    case unknown
+}
+
+extension DeliveryEngine {
+    // MARK: Inputs
+
+    package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
+        guard let connection = attemptEnded(id) else { return }
+        let rule = ReasonTable.rule(status: answer.status, reason: answer.reason)
+        withPool(of: id) {
+            $0.streamAnswered(
+                on: connection,
+                provesCredential: rule.provesCredential,
+                now: now.instant
+            )
+        }
+        let failure = AttemptFailure(
+            reason: answer.reason ?? .local(.unexplainedStatus),
+            httpStatus: answer.status
+        )
+        switch rule.disposition {
+        case .delivered:
+            conclude(id, with: .accepted(answer), now: now)
+        case .unregistered, .rejected:
+            conclude(id, with: .refused(answer, rule), now: now)
+        case .parkCredential:
+            conclude(id, with: .undeliverable(failure.reason, status: answer.status), now: now)
+        case .retryHere:
+            retry(id, after: failure, retryAfter: answer.retryAfter, now: now)
+        case .retryElsewhere:
+            retire(connection, of: id)
+            retry(id, after: failure, retryAfter: answer.retryAfter, now: now)
+        case .refreshProviderToken:
+            refreshProviderToken(id, after: failure, now: now)
+        }
+    }
+
+    package mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
+        guard let connection = attemptEnded(id) else { return }
+        withPool(of: id) { $0.streamBroke(on: connection, heard: false, now: now.instant) }
+        switch kind {
+        case .unprocessed: resend(id, now: now)
+        case .unknown:
+            let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
+            retry(id, after: failure, retryAfter: nil, now: now)
+        }
+    }
+
+    // MARK: Time
+
+    mutating func endOverdueAttempts(now: Moment) {
+        while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
+            guard let connection = attemptEnded(id) else { return }
+            counts.requestTimeouts += 1
+            withPool(of: id) { $0.streamBroke(on: connection, heard: false, now: now.instant) }
+            actions.append(.cancel(id, on: connection))
+            let failure = AttemptFailure(reason: .local(.requestTimeout), httpStatus: nil)
+            retry(id, after: failure, retryAfter: nil, now: now)
+        }
+    }
+
+    mutating func wakeRetries(now: Moment) {
+        while let id = retries.popDue(now: now.instant) {
+            guard deliveries[id]?.phase == .backingOff else { continue }
+            enqueue(id, now: now)
+        }
+    }
+
+    /// Once a second: what waits for a stream and has expired ends here, connection or not.
+    mutating func expireWaiting(now: Moment) {
+        guard nextExpirySweep <= now.instant else { return }
+        nextExpirySweep = now.instant + .seconds(1)
+        for index in lanes.indices where !lanes[index].waiting.isEmpty {
+            var expired: [DeliveryID] = []
+            lanes[index].waiting.removeAll { id in
+                guard let event = deliveries[id]?.event else { return true }
+                guard event.isExpired(at: now.timestamp) else { return false }
+                expired.append(id)
+                return true
+            }
+            for id in expired { conclude(id, with: .expired, now: now) }
+        }
+    }
+
+    /// Opens streams for what waits, as far as the connections have room.
+    mutating func send(fromLane index: Int, now: Moment) {
+        while let id = lanes[index].waiting.first {
+            guard let delivery = deliveries[id], let event = delivery.event else {
+                lanes[index].waiting.popFirst()
+                continue
+            }
+            guard !event.isExpired(at: now.timestamp) else {
+                lanes[index].waiting.popFirst()
+                conclude(id, with: .expired, now: now)
+                continue
+            }
+            guard let connection = lanes[index].pool.streamWanted(now: now.instant) else { return }
+            lanes[index].waiting.popFirst()
+            deliveries[id]?.phase = .inFlight(connection)
+            deliveries[id]?.attempts += 1
+            if delivery.firstAttemptAt == nil { deliveries[id]?.firstAttemptAt = now.instant }
+            deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
+            counts.attempts += 1
+            actions.append(.send(id, on: connection))
+        }
+    }
+
+    // MARK: Between attempts
+
+    /// Takes the delivery off its stream.
+    ///
+    /// - Returns: nil when no answer is expected for it any more.
+    private mutating func attemptEnded(_ id: DeliveryID) -> ConnectionID? {
+        guard case .inFlight(let connection)? = deliveries[id]?.phase else { return nil }
+        deliveries.returned(id)
+        // Every caller stores the next phase before the turn is over.
+        deliveries[id]?.phase = .backingOff
+        return connection
+    }
+
+    /// The next attempt after a wait, unless the last one was the last.
+    private mutating func retry(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        retryAfter: Duration?,
+        now: Moment
+    ) {
+        guard let delivery = deliveries[id], let event = delivery.event else { return }
+        deliveries[id]?.lastFailure = failure
+        deliveries[id]?.refusals = 0
+        let delay = settings.retry.delay(
+            beforeAttempt: delivery.attempts + 1,
+            retryAfter: retryAfter,
+            using: &random
+        )
+        let giveUpAt = (delivery.firstAttemptAt ?? now.instant) + settings.retryHereFor
+        guard let delay, now.instant + delay <= giveUpAt else {
+            conclude(
+                id,
+                with: .undeliverable(failure.reason, status: failure.httpStatus),
+                now: now
+            )
+            return
+        }
+        let due = Moment(
+            instant: now.instant + delay,
+            timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + delay.milliseconds)
+        )
+        guard !event.isExpired(at: due.timestamp) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        counts.retries += 1
+        deliveries[id]?.phase = .backingOff
+        retries.insert(id, due: due.instant)
+    }
+
+    /// At once, elsewhere, and without counting: the peer did not process the request.
+    ///
+    /// A peer that refuses without end is bounded: from the eighth refusal in a row on, each is
+    /// an attempt like any other.
+    private mutating func resend(_ id: DeliveryID, now: Moment) {
+        counts.unprocessed += 1
+        let refusals = (deliveries[id]?.refusals ?? 0) + 1
+        guard refusals < 8 else {
+            let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
+            retry(id, after: failure, retryAfter: nil, now: now)
+            return
+        }
+        deliveries[id]?.refusals = refusals
+        deliveries[id]?.attempts -= 1
+        enqueue(id, first: true, now: now)
+    }
+
+    /// The token had expired: a new one, and one more try at once.
+    private mutating func refreshProviderToken(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        guard let delivery = deliveries[id], let route = delivery.route else { return }
+        actions.append(.refreshProviderToken(credential: route.credential))
+        guard !delivery.isProviderTokenRefreshed else {
+            conclude(
+                id,
+                with: .undeliverable(failure.reason, status: failure.httpStatus),
+                now: now
+            )
+            return
+        }
+        deliveries[id]?.isProviderTokenRefreshed = true
+        deliveries[id]?.lastFailure = failure
+        counts.retries += 1
+        enqueue(id, now: now)
+    }
+
+    private mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
+        guard let route = deliveries[id]?.route else { return }
+        deliveries[id]?.phase = .waitingForStream
+        if first {
+            lanes[route.index].waiting.prepend(id)
+        } else {
+            lanes[route.index].waiting.append(id)
+        }
+    }
+
+    private mutating func retire(_ connection: ConnectionID, of id: DeliveryID) {
+        var poolActions: [PoolMachine.Action] = []
+        withPool(of: id) { $0.connectionRetired(connection, actions: &poolActions) }
+        carryOut(poolActions, lane: deliveries[id]?.route?.index)
+    }
+
+    private mutating func withPool(of id: DeliveryID, _ body: (inout PoolMachine) -> Void) {
+        guard let index = deliveries[id]?.route?.index else { return }
+        body(&lanes[index].pool)
+    }
+}

@@ -1,0 +1,149 @@
+import APNsRules
+package import Vocabulary
+
+/// How a delivery ends, with the facts that its outcome needs.
+enum Conclusion {
+    case accepted(APNsAnswer)
+    case refused(APNsAnswer, ReasonRule)
+    case invalid(InvalidEvent)
+    case expired
+    case undeliverable(Reason, status: Int?)
+}
+
+extension DeliveryEngine {
+    // MARK: Inputs
+
+    /// Kafka acknowledged one of the outcome's records, or will never take it.
+    package mutating func published(_ tag: PublicationTag) {
+        guard let delivery = deliveries[tag.delivery],
+            case .publishing(var awaited) = delivery.phase
+        else { return }
+        awaited.remove(tag.publication)
+        guard awaited.isEmpty else {
+            deliveries[tag.delivery]?.phase = .publishing(awaited)
+            return
+        }
+        counts.terminal += 1
+        membership.settle(delivery.record.partition, delivery.ledgerEntry, of: delivery.epoch)
+        remove(tag.delivery)
+    }
+
+    /// Kafka did not take one of the outcome's records; it will be produced again.
+    package mutating func publicationFailed(_ tag: PublicationTag, now: Moment) {
+        guard case .publishing(let awaited)? = deliveries[tag.delivery]?.phase,
+            awaited.contains(tag.publication)
+        else { return }
+        republications.insert(tag, due: now.instant + Self.republicationDelay)
+    }
+
+    /// Between two tries to produce a record.
+    private static let republicationDelay = Duration.seconds(1)
+
+    // MARK: Conclusion
+
+    /// Decides the outcome and has it published.
+    mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
+        guard let delivery = deliveries[id] else { return }
+        let outcome = outcome(of: delivery, conclusion, now: now)
+        let publications = publications(of: outcome)
+        deliveries[id]?.outcome = outcome
+        deliveries[id]?.phase = .publishing(publications)
+        actions.append(.publish(id, publications))
+    }
+
+    mutating func republish(now: Moment) {
+        while let tag = republications.popDue(now: now.instant) {
+            actions.append(.publishAgain(tag.delivery, tag.publication))
+        }
+    }
+
+    /// Takes the delivery out of the shard's hands.
+    mutating func remove(_ id: DeliveryID) {
+        guard let delivery = deliveries.remove(id) else { return }
+        gate.left(byteCount: delivery.byteCount)
+        if delivery.epoch == membership.epoch { unsettled -= 1 }
+    }
+
+    private func publications(of outcome: Outcome) -> Set<Publication> {
+        var publications: Set<Publication> = [.outcome]
+        if settings.publishesTokenStatus, outcome.concernsToken {
+            publications.insert(.tokenStatus)
+        }
+        if settings.publishesDeadLetters, outcome.isDeadLetter { publications.insert(.deadLetter) }
+        return publications
+    }
+
+    private func outcome(
+        of delivery: Delivery,
+        _ conclusion: Conclusion,
+        now: Moment
+    ) -> Outcome {
+        var outcome = Outcome(
+            kind: .undeliverable,
+            reason: nil,
+            decidedBy: .heliograph,
+            subject: subject(of: delivery),
+            credential: delivery.route.map { settings.routing.scopes[$0.credential].name },
+            violations: delivery.event?.warnings ?? [],
+            attempts: delivery.attempts,
+            receivedAt: delivery.receivedAt.timestamp,
+            completedAt: now.timestamp
+        )
+        switch conclusion {
+        case .accepted(let answer):
+            outcome.kind = .accepted
+            outcome.decidedBy = .apns
+            outcome.httpStatus = answer.status
+            outcome.apnsUniqueID = answer.apnsUniqueID
+        case .refused(let answer, let rule):
+            outcome.kind = rule.disposition == .unregistered ? .unregistered : .rejected
+            outcome.reason = answer.reason ?? .local(.unexplainedStatus)
+            outcome.decidedBy = .apns
+            outcome.tokenAction = rule.tokenAction
+            outcome.httpStatus = answer.status
+            outcome.apnsUniqueID = answer.apnsUniqueID
+            outcome.unregisteredAt = answer.unregisteredAt
+        case .invalid(let invalid):
+            outcome.kind = .invalid
+            outcome.reason = .local(invalid.reason)
+            outcome.subject = subject(of: invalid)
+            outcome.violations = invalid.violations
+        case .expired:
+            outcome.kind = .expired
+            outcome.reason = .local(.expired)
+        case .undeliverable(let reason, let status):
+            outcome.reason = reason
+            outcome.httpStatus = status
+        }
+        return outcome
+    }
+
+    private func subject(of delivery: Delivery) -> OutcomeSubject {
+        var subject = OutcomeSubject()
+        guard let event = delivery.event else { return subject }
+        subject.eventID = event.id
+        subject.apnsID = event.apnsID
+        subject.deviceToken = event.deviceToken
+        subject.topic = delivery.topic ?? APNsTopicRule.topic(of: event.destination, event.pushType)
+        subject.pushType = event.pushType
+        subject.environment = delivery.route?.environment ?? event.environment
+        subject.metadata = event.metadata
+        subject.occurredAt = event.occurredAt
+        return subject
+    }
+
+    private func subject(of invalid: InvalidEvent) -> OutcomeSubject {
+        var subject = OutcomeSubject()
+        subject.eventID = invalid.id
+        subject.apnsID = invalid.apnsID
+        subject.deviceToken = invalid.deviceToken
+        if let destination = invalid.destination, let pushType = invalid.pushType {
+            subject.topic = APNsTopicRule.topic(of: destination, pushType)
+        }
+        subject.pushType = invalid.pushType
+        subject.environment = invalid.environment
+        subject.metadata = invalid.metadata
+        subject.occurredAt = invalid.occurredAt
+        return subject
+    }
+}

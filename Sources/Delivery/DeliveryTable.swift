@@ -1,0 +1,114 @@
+import Vocabulary
+
+/// The deliveries in hand, in slots that are used again.
+///
+/// The deliveries in flight are also linked in the order in which they were sent. All attempts
+/// have the same time limit, so the first of the list is the next to run out of it, and an answer
+/// takes its delivery out in constant time.
+struct DeliveryTable: Sendable {
+    private struct Slot {
+        var generation: UInt32 = 1
+        var delivery: Delivery?
+        var deadline = Instant(nanoseconds: 0)
+        var previous = DeliveryTable.none
+        var next = DeliveryTable.none
+    }
+
+    private static let none = -1
+    /// `PublicationTag` keeps two bits of a slot's number for itself.
+    private static let capacity = 1 << 30
+
+    private var slots: [Slot] = []
+    private var free: [Int] = []
+    private var oldest = none
+    private var newest = none
+
+    var count: Int { slots.count - free.count }
+
+    mutating func insert(_ delivery: consuming Delivery) -> DeliveryID {
+        let index: Int
+        if let reused = free.popLast() {
+            index = reused
+            slots[index].delivery = delivery
+        } else {
+            index = slots.count
+            precondition(index < Self.capacity, "more deliveries than slots")
+            slots.append(Slot(delivery: delivery))
+        }
+        return identifier(ofSlot: index)
+    }
+
+    mutating func remove(_ id: DeliveryID) -> Delivery? {
+        guard contains(id), let delivery = slots[id.slot].delivery else { return nil }
+        slots[id.slot].delivery = nil
+        slots[id.slot].generation &+= 1
+        free.append(id.slot)
+        return delivery
+    }
+
+    /// The delivery, unless it has left.
+    subscript(id: DeliveryID) -> Delivery? {
+        _read {
+            if contains(id) {
+                yield slots[id.slot].delivery
+            } else {
+                yield nil
+            }
+        }
+        _modify {
+            if contains(id) {
+                yield &slots[id.slot].delivery
+            } else {
+                var missing: Delivery?
+                yield &missing
+            }
+        }
+    }
+
+    func contains(_ id: DeliveryID) -> Bool {
+        id.slot < slots.count && slots[id.slot].generation == id.generation
+            && slots[id.slot].delivery != nil
+    }
+
+    /// Every delivery in hand, in the order of its slot.
+    var identifiers: [DeliveryID] {
+        slots.indices.filter { slots[$0].delivery != nil }.map(identifier(ofSlot:))
+    }
+
+    // MARK: In flight
+
+    /// The next delivery in flight to run out of time.
+    var nextDeadline: (delivery: DeliveryID, at: Instant)? {
+        oldest == Self.none ? nil : (identifier(ofSlot: oldest), slots[oldest].deadline)
+    }
+
+    mutating func sent(_ id: DeliveryID, deadline: Instant) {
+        slots[id.slot].deadline = deadline
+        slots[id.slot].previous = newest
+        slots[id.slot].next = Self.none
+        if newest == Self.none {
+            oldest = id.slot
+        } else {
+            slots[newest].next = id.slot
+        }
+        newest = id.slot
+    }
+
+    mutating func returned(_ id: DeliveryID) {
+        let (previous, next) = (slots[id.slot].previous, slots[id.slot].next)
+        if previous == Self.none {
+            oldest = next
+        } else {
+            slots[previous].next = next
+        }
+        if next == Self.none {
+            newest = previous
+        } else {
+            slots[next].previous = previous
+        }
+    }
+
+    private func identifier(ofSlot index: Int) -> DeliveryID {
+        DeliveryID(slot: UInt32(index), generation: slots[index].generation)
+    }
+}

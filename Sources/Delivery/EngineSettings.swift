@@ -1,0 +1,60 @@
+package import APNsRules
+package import ConnectionPool
+
+/// What the configuration decides about delivery.
+package struct EngineSettings: Sendable {
+    package enum Start: Hashable, Sendable {
+        case earliest
+        case latest
+    }
+
+    package var routing: CredentialRouting
+    package var pool: PoolMachine.Limits
+    package var retry: RetryPolicy
+    /// Attempts end so long after the first one.
+    package var retryHereFor: Duration
+    /// An attempt without an answer ends after this.
+    package var requestTimeout: Duration
+    package var intake: IntakeGate.Limits
+    /// Where a group without stored offsets starts.
+    package var start: Start
+    package var commitInterval: Duration
+    /// How long SIGTERM waits for what is in hand.
+    package var drainTimeout: Duration
+    /// How long a rebalance waits for what is in hand: the whole group waits with it.
+    package var revokeDrainTimeout: Duration
+    /// How long the last commit of an assignment may take.
+    package var finalCommitTimeout: Duration
+    package var publishesTokenStatus: Bool
+    package var publishesDeadLetters: Bool
+
+    package init(
+        routing: CredentialRouting,
+        pool: PoolMachine.Limits = .init(),
+        retry: RetryPolicy,
+        retryHereFor: Duration = .seconds(30),
+        requestTimeout: Duration = .seconds(30),
+        intake: IntakeGate.Limits = .init(events: 10_000, bytes: 64 << 20),
+        start: Start = .earliest,
+        commitInterval: Duration = .milliseconds(250),
+        drainTimeout: Duration = .seconds(10),
+        revokeDrainTimeout: Duration = .seconds(2),
+        finalCommitTimeout: Duration = .seconds(3),
+        publishesTokenStatus: Bool = true,
+        publishesDeadLetters: Bool = true
+    ) {
+        self.routing = routing
+        self.pool = pool
+        self.retry = retry
+        self.retryHereFor = retryHereFor
+        self.requestTimeout = requestTimeout
+        self.intake = intake
+        self.start = start
+        self.commitInterval = commitInterval
+        self.drainTimeout = drainTimeout
+        self.revokeDrainTimeout = revokeDrainTimeout
+        self.finalCommitTimeout = finalCommitTimeout
+        self.publishesTokenStatus = publishesTokenStatus
+        self.publishesDeadLetters = publishesDeadLetters
+    }
+}

@@ -1,0 +1,125 @@
+package import Vocabulary
+
+/// How much may be taken from Kafka: the bound on in-flight events and bytes.
+///
+/// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
+/// first just stops asking, but for one record now and then, which also lets a rebalance through.
+/// Full for long, the partitions are paused until half of the room is free again.
+package struct IntakeGate: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
+        package var events: Int
+        package var bytes: Int
+        /// Between two single records while full.
+        package var trickleInterval: Duration
+        /// Full for so long, or to the last place: pause.
+        package var pauseAfter: Duration
+
+        package init(
+            events: Int,
+            bytes: Int,
+            trickleInterval: Duration = .milliseconds(250),
+            pauseAfter: Duration = .seconds(5)
+        ) {
+            self.events = events
+            self.bytes = bytes
+            self.trickleInterval = trickleInterval
+            self.pauseAfter = pauseAfter
+        }
+    }
+
+    package enum Change: Hashable, Sendable {
+        case pause
+        case resume
+    }
+
+    private enum Phase: Hashable, Sendable {
+        /// Next: `full`.
+        case open
+        /// Next: `open`, `paused`.
+        case full(since: Instant, nextTrickle: Instant)
+        /// Next: `open`.
+        case paused
+    }
+
+    /// Records asked for at once, so that the rest of the loop gets its turn.
+    private static let batch = 256
+
+    private let limits: Limits
+    private var phase = Phase.open
+    package private(set) var events = 0
+    package private(set) var bytes = 0
+
+    package init(limits: Limits) {
+        self.limits = limits
+    }
+
+    // MARK: Inputs
+
+    package mutating func entered(byteCount: Int) {
+        events += 1
+        bytes += byteCount
+    }
+
+    package mutating func left(byteCount: Int) {
+        precondition(events > 0 && bytes >= byteCount, "more left than entered")
+        events -= 1
+        bytes -= byteCount
+    }
+
+    package mutating func timeAdvanced(now: Instant) -> Change? {
+        switch phase {
+        case .open:
+            guard room == 0 else { return nil }
+            phase = .full(since: now, nextTrickle: now + limits.trickleInterval)
+            return nil
+        case .full(let since, _):
+            if room > 0 {
+                phase = .open
+                return nil
+            }
+            guard since + limits.pauseAfter <= now || isAtLimit else { return nil }
+            phase = .paused
+            return .pause
+        case .paused:
+            guard events * 2 <= limits.events, bytes * 2 <= limits.bytes else { return nil }
+            phase = .open
+            return .resume
+        }
+    }
+
+    /// How many records the shard may ask for now.
+    ///
+    /// While paused it may ask freely: what comes is a rebalance, not records.
+    package mutating func budget(now: Instant) -> Int {
+        switch phase {
+        case .open: return room
+        case .paused: return Self.batch
+        case .full(let since, let nextTrickle):
+            guard nextTrickle <= now, !isAtLimit else { return 0 }
+            phase = .full(since: since, nextTrickle: now + limits.trickleInterval)
+            return 1
+        }
+    }
+
+    // MARK: Queries
+
+    package var isPaused: Bool { phase == .paused }
+
+    package var nextDeadline: Instant? {
+        guard case .full(let since, let nextTrickle) = phase else { return nil }
+        return min(nextTrickle, since + limits.pauseAfter)
+    }
+
+    /// Not even a single record fits.
+    private var isAtLimit: Bool { events >= limits.events || bytes >= limits.bytes }
+
+    /// Leaves the records of a few trickles below the hard limit; asks one by one when few bytes
+    /// are left, because a record's size is known only once it is here.
+    private var room: Int {
+        let reserve = min(32, limits.events / 8)
+        let freeEvents = limits.events - reserve - events
+        let freeBytes = limits.bytes - bytes
+        guard freeEvents > 0, freeBytes > limits.bytes / 16 else { return 0 }
+        return freeBytes < limits.bytes / 4 ? 1 : min(freeEvents, Self.batch)
+    }
+}

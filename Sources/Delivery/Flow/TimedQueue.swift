@@ -1,0 +1,56 @@
+package import Vocabulary
+
+/// Things that wait for a moment, earliest first; equal moments in order of entry.
+///
+/// A binary heap. Nothing is removed before its time: what has become pointless comes up and is
+/// ignored, so the length is bounded by the waits that were begun.
+package struct TimedQueue<Element: Sendable>: Sendable {
+    private struct Entry: Sendable {
+        var due: Instant
+        var order: UInt64
+        var element: Element
+
+        func precedes(_ other: Entry) -> Bool {
+            (due, order) < (other.due, other.order)
+        }
+    }
+
+    private var heap: [Entry] = []
+    private var nextOrder: UInt64 = 0
+
+    package init() {}
+
+    package var nextDue: Instant? { heap.first?.due }
+    package var count: Int { heap.count }
+
+    package mutating func insert(_ element: Element, due: Instant) {
+        heap.append(Entry(due: due, order: nextOrder, element: element))
+        nextOrder += 1
+        var child = heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].precedes(heap[parent]) else { break }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    /// Takes the earliest element whose moment has come.
+    package mutating func popDue(now: Instant) -> Element? {
+        guard let first = heap.first, first.due <= now else { return nil }
+        let last = heap.removeLast()
+        guard !heap.isEmpty else { return first.element }
+        heap[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
+                if heap[child].precedes(heap[least]) { least = child }
+            }
+            guard least != parent else { break }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+        return first.element
+    }
+}

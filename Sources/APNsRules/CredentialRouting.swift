@@ -1,0 +1,165 @@
+package import Vocabulary
+
+/// What one credential of the configuration is for.
+package struct CredentialScope: Hashable, Sendable {
+    package var name: String
+    /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
+    package var bundleIDs: [String]
+    /// Where its events go that name no environment.
+    package var defaultEnvironment: APNsEnvironment
+    /// Where it may be used: keys made since 2025 are good for one environment only.
+    package var environments: Set<APNsEnvironment>
+
+    package init(
+        name: String,
+        bundleIDs: [String],
+        defaultEnvironment: APNsEnvironment = .production,
+        environments: Set<APNsEnvironment> = [.production, .sandbox]
+    ) {
+        self.name = name
+        self.bundleIDs = bundleIDs
+        self.defaultEnvironment = defaultEnvironment
+        self.environments = environments
+    }
+}
+
+/// What is wrong with a set of credentials.
+package enum CredentialProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Empty, or a `*` that is not the last character.
+    case badPattern(credential: String, pattern: String)
+    case noBundleIDs(credential: String)
+    /// The default environment is not among those it serves.
+    case badDefaultEnvironment(credential: String)
+    /// Two credentials cover the same bundle IDs and environment equally well.
+    case ambiguous(first: String, second: String, pattern: String)
+
+    package var description: String {
+        switch self {
+        case .badPattern(let credential, let pattern):
+            "credential \(credential): \"\(pattern)\" is no bundle ID and no prefix with * at its end"
+        case .noBundleIDs(let credential):
+            "credential \(credential) covers no bundle ID"
+        case .badDefaultEnvironment(let credential):
+            "credential \(credential) does not serve its default environment"
+        case .ambiguous(let first, let second, let pattern):
+            "credentials \(first) and \(second) both cover \"\(pattern)\" in the same environment"
+        }
+    }
+}
+
+/// All that is wrong with a set of credentials, in the order of the configuration.
+package struct CredentialProblems: Error, Hashable, Sendable {
+    package let problems: [CredentialProblem]
+}
+
+/// Chooses the credential for an event.
+///
+/// An exact bundle ID beats a wildcard, a longer wildcard beats a shorter one. Credentials of the
+/// same rank serve different environments; an event that names none goes to the first of them.
+package struct CredentialRouting: Hashable, Sendable {
+    package struct Route: Hashable, Sendable {
+        /// Index of the credential in the configuration.
+        package var credential: Int
+        package var environment: APNsEnvironment
+
+        package init(credential: Int, environment: APNsEnvironment) {
+            self.credential = credential
+            self.environment = environment
+        }
+    }
+
+    private struct Wildcard: Hashable, Sendable {
+        var prefix: String
+        var credentials: [Int]
+    }
+
+    private let scopes: [CredentialScope]
+    private let exact: [String: [Int]]
+    /// Longest prefix first.
+    private let wildcards: [Wildcard]
+
+    package init(_ scopes: [CredentialScope]) throws(CredentialProblems) {
+        var problems: [CredentialProblem] = []
+        var covered: [String: [Int]] = [:]
+        for (index, scope) in scopes.enumerated() {
+            problems += Self.ownProblems(of: scope)
+            for pattern in scope.bundleIDs where covered[pattern]?.last != index {
+                for other in covered[pattern, default: []]
+                where !scopes[other].environments.isDisjoint(with: scope.environments) {
+                    problems.append(
+                        .ambiguous(first: scopes[other].name, second: scope.name, pattern: pattern)
+                    )
+                }
+                covered[pattern, default: []].append(index)
+            }
+        }
+        guard problems.isEmpty else { throw CredentialProblems(problems: problems) }
+        self.scopes = scopes
+        exact = covered.filter { !$0.key.hasSuffix("*") }
+        wildcards = covered.filter { $0.key.hasSuffix("*") }
+            .map { Wildcard(prefix: String($0.key.dropLast()), credentials: $0.value) }
+            .sorted { left, right in
+                (left.prefix.utf8.count, left.prefix) > (right.prefix.utf8.count, right.prefix)
+            }
+    }
+
+    /// The credential and environment for an event; nil when no credential covers it.
+    package func route(
+        for destination: Event.Destination,
+        pushType: PushType,
+        environment: APNsEnvironment?
+    ) -> Route? {
+        switch destination {
+        case .bundleID(let bundleID):
+            return route(bundleID: bundleID, environment: environment)
+        case .topic(let topic):
+            if let bundleID = APNsTopicRule.bundleID(in: topic, for: pushType),
+                let route = route(bundleID: bundleID, environment: environment)
+            {
+                return route
+            }
+            // The push type does not fit the topic: APNs is to say so, with the right credential.
+            return route(bundleID: APNsTopicRule.bundleID(in: topic), environment: environment)
+        }
+    }
+
+    private func route(bundleID: String, environment: APNsEnvironment?) -> Route? {
+        if let credentials = exact[bundleID],
+            let route = route(among: credentials, environment: environment)
+        {
+            return route
+        }
+        for wildcard in wildcards
+        where bundleID.utf8.count > wildcard.prefix.utf8.count
+            && bundleID.hasPrefix(wildcard.prefix)
+        {
+            if let route = route(among: wildcard.credentials, environment: environment) {
+                return route
+            }
+        }
+        return nil
+    }
+
+    private func route(among credentials: [Int], environment: APNsEnvironment?) -> Route? {
+        for credential in credentials {
+            let scope = scopes[credential]
+            let environment = environment ?? scope.defaultEnvironment
+            if scope.environments.contains(environment) {
+                return Route(credential: credential, environment: environment)
+            }
+        }
+        return nil
+    }
+
+    private static func ownProblems(of scope: CredentialScope) -> [CredentialProblem] {
+        var problems: [CredentialProblem] = []
+        if scope.bundleIDs.isEmpty { problems.append(.noBundleIDs(credential: scope.name)) }
+        for pattern in scope.bundleIDs where pattern.isEmpty || pattern.dropLast().contains("*") {
+            problems.append(.badPattern(credential: scope.name, pattern: pattern))
+        }
+        if !scope.environments.contains(scope.defaultEnvironment) {
+            problems.append(.badDefaultEnvironment(credential: scope.name))
+        }
+        return problems
+    }
+}

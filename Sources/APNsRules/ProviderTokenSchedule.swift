@@ -1,0 +1,72 @@
+package import Vocabulary
+
+/// When to mint a provider token.
+///
+/// APNs wants one at most every 20 minutes and at least every 60 ("Establishing a token-based
+/// connection to APNs"). Tokens are numbered, so that many answers about the same stale token
+/// lead to one refresh.
+package struct ProviderTokenSchedule: Hashable, Sendable {
+    package enum Action: Hashable, Sendable {
+        /// Send with the token there is.
+        case useCurrent
+        /// Make one, then call `minted`.
+        case mint
+        /// Neither helps: the credential waits until then.
+        case wait(until: Instant)
+    }
+
+    package static let minInterval: Duration = .seconds(20 * 60)
+    package static let maxAge: Duration = .seconds(60 * 60)
+
+    private struct Token: Hashable, Sendable {
+        var serial: Int
+        var mintedAt: Instant
+        /// It replaced a token that APNs called expired.
+        var isEarly: Bool
+    }
+
+    private let refreshAfter: Duration
+    private var current: Token?
+    /// The next token replaces one that APNs called expired.
+    private var refreshIsEarly = false
+
+    /// - Parameter refreshAfter: age at which a token is replaced, 20 to 60 minutes exclusive
+    ///   of the latter.
+    package init(refreshAfter: Duration = .seconds(45 * 60)) {
+        precondition(
+            refreshAfter >= Self.minInterval && refreshAfter < Self.maxAge,
+            "a provider token lives between 20 and 60 minutes"
+        )
+        self.refreshAfter = refreshAfter
+    }
+
+    /// Asked before sending; never says `wait`.
+    package func tokenWanted(now: Instant) -> Action {
+        guard let current else { return .mint }
+        return now - current.mintedAt >= refreshAfter ? .mint : .useCurrent
+    }
+
+    /// A token was made.
+    ///
+    /// - Returns: the token's number, to be named when APNs calls it expired.
+    package mutating func minted(now: Instant) -> Int {
+        let serial = (current?.serial ?? 0) + 1
+        current = Token(serial: serial, mintedAt: now, isEarly: refreshIsEarly)
+        refreshIsEarly = false
+        return serial
+    }
+
+    /// APNs answered `ExpiredProviderToken` to a request with that token.
+    ///
+    /// One early refresh heals a clock that had jumped. If its token is called expired as well,
+    /// the clock is wrong and minting more tokens would only add `TooManyProviderTokenUpdates`.
+    package mutating func expired(serial: Int, now: Instant) -> Action {
+        guard let current else { return .mint }
+        guard serial == current.serial else { return .useCurrent }
+        let regular = current.mintedAt + refreshAfter
+        let next = current.isEarly ? regular : min(regular, current.mintedAt + Self.minInterval)
+        guard now >= next else { return .wait(until: next) }
+        refreshIsEarly = true
+        return .mint
+    }
+}

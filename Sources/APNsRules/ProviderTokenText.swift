@@ -1,0 +1,51 @@
+package import Vocabulary
+
+/// Whose provider tokens they are: Apple's key and team identifiers.
+package struct ProviderTokenIdentity: Hashable, Sendable {
+    package let keyID: String
+    package let teamID: String
+
+    /// - Returns: nil unless both are 10 ASCII letters or digits.
+    package init?(keyID: String, teamID: String) {
+        guard Self.isIdentifier(keyID), Self.isIdentifier(teamID) else { return nil }
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+        text.utf8.count == 10
+            && text.utf8.allSatisfy { byte in
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & 0xDF)
+            }
+    }
+}
+
+/// The text of a provider token: a JSON Web Token in compact form (RFC 7515, 7.1; RFC 7519).
+///
+/// The signature, ECDSA on P-256 with SHA-256 as 64 bytes r and s (RFC 7518, 3.4), comes from
+/// outside: the pure core calls no OpenSSL.
+package enum ProviderTokenText {
+    /// What is signed: header and claims in base64url, with a full stop between.
+    package static func signingInput(
+        identity: ProviderTokenIdentity,
+        issuedAt: Timestamp
+    ) -> [UInt8] {
+        let header = #"{"alg":"ES256","kid":"\#(identity.keyID)"}"#
+        let claims = #"{"iss":"\#(identity.teamID)","iat":\#(issuedAt.seconds)}"#
+        var text: [UInt8] = []
+        Base64URL.append(Array(header.utf8), to: &text)
+        text.append(UInt8(ascii: "."))
+        Base64URL.append(Array(claims.utf8), to: &text)
+        return text
+    }
+
+    /// The whole token, as it follows `bearer `.
+    package static func token(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
+        precondition(signature.count == 64, "an ES256 signature is 64 bytes, not DER")
+        var text = signingInput
+        text.append(UInt8(ascii: "."))
+        Base64URL.append(signature, to: &text)
+        return text
+    }
+}

@@ -1,0 +1,118 @@
+package import Vocabulary
+
+extension ReasonTable {
+    /// The whole page `docs/reasons.md`.
+    package static var markdown: String {
+        var page = """
+            # Reasons
+
+            Generated from the code's own table; a test keeps it in step. \
+            `heliograph explain REASON` prints one row.
+
+            An answer is judged by its status first, then by its reason. A reason that is unknown, \
+            or comes with another status than its own, has no say: the table of statuses decides.
+
+            | disposition | what Heliograph does |
+            |---|---|
+
+            """
+        for disposition in Disposition.allCases {
+            page += "| `\(disposition.rawValue)` | \(disposition.meaning) |\n"
+        }
+        page += "\n## Reasons of APNs\n\n" + header
+        for row in rows where row.reason != nil { page += row.markdown }
+        page +=
+            "\n## Statuses without a reason that decides\n\nThe first row that fits decides.\n\n"
+        page += header
+        for row in statusRows { page += row.markdown }
+        page += """
+
+            ## Reasons of Heliograph itself
+
+            `decided_by` is `heliograph`, or `apns` for `UnexplainedStatus`.
+
+            | reason | outcome | meaning | what to do |
+            |---|---|---|---|
+
+            """
+        for reason in LocalReason.allCases {
+            let kinds = reason.outcomes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+            page +=
+                "| `\(reason.rawValue)` | \(kinds) | \(reason.explanation) | \(reason.remedy) |\n"
+        }
+        return page
+    }
+
+    private static let header = """
+        | status | reason | disposition | token action | at fault | meaning | what to do |
+        |---|---|---|---|---|---|---|
+
+        """
+}
+
+extension ReasonTable.Row {
+    fileprivate var markdown: String {
+        let reasonText = reason.map { "`\($0.rawValue)`" } ?? "any"
+        return "| \(statusText) | \(reasonText) | `\(verdict.disposition.rawValue)`"
+            + " | `\(verdict.tokenAction.rawValue)` | \(verdict.fault.rawValue)"
+            + " | \(explanation) | \(remedy) |\n"
+    }
+}
+
+extension Disposition {
+    /// What Heliograph does, in a sentence.
+    package var meaning: String {
+        switch self {
+        case .delivered: "Final: outcome `accepted`."
+        case .unregistered: "Final: outcome `unregistered`; later events are `suppressed`."
+        case .rejected: "Final: outcome `rejected`."
+        case .retryHere: "Sends again after a delay, then through the retry topics."
+        case .retryElsewhere: "Sends again on another connection; this one opens no more streams."
+        case .refreshProviderToken: "Makes a fresh provider token and sends again, once."
+        case .parkCredential:
+            "Stops this credential; its events wait in the retry topics, others go on."
+        }
+    }
+}
+
+extension LocalReason {
+    /// The outcomes that may carry the reason.
+    package var outcomes: [OutcomeKind] {
+        switch self {
+        case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge: [.invalid]
+        case .expired: [.expired]
+        case .noCredential, .connectionFailed, .requestTimeout, .streamBroken: [.undeliverable]
+        case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
+        }
+    }
+
+    /// One sentence for people.
+    package var explanation: String {
+        switch self {
+        case .malformedEvent: "The record is not UTF-8, not JSON, or nested too deeply."
+        case .eventTooLarge: "The record is larger than any event can be."
+        case .schemaViolation: "The event breaks its schema; `violations` says where."
+        case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
+        case .expired: "`expiration` passed before APNs accepted the notification."
+        case .noCredential: "No credential covers the event's bundle ID or topic."
+        case .connectionFailed: "No connection to APNs could be opened in time."
+        case .requestTimeout: "APNs did not answer in time, on every attempt."
+        case .streamBroken: "The stream or its connection broke before the answer, every time."
+        case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
+        }
+    }
+
+    /// What people should do.
+    package var remedy: String {
+        switch self {
+        case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge:
+            "Correct the producer; `heliograph validate` checks an event."
+        case .expired: "Nothing, or give events more time."
+        case .noCredential: "Add the bundle ID to a credential in the configuration."
+        case .connectionFailed: "Check network, proxy, DNS and trust roots."
+        case .requestTimeout, .streamBroken:
+            "Check the network; the notification may have arrived all the same."
+        case .unexplainedStatus: "Look for a proxy in between."
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Vocabulary
+
+/// Answers that no repetition of the request can change.
+///
+/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+extension ReasonTable {
+    static let rejections = requestRows + tokenRows
+
+    private static let requestRows: [Row] = [
+        Row(
+            400,
+            .badCollapseID,
+            Verdict(.rejected, .event),
+            "The collapse identifier exceeds 64 bytes.",
+            remedy: "Shorten `collapse_id`; the limit counts bytes of UTF-8, not characters."
+        ),
+        Row(
+            400,
+            .badExpirationDate,
+            Verdict(.rejected, .event),
+            "The value of `apns-expiration` is no valid time.",
+            remedy: "Send epoch seconds, or 0 for one attempt without storage."
+        ),
+        Row(
+            400,
+            .badMessageID,
+            Verdict(.rejected, .event),
+            "The value of `apns-id` is no canonical UUID.",
+            remedy: "Leave `apns_id` out, or send 32 lower-case digits as 8-4-4-4-12."
+        ),
+        Row(
+            400,
+            .badPriority,
+            Verdict(.rejected, .event),
+            "The priority is not 10, 5 or 1, or is not allowed for the push type.",
+            remedy: "Send 5 for `background`; leave `priority` out when unsure."
+        ),
+        Row(
+            400,
+            .badTopic,
+            Verdict(.rejected, .event),
+            "The topic is invalid.",
+            remedy: "Check `bundle_id` or `topic`; the push type's suffix belongs to the topic."
+        ),
+        Row(
+            400,
+            .duplicateHeaders,
+            Verdict(.rejected, .event),
+            "A header occurs more than once.",
+            remedy: "Report it: Heliograph sends each header once. Look for a proxy in between."
+        ),
+        Row(
+            400,
+            .invalidPushType,
+            Verdict(.rejected, .event),
+            "The push type is invalid, or does not fit the topic.",
+            remedy: "Send `bundle_id`, so that the topic gets the suffix that the type needs."
+        ),
+        Row(
+            400,
+            .missingTopic,
+            Verdict(.rejected, .event),
+            "The topic is missing and the credential does not imply one.",
+            remedy: "Report it: Heliograph always sends a topic. Look for a proxy in between."
+        ),
+        Row(
+            400,
+            .payloadEmpty,
+            Verdict(.rejected, .event),
+            "The request has no payload.",
+            remedy: "Report it: an event's payload is at least `{}`."
+        ),
+        Row(
+            400,
+            .topicDisallowed,
+            Verdict(.rejected, .credential),
+            "The credential may not push to this topic.",
+            remedy: "Check team, key scope and App ID; after a change at Apple, restart the pool."
+                + " Keep the device tokens: they are not to blame."
+        ),
+        Row(
+            404,
+            .badPath,
+            Verdict(.rejected, .event),
+            "The request's path is wrong.",
+            remedy: "Check the endpoint's URL; Heliograph sends `/3/device/` and the token."
+        ),
+        Row(
+            405,
+            .methodNotAllowed,
+            Verdict(.rejected, .event),
+            "The request's method is not POST.",
+            remedy: "Report it: Heliograph sends POST only. Look for a proxy in between."
+        ),
+        Row(
+            413,
+            .payloadTooLarge,
+            Verdict(.rejected, .event),
+            "The payload is over 4096 bytes, or 5120 for `voip`.",
+            remedy: "Shorten the payload; the limit counts bytes of UTF-8."
+        ),
+    ]
+
+    private static let tokenRows: [Row] = [
+        Row(
+            400,
+            .badDeviceToken,
+            Verdict(.rejected, .token, token: .checkEnvironment),
+            "The device token is malformed, or belongs to the other environment.",
+            remedy: "Compare the token's environment with the event's before removing it;"
+                + " if many tokens fail at once, suspect the host or the credential."
+        ),
+        Row(
+            400,
+            .deviceTokenNotForTopic,
+            Verdict(.rejected, .token, token: .checkTopic),
+            "The device token belongs to another topic, or is of another kind.",
+            remedy: "Unbind the token from this topic; use the token that the app got for this"
+                + " kind of push."
+        ),
+        Row(
+            400,
+            .missingDeviceToken,
+            Verdict(.rejected, .event),
+            "The path holds no device token.",
+            remedy: "Report it: an event without a token is never sent."
+        ),
+        Row(
+            410,
+            .expiredToken,
+            Verdict(.unregistered, .token, token: .remove),
+            "The device token has expired, as those of ended Live Activities do.",
+            remedy: "Remove the token unless the app has registered it again since then."
+        ),
+        Row(
+            410,
+            .unregistered,
+            Verdict(.unregistered, .token, token: .remove),
+            "The device token is no longer active for the topic.",
+            remedy: "Remove the token unless the app has registered it again since"
+                + " `unregistered_at`."
+        ),
+    ]
+}

@@ -1,0 +1,80 @@
+package import Vocabulary
+
+/// The published table of answers: one row per status and reason.
+///
+/// It is what `Verdict.classify` decides by, what `heliograph explain` prints, and what
+/// `docs/reasons.md` is generated from.
+package enum ReasonTable {
+    package struct Row: Hashable, Sendable {
+        package let statuses: ClosedRange<Int>
+        /// Nil: any reason that has no row of its own with this status, or none.
+        package let reason: APNsReason?
+        package let verdict: Verdict
+        /// One sentence: what APNs says.
+        package let explanation: String
+        /// What people should do.
+        package let remedy: String
+
+        init(
+            _ statuses: ClosedRange<Int>,
+            _ reason: APNsReason?,
+            _ verdict: Verdict,
+            _ explanation: String,
+            remedy: String
+        ) {
+            self.statuses = statuses
+            self.reason = reason
+            self.verdict = verdict
+            self.explanation = explanation
+            self.remedy = remedy
+        }
+
+        init(
+            _ status: Int,
+            _ reason: APNsReason?,
+            _ verdict: Verdict,
+            _ explanation: String,
+            remedy: String
+        ) {
+            self.init(status...status, reason, verdict, explanation, remedy: remedy)
+        }
+
+        /// `403`, or `500-599`.
+        package var statusText: String {
+            statuses.count == 1
+                ? "\(statuses.lowerBound)" : "\(statuses.lowerBound)-\(statuses.upperBound)"
+        }
+    }
+
+    /// The documented reasons, then what is left to decide by status alone.
+    package static let rows = rejections + credentialRows + transientRows + statusRows
+
+    /// The first row that covers the answer; the last row covers everything.
+    package static func row(status: Int, reason: Reason?) -> Row {
+        if case .apns(let known)? = reason {
+            for row in rows where row.reason == known && row.statuses.contains(status) {
+                return row
+            }
+        }
+        for row in statusRows where row.statuses.contains(status) { return row }
+        return everythingElse
+    }
+
+    /// The rows for what a person typed: a reason, in any case and either spelling, or a status.
+    ///
+    /// Empty for a word that is neither.
+    package static func rows(matching text: String) -> [Row] {
+        if let status = Int(text) {
+            let named = rows.filter { $0.reason != nil && $0.statuses.contains(status) }
+            return named + [row(status: status, reason: nil)]
+        }
+        let wanted = text.lowercased()
+        for reason in APNsReason.allCases where reason.rawValue.lowercased() == wanted {
+            return rows.filter { $0.reason == reason }
+        }
+        if case .apns(let reason) = Reason(apnsText: text) {
+            return rows.filter { $0.reason == reason }
+        }
+        return []
+    }
+}

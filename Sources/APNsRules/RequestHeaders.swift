@@ -1,0 +1,68 @@
+package import Vocabulary
+
+/// Fills header blocks for the requests of one endpoint ("Sending notification requests to APNs").
+///
+/// Indexing follows Apple's rule for HPACK: path and provider token are never indexed, identifiers
+/// once for their names, the rest always. Nothing is allocated when a block is used again.
+package struct RequestHeaders: Hashable, Sendable {
+    private let authority: String
+
+    /// - Parameter authority: host of the endpoint, with the port where it is not 443.
+    package init(authority: String) {
+        self.authority = authority
+    }
+
+    /// Replaces what is in the block by the headers of one request.
+    ///
+    /// `apns-priority` is always sent: APNs' own default, 10, is an error for `background`.
+    /// `providerToken` is the token's text; nil where a client certificate speaks.
+    package func fill(
+        _ block: inout HeaderBlock,
+        for event: Event,
+        topic: APNsTopic,
+        providerToken: [UInt8]?
+    ) {
+        block.removeAll()
+        block.append(":method".utf8, "POST".utf8)
+        block.append(":scheme".utf8, "https".utf8)
+        block.append(":authority".utf8, authority.utf8)
+        block.append(":path".utf8, indexing: .neverIndexed) { bytes in
+            bytes.append(contentsOf: "/3/device/".utf8)
+            bytes.append(contentsOf: event.deviceToken.hexadecimal.utf8)
+        }
+        if let providerToken {
+            block.append("authorization".utf8, indexing: .neverIndexed) { bytes in
+                bytes.append(contentsOf: "bearer ".utf8)
+                bytes.append(contentsOf: providerToken)
+            }
+        }
+        block.append("apns-topic".utf8, topic.name.utf8)
+        block.append("apns-push-type".utf8, event.pushType.rawValue.utf8)
+        let priority = event.priority ?? Self.defaultPriority(for: event.pushType)
+        block.append("apns-priority".utf8, Self.text(of: priority).utf8)
+        block.append("apns-id".utf8, indexing: .nameIndexedOnce) { bytes in
+            event.apnsID.appendUTF8(to: &bytes)
+        }
+        if let expiration = event.expiration {
+            block.append("apns-expiration".utf8, indexing: .nameIndexedOnce) { bytes in
+                Decimal.append(expiration, to: &bytes)
+            }
+        }
+        if let collapseID = event.collapseID {
+            block.append("apns-collapse-id".utf8, collapseID.text.utf8, indexing: .nameIndexedOnce)
+        }
+    }
+
+    /// The priority of an event that names none.
+    package static func defaultPriority(for pushType: PushType) -> Priority {
+        pushType == .background ? .powerAware : .immediate
+    }
+
+    private static func text(of priority: Priority) -> String {
+        switch priority {
+        case .immediate: "10"
+        case .powerAware: "5"
+        case .lowest: "1"
+        }
+    }
+}

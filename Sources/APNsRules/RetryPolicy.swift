@@ -1,0 +1,56 @@
+import Vocabulary
+
+/// How often and how soon a notification is sent again from memory.
+///
+/// Exponential backoff with full jitter: each delay is drawn evenly from zero up to a ceiling
+/// that doubles, so that many events that failed together do not come back together.
+package struct RetryPolicy: Hashable, Sendable {
+    /// Attempts in all, the first one included.
+    package let attempts: Int
+    /// Ceiling of the delay before the second attempt.
+    package let baseDelay: Duration
+    /// Ceiling of every delay.
+    package let maxDelay: Duration
+
+    package init(
+        attempts: Int = 5,
+        baseDelay: Duration = .milliseconds(200),
+        maxDelay: Duration = .seconds(10)
+    ) {
+        precondition(attempts >= 1, "a notification is attempted at least once")
+        precondition(baseDelay > .zero && maxDelay >= baseDelay, "delays go up from the base")
+        self.attempts = attempts
+        self.baseDelay = baseDelay
+        self.maxDelay = maxDelay
+    }
+
+    /// How long to wait before an attempt; nil when there is none left.
+    ///
+    /// Attempts are counted from 1; the first one waits for nothing. `retryAfter` is what the
+    /// answer's `Retry-After` asks for at least; the jitter comes on top.
+    package func delay(
+        beforeAttempt attempt: Int,
+        retryAfter: Duration? = nil,
+        using random: inout some RandomNumberGenerator
+    ) -> Duration? {
+        precondition(attempt >= 1, "attempts are counted from 1")
+        guard attempt <= attempts else { return nil }
+        guard attempt > 1 else { return .zero }
+        let jitter = Int64.random(
+            in: 0...ceiling(beforeAttempt: attempt).nanoseconds,
+            using: &random
+        )
+        return max(retryAfter ?? .zero, .zero) + .nanoseconds(jitter)
+    }
+
+    /// The longest delay before an attempt, without `Retry-After`.
+    package func ceiling(beforeAttempt attempt: Int) -> Duration {
+        var ceiling = baseDelay
+        var doublings = attempt - 2
+        while doublings > 0, ceiling < maxDelay {
+            ceiling += ceiling
+            doublings -= 1
+        }
+        return min(ceiling, maxDelay)
+    }
+}

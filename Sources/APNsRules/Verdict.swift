@@ -1,0 +1,78 @@
+package import Vocabulary
+
+/// What the sender does about an answer of APNs.
+package enum Disposition: String, Hashable, Sendable, CaseIterable {
+    /// Final: APNs took the notification.
+    case delivered
+    /// Final: the device token is dead for this topic.
+    case unregistered
+    /// Final: the identical request cannot succeed.
+    case rejected
+    /// Again after a delay, on any connection.
+    case retryHere
+    /// Again on another connection; this one opens no more streams.
+    case retryElsewhere
+    /// Again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
+    case refreshProviderToken
+    /// The credential is of no use for now: its events wait, other credentials go on.
+    case parkCredential
+
+    /// The outcome that this ends in; nil when the event goes on.
+    package var outcome: OutcomeKind? {
+        switch self {
+        case .delivered: .accepted
+        case .unregistered: .unregistered
+        case .rejected: .rejected
+        case .retryHere, .retryElsewhere, .refreshProviderToken, .parkCredential: nil
+        }
+    }
+}
+
+/// Who has to change something, or whom to slow down.
+package enum Fault: String, Hashable, Sendable, CaseIterable {
+    case nobody
+    /// The event, or the request built from it.
+    case event
+    /// This device token; a delay concerns this device alone.
+    case token
+    case credential
+    case connection
+    /// APNs itself; the only fault that counts against an endpoint's circuit breaker.
+    case server
+}
+
+/// What an answer means for the event, its device token and its credential.
+package struct Verdict: Hashable, Sendable {
+    package var disposition: Disposition
+    package var tokenAction: TokenAction
+    package var fault: Fault
+
+    package init(_ disposition: Disposition, _ fault: Fault, token tokenAction: TokenAction = .keep)
+    {
+        self.disposition = disposition
+        self.tokenAction = tokenAction
+        self.fault = fault
+    }
+
+    /// Judges an HTTP answer: by status first, then by reason.
+    ///
+    /// A reason that comes with another status than Apple documents has no say. It is nil when the
+    /// answer has no body, or one without a reason (HTML).
+    package static func classify(status: Int, reason: Reason?) -> Verdict {
+        if status == 200 { return Verdict(.delivered, .nobody) }
+        return ReasonTable.row(status: status, reason: reason).verdict
+    }
+
+    /// Judges the debug data of a GOAWAY frame, for the connection and for what it left unprocessed.
+    ///
+    /// A credential's fault parks the credential, so that reconnecting does not go round in
+    /// circles. Anything else, and no reason, is the end of one connection only.
+    package static func goAway(reason: Reason?) -> Verdict {
+        guard case .apns(let known)? = reason,
+            let row = ReasonTable.rows.first(where: { $0.reason == known }),
+            row.verdict.fault == .credential,
+            row.verdict.disposition == .parkCredential
+        else { return Verdict(.retryElsewhere, .connection) }
+        return row.verdict
+    }
+}

@@ -1,0 +1,131 @@
+import APNsRules
+import Testing
+import Vocabulary
+
+@Suite struct ProviderTokenScheduleTests {
+    private static let start = Instant(nanoseconds: 7)
+
+    private func at(minutes: Int, seconds: Int = 0) -> Instant {
+        Self.start + .seconds(minutes * 60 + seconds)
+    }
+
+    @Test func `a token is minted first, used, and replaced at its age`() {
+        var schedule = ProviderTokenSchedule()
+        #expect(schedule.tokenWanted(now: at(minutes: 0)) == .mint)
+        #expect(schedule.minted(now: at(minutes: 0)) == 1)
+        #expect(schedule.tokenWanted(now: at(minutes: 44, seconds: 59)) == .useCurrent)
+        #expect(schedule.tokenWanted(now: at(minutes: 45)) == .mint)
+        #expect(schedule.minted(now: at(minutes: 45)) == 2)
+        #expect(schedule.tokenWanted(now: at(minutes: 46)) == .useCurrent)
+    }
+
+    @Test(arguments: [
+        (0, 0, ProviderTokenSchedule.Action.wait(until: start + .seconds(1200))),
+        (19, 59, .wait(until: start + .seconds(1200))),
+        (20, 0, .mint),
+        (44, 59, .mint),
+    ])
+    func `a token called expired is replaced early, 20 minutes after it was made`(
+        minutes: Int,
+        seconds: Int,
+        expected: ProviderTokenSchedule.Action
+    ) {
+        var schedule = ProviderTokenSchedule()
+        let serial = schedule.minted(now: Self.start)
+        #expect(
+            schedule.expired(serial: serial, now: at(minutes: minutes, seconds: seconds))
+                == expected
+        )
+    }
+
+    @Test func `answers about an older token change nothing`() {
+        var schedule = ProviderTokenSchedule()
+        let old = schedule.minted(now: at(minutes: 0))
+        #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .mint)
+        let new = schedule.minted(now: at(minutes: 30))
+        #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .useCurrent)
+        #expect(schedule.expired(serial: old, now: at(minutes: 60)) == .useCurrent)
+        #expect(new == old + 1)
+    }
+
+    @Test func `there is one early refresh, then the regular age counts`() {
+        var schedule = ProviderTokenSchedule()
+        let first = schedule.minted(now: at(minutes: 0))
+        #expect(schedule.expired(serial: first, now: at(minutes: 25)) == .mint)
+        let early = schedule.minted(now: at(minutes: 25))
+        let regular = ProviderTokenSchedule.Action.wait(until: at(minutes: 70))
+        #expect(schedule.expired(serial: early, now: at(minutes: 25)) == regular)
+        #expect(schedule.expired(serial: early, now: at(minutes: 50)) == regular)
+        #expect(schedule.tokenWanted(now: at(minutes: 70)) == .mint)
+        let next = schedule.minted(now: at(minutes: 70))
+        #expect(schedule.expired(serial: next, now: at(minutes: 90)) == .mint)
+    }
+
+    @Test func `a refresh age outside 20 to 60 minutes is a programmer's error`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = ProviderTokenSchedule(refreshAfter: .seconds(20 * 60 - 1))
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = ProviderTokenSchedule(refreshAfter: .seconds(60 * 60))
+        }
+    }
+}
+
+@Suite struct ProviderTokenTextTests {
+    @Test func `header and claims are what Apple asks for`() throws {
+        let identity = try #require(
+            ProviderTokenIdentity(keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        )
+        let input = ProviderTokenText.signingInput(
+            identity: identity,
+            issuedAt: Timestamp(milliseconds: 1_437_179_036_999)
+        )
+        let parts = input.split(separator: UInt8(ascii: "."))
+        let decoded = try parts.map { part in
+            String(decoding: try #require(Base64URL.decode(part)), as: UTF8.self)
+        }
+        #expect(
+            decoded == [
+                #"{"alg":"ES256","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":1437179036}"#,
+            ]
+        )
+    }
+
+    @Test func `the signature follows behind a full stop`() {
+        let token = ProviderTokenText.token(
+            signingInput: Array("h.c".utf8),
+            signature: [UInt8](repeating: 0xFF, count: 64)
+        )
+        #expect(
+            String(decoding: token, as: UTF8.self)
+                == "h.c." + String(repeating: "_", count: 85) + "w"
+        )
+    }
+
+    @Test(arguments: [
+        ("ABC123DEF", "DEF123GHIJ"), ("ABC123DEFGH", "DEF123GHIJ"), ("ABC123DEFG", "DEF123GHI\""),
+        ("ABC 123DEF", "DEF123GHIJ"), ("", ""),
+    ])
+    func `identifiers are ten letters or digits`(keyID: String, teamID: String) {
+        #expect(ProviderTokenIdentity(keyID: keyID, teamID: teamID) == nil)
+    }
+}
+
+@Suite struct Base64URLTests {
+    /// RFC 4648, 10, without padding; and the two characters of the URL-safe alphabet.
+    @Test(arguments: [
+        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"),
+        ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"), ("~~?", "fn4_"), ("~~>", "fn4-"),
+    ])
+    func `text goes there and back`(plain: String, coded: String) {
+        var text: [UInt8] = []
+        Base64URL.append(Array(plain.utf8), to: &text)
+        #expect(String(decoding: text, as: UTF8.self) == coded)
+        #expect(Base64URL.decode(coded.utf8) == Array(plain.utf8))
+    }
+
+    @Test(arguments: ["Z", "Zg==", "Zm9v+", "Zm9/", "Zm 9"])
+    func `what no encoder makes is refused`(text: String) {
+        #expect(Base64URL.decode(text.utf8) == nil)
+    }
+}

@@ -1,0 +1,57 @@
+import APNsRules
+import Testing
+import Vocabulary
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@Suite struct ReasonTableTests {
+    @Test func `each reason has one row, with sentences`() {
+        #expect(ReasonTable.rows.compactMap(\.reason).count == APNsReason.allCases.count)
+        #expect(Set(ReasonTable.rows.compactMap(\.reason)) == Set(APNsReason.allCases))
+        for row in ReasonTable.rows {
+            #expect(row.explanation.hasSuffix("."))
+            #expect(row.remedy.hasSuffix("."))
+            #expect(!row.explanation.contains("|") && !row.remedy.contains("|"))
+        }
+    }
+
+    @Test(arguments: [
+        ("Unregistered", 1), ("unregistered", 1), ("BADENVIRONMENTKEYIDINTOKEN", 1),
+        ("BadEnvironmentKeyInToken", 1), ("429", 3), ("503", 3), ("Nonsense", 0),
+    ])
+    func `explain finds rows by reason or status`(text: String, count: Int) {
+        #expect(ReasonTable.rows(matching: text).count == count)
+    }
+
+    /// After a change of the table: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ReasonTableTests`.
+    @Test func `docs/reasons.md is what the table says`() throws {
+        let path =
+            #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+            + "/docs/reasons.md"
+        if unsafe getenv("HELIOGRAPH_WRITE_DOCS") != nil {
+            try write(ReasonTable.markdown, to: path)
+        }
+        #expect(try contents(of: path) == ReasonTable.markdown)
+    }
+
+    private struct FileError: Error {
+        var path: String
+        var code: Int32
+    }
+
+    private func contents(of path: String) throws -> String {
+        guard let file = unsafe fopen(path, "r") else { throw FileError(path: path, code: errno) }
+        defer { unsafe _ = fclose(file) }
+        var text: [UInt8] = []
+        while case let byte = unsafe fgetc(file), byte != EOF { text.append(UInt8(byte)) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        guard let file = unsafe fopen(path, "w") else { throw FileError(path: path, code: errno) }
+        defer { unsafe _ = fclose(file) }
+        for byte in text.utf8 { unsafe _ = fputc(Int32(byte), file) }
+    }
+}

@@ -1,0 +1,95 @@
+import APNsRules
+import Testing
+import Vocabulary
+
+@Suite struct RequestHeadersTests {
+    private let headers = RequestHeaders(authority: "api.push.apple.com")
+
+    private func event(_ pushType: PushType = .alert) throws -> Event {
+        let token = try #require(DeviceToken("a1B2"))
+        let apnsID = try #require(APNsID("123e4567-e89b-12d3-a456-4266554400a0"))
+        return Event(
+            id: "1",
+            deviceToken: token,
+            destination: .bundleID("com.example.app"),
+            pushType: pushType,
+            payload: 0..<2,
+            apnsID: apnsID
+        )
+    }
+
+    private func lines(of block: HeaderBlock) -> [String] {
+        block.fields.map { field in
+            String(decoding: block.bytes[field.name], as: UTF8.self) + " "
+                + String(decoding: block.bytes[field.value], as: UTF8.self) + " "
+                + "\(field.indexing)"
+        }
+    }
+
+    @Test func `a minimal event gives the required headers, indexed as Apple asks`() throws {
+        var block = HeaderBlock()
+        let topic = APNsTopic("com.example.app")
+        headers.fill(&block, for: try event(), topic: topic, providerToken: Array("x.y.z".utf8))
+        #expect(
+            lines(of: block) == [
+                ":method POST indexed",
+                ":scheme https indexed",
+                ":authority api.push.apple.com indexed",
+                ":path /3/device/a1B2 neverIndexed",
+                "authorization bearer x.y.z neverIndexed",
+                "apns-topic com.example.app indexed",
+                "apns-push-type alert indexed",
+                "apns-priority 10 indexed",
+                "apns-id 123e4567-e89b-12d3-a456-4266554400a0 nameIndexedOnce",
+            ]
+        )
+    }
+
+    @Test func `optional fields are sent when the event has them`() throws {
+        var event = try event(.background)
+        event.expiration = 1_700_000_000
+        event.collapseID = CollapseID("score")
+        event.priority = .lowest
+        var block = HeaderBlock()
+        headers.fill(&block, for: event, topic: APNsTopic("t"), providerToken: nil)
+        #expect(block.value(of: "authorization") == nil)
+        #expect(block.text(of: "apns-priority") == "1")
+        #expect(
+            lines(of: block).suffix(2) == [
+                "apns-expiration 1700000000 nameIndexedOnce",
+                "apns-collapse-id score nameIndexedOnce",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        (Int64(0), "0"), (9, "9"), (10, "10"), (-1, "-1"), (.max, "\(Int64.max)"),
+        (.min, "\(Int64.min)"),
+    ])
+    func `expiration is written in decimal`(value: Int64, text: String) throws {
+        var event = try event()
+        event.expiration = value
+        var block = HeaderBlock()
+        headers.fill(&block, for: event, topic: APNsTopic("t"), providerToken: nil)
+        #expect(block.text(of: "apns-expiration") == text)
+    }
+
+    @Test(arguments: PushType.allCases)
+    func `the default priority is 5 for background and 10 for the rest`(type: PushType) throws {
+        var block = HeaderBlock()
+        headers.fill(&block, for: try event(type), topic: APNsTopic("t"), providerToken: nil)
+        #expect(block.text(of: "apns-priority") == (type == .background ? "5" : "10"))
+        #expect(block.text(of: "apns-push-type") == type.rawValue)
+    }
+
+    @Test func `a block that is used again holds the last request only`() throws {
+        var block = HeaderBlock()
+        var first = try event()
+        first.collapseID = CollapseID("gone")
+        headers.fill(&block, for: first, topic: APNsTopic("first"), providerToken: nil)
+        var fresh = HeaderBlock()
+        headers.fill(&block, for: try event(), topic: APNsTopic("second"), providerToken: nil)
+        headers.fill(&fresh, for: try event(), topic: APNsTopic("second"), providerToken: nil)
+        #expect(block == fresh)
+    }
+}

@@ -1,0 +1,58 @@
+import APNsRules
+import Testing
+import Vocabulary
+
+@Suite struct RetryPolicyTests {
+    @Test(arguments: [
+        (1, 0), (2, 200), (3, 400), (4, 800), (5, 1600), (6, 3200), (7, 5000), (63, 5000),
+    ])
+    func `the ceiling doubles up to the maximum`(attempt: Int, milliseconds: Int) {
+        let policy = RetryPolicy(attempts: 64, maxDelay: .seconds(5))
+        var random = SeededRandom(seed: UInt64(attempt))
+        var longest = Duration.zero
+        for _ in 0..<1000 {
+            let delay = policy.delay(beforeAttempt: attempt, using: &random) ?? .seconds(-1)
+            #expect(delay >= .zero && delay <= .milliseconds(milliseconds))
+            longest = max(longest, delay)
+        }
+        // Full jitter reaches into the upper tenth of the range.
+        #expect(longest >= .milliseconds(milliseconds) * 9 / 10)
+    }
+
+    @Test func `there is no attempt after the last`() {
+        let policy = RetryPolicy(attempts: 2)
+        var random = SeededRandom(seed: 1)
+        #expect(policy.delay(beforeAttempt: 2, using: &random) != nil)
+        #expect(policy.delay(beforeAttempt: 3, using: &random) == nil)
+        #expect(policy.delay(beforeAttempt: 3, retryAfter: .seconds(1), using: &random) == nil)
+    }
+
+    @Test func `Retry-After is the least, and jitter comes on top`() throws {
+        let policy = RetryPolicy()
+        for seed in UInt64(0)..<100 {
+            var random = SeededRandom(seed: seed)
+            let delay = try #require(
+                policy.delay(beforeAttempt: 2, retryAfter: .seconds(60), using: &random)
+            )
+            #expect(delay >= .seconds(60) && delay <= .milliseconds(60_200))
+        }
+    }
+
+    @Test func `a negative Retry-After counts as none`() throws {
+        var random = SeededRandom(seed: 3)
+        let delay = RetryPolicy().delay(beforeAttempt: 2, retryAfter: .seconds(-9), using: &random)
+        #expect(try #require(delay) >= .zero)
+    }
+
+    @Test func `impossible policies and attempts are programmers' errors`() async {
+        await #expect(processExitsWith: .failure) { _ = RetryPolicy(attempts: 0) }
+        await #expect(processExitsWith: .failure) { _ = RetryPolicy(baseDelay: .zero) }
+        await #expect(processExitsWith: .failure) {
+            _ = RetryPolicy(baseDelay: .seconds(2), maxDelay: .seconds(1))
+        }
+        await #expect(processExitsWith: .failure) {
+            var random = SeededRandom(seed: 1)
+            _ = RetryPolicy().delay(beforeAttempt: 0, using: &random)
+        }
+    }
+}

@@ -2,12 +2,19 @@
 #define HELIOGRAPH_COPENSSL_SHIM_H
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+
+// Macros that Swift's importer cannot read.
+static inline uint64_t heliograph_ssl_options(void) {
+    return SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET;
+}
 
 #endif

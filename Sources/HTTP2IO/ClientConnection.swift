@@ -1,0 +1,450 @@
+import CNghttp2
+package import Vocabulary
+
+/// A client's connection: TCP, TLS and HTTP/2, with many requests at once.
+///
+/// Owned by one event-loop thread and never blocking. The owner registers `fileDescriptor` for
+/// `interest`, calls `readinessChanged` when the loop says so, `submit` as it likes, and once per
+/// turn `flush` and then `takeEvents`; afterwards `interest` may have changed. Deadlines are the
+/// owner's: it calls `close(.timedOut)`.
+///
+/// The descriptor stays open until the object goes away, so deregister it before letting go.
+///
+/// Requests are not prioritised: no PRIORITY frame or flag is ever sent.
+package final class ClientConnection {
+    private enum Phase: Hashable {
+        /// TCP. Next: `handshaking`, `closed`.
+        case connecting
+        /// TLS. Next: `settling`, `closed`.
+        case handshaking
+        /// Waiting for the peer's SETTINGS. Next: `open`, `draining`, `closed`.
+        case settling
+        /// Next: `draining`, `closed`.
+        case open
+        /// GOAWAY came or went: open streams finish. Next: `closed`.
+        case draining
+        case closed
+    }
+
+    private var phase: Phase
+    private var transport: SecureTransport
+    private let streams: Pinned<ClientStreams>
+    private var session: HTTP2Session
+    private var writer = HeaderFieldWriter()
+    private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
+    private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
+    private let limits: ClientLimits
+    /// As many streams as the peer and `limits` allow.
+    package private(set) var maxConcurrentStreams = 0
+
+    /// Starts to connect.
+    ///
+    /// - Parameters:
+    ///   - serverName: What the certificate must be for, and the SNI; a numeric address works.
+    /// - Throws: What fails at once: no descriptor left, no route, a bad server name.
+    package convenience init(
+        to address: SocketAddress,
+        serverName: String,
+        tls: TLSContext,
+        limits: ClientLimits = ClientLimits()
+    ) throws(ConnectionFailure) {
+        let socket: Socket
+        do throws(SystemError) {
+            socket = try Socket.connecting(to: address)
+        } catch {
+            throw .connectFailed(code: error.code)
+        }
+        try self.init(socket: socket, serverName: serverName, tls: tls, limits: limits)
+    }
+
+    /// A connection without a socket: the owner carries the ciphertext with `receive` and
+    /// `takeOutgoing`.
+    package convenience init(
+        inMemoryWithServerName serverName: String,
+        tls: TLSContext,
+        limits: ClientLimits = ClientLimits()
+    ) throws(ConnectionFailure) {
+        try self.init(socket: nil, serverName: serverName, tls: tls, limits: limits)
+    }
+
+    private init(
+        socket: consuming Socket?,
+        serverName: String,
+        tls: TLSContext,
+        limits: ClientLimits
+    ) throws(ConnectionFailure) {
+        let tlsSession: TLSSession
+        do throws(TLSError) {
+            tlsSession = try TLSSession.client(tls, serverName: serverName)
+        } catch {
+            throw .tls(error)
+        }
+        phase = socket == nil ? .handshaking : .connecting
+        self.limits = limits
+        transport = SecureTransport(socket: socket, tls: tlsSession)
+        streams = Pinned(ClientStreams(limits: limits))
+        session = unsafe HTTP2Session(
+            .client,
+            context: streams.pointer,
+            setCallbacks: setClientCallbacks
+        )
+        if phase == .handshaking { shakeHands() }
+    }
+
+    // MARK: What the loop asks
+
+    /// -1 without a socket.
+    package var fileDescriptor: Int32 { transport.fileDescriptor }
+
+    /// What the descriptor should be watched for now.
+    package var interest: Interest {
+        switch phase {
+        case .connecting: .write
+        case .closed: []
+        case .handshaking, .settling, .open, .draining:
+            transport.backlogByteCount > 0 ? [.read, .write] : .read
+        }
+    }
+
+    /// Streams that are open; a cancelled one counts until its reset is sent.
+    package var openStreamCount: Int { streams.value.table.count }
+
+    package var isClosed: Bool { phase == .closed }
+
+    /// Calls of `send(2)` so far.
+    package var socketWriteCount: UInt64 { transport.socketWriteCount }
+
+    /// Moves what has happened since the last call to the end of `events`.
+    package func takeEvents(into events: inout [ConnectionEvent]) {
+        if events.isEmpty {
+            swap(&events, &streams.value.events)
+        } else {
+            events.append(contentsOf: streams.value.events)
+            streams.value.events.removeAll(keepingCapacity: true)
+        }
+    }
+
+    // MARK: What the world does
+
+    /// The loop says that the descriptor is ready.
+    package func readinessChanged(_ readiness: Readiness) {
+        if phase == .closed { return }
+        if phase == .connecting {
+            if let error = transport.pendingError {
+                return finish(.connectFailed(code: error.code))
+            }
+            guard !readiness.isDisjoint(with: [.writable, .failed, .hungUp]) else { return }
+            phase = .handshaking
+            shakeHands()
+            return flush()
+        }
+        if readiness != .writable { receiveFromSocket() }
+    }
+
+    /// Takes ciphertext of the peer in, without a socket.
+    package func receive(_ ciphertext: [UInt8]) {
+        if phase == .closed { return }
+        transport.receive(ciphertext)
+        advance()
+    }
+
+    /// The peer's direction ended, without a socket.
+    package func receiveEnd() {
+        peerClosed()
+    }
+
+    /// Takes the ciphertext for the peer, without a socket.
+    package func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
+
+    // MARK: What the owner wants
+
+    /// Opens a stream for a request; `flush` sends it.
+    ///
+    /// - Parameters:
+    ///   - body: Retained until it is sent, not copied.
+    ///   - range: The part of `body` to send.
+    ///   - tag: The owner's name for the request; events carry it.
+    package func submit(
+        _ headers: HeaderBlock,
+        body: [UInt8],
+        range: Range<Int>,
+        tag: UInt64
+    ) throws(SubmitError) {
+        guard phase == .open else { throw .notOpen }
+        guard openStreamCount < maxConcurrentStreams else { throw .streamLimitReached }
+        guard transport.backlogByteCount < limits.maxBacklogByteCount else { throw .backlogged }
+        let streamID = try submit(headers, hasBody: !range.isEmpty)
+        var stream = ClientStream(streamID: streamID)
+        stream.tag = tag
+        stream.body = OutgoingBody(body, range)
+        streams.value.table.insert(stream)
+    }
+
+    package func submit(_ headers: HeaderBlock, body: [UInt8], tag: UInt64) throws(SubmitError) {
+        try submit(headers, body: body, range: body.indices, tag: tag)
+    }
+
+    /// Gives a request up: RST_STREAM CANCEL. No event will carry its tag any more.
+    ///
+    /// - Returns: false when the tag is not waiting for a response.
+    @discardableResult
+    package func cancel(_ tag: UInt64) -> Bool {
+        guard
+            let slot = streams.value.table.firstSlot(where: {
+                $0.tag == tag && $0.phase == .waiting
+            })
+        else { return false }
+        streams.value.table[slot].phase = .done
+        let streamID = streams.value.table[slot].streamID
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
+        }
+        return true
+    }
+
+    /// Asks the peer for a sign of life; `pingAnswered` follows.
+    package func ping() {
+        guard phase == .open || phase == .draining else { return }
+        attempt { (session) throws(HTTP2Error) in try session.submitPing() }
+    }
+
+    /// Says GOAWAY and closes once every open stream has ended.
+    package func shutdown() {
+        switch phase {
+        case .connecting, .handshaking, .settling:
+            finish(.closedHere)
+        case .open:
+            phase = .draining
+            let lastStreamID = session.lastProcessedStreamID
+            attempt { (session) throws(HTTP2Error) in
+                try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
+            }
+        case .draining, .closed:
+            break
+        }
+    }
+
+    /// Closes at once; open streams fail, and `closed` carries the reason.
+    package func close(_ reason: ConnectionFailure = .closedHere) {
+        finish(reason)
+    }
+
+    /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
+    ///
+    /// What the socket does not take waits for the next `flush`; `interest` then says `.write`.
+    package func flush() {
+        guard phase != .closed else { return }
+        do throws(ConnectionFailure) {
+            try sendFrames()
+            try flushTransport()
+        } catch {
+            return finish(error)
+        }
+        if phase != .connecting, phase != .handshaking, transport.backlogByteCount == 0,
+            !session.isAlive
+        {
+            finish(naturalEnd)
+        }
+    }
+
+    // MARK: How it is done
+
+    /// - Returns: The new stream's ID.
+    private func submit(_ headers: HeaderBlock, hasBody: Bool) throws(SubmitError) -> Int32 {
+        let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
+        let raw = unsafe session.raw
+        let streamID = unsafe writer.withFields(of: headers) { fields, count in
+            // SAFETY: nghttp2 copies the fields and the provider. Without a priority
+            // specification HEADERS carry no priority (RFC 9113, 5.3.2).
+            guard hasBody else {
+                return unsafe nghttp2_submit_request(raw, nil, fields, count, nil, userData)
+            }
+            var provider = unsafe nghttp2_data_provider(
+                source: nghttp2_data_source(),
+                read_callback: readRequestBody
+            )
+            return unsafe nghttp2_submit_request(raw, nil, fields, count, &provider, userData)
+        }
+        switch streamID {
+        case .some(let id) where id > 0: return id
+        case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue: throw .streamIDsExhausted
+        default: throw .badHeaderField
+        }
+    }
+
+    /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
+    private func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
+        do throws(HTTP2Error) {
+            try body(&session)
+        } catch {
+            finish(failure(of: error))
+        }
+    }
+
+    private func receiveFromSocket() {
+        do throws(SystemError) {
+            // Twice at most, so that one connection does not starve the others.
+            if try transport.receiveFromSocket() {
+                advance()
+                guard phase != .closed else { return }
+                _ = try transport.receiveFromSocket()
+            }
+        } catch {
+            advance()
+            return finish(.socketFailed(error))
+        }
+        advance()
+        if transport.isClosedByPeer { peerClosed() }
+    }
+
+    private func peerClosed() {
+        if phase == .closed { return }
+        if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }
+        finish(.closedByPeer)
+    }
+
+    /// Makes progress with the ciphertext that is there.
+    private func advance() {
+        if phase == .handshaking { shakeHands() }
+        guard phase != .handshaking, phase != .closed else { return }
+        do throws(ConnectionFailure) {
+            try receiveFrames()
+        } catch {
+            return finish(error)
+        }
+        noteSettings()
+        noteGoAway()
+        resetEarlyAnswers()
+    }
+
+    private func shakeHands() {
+        do throws(TLSError) {
+            guard try transport.handshake() else { return }
+        } catch {
+            return finish(.tls(error))
+        }
+        phase = .settling
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitSettings([
+                .pushDisabled,
+                .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
+            ])
+            try session.setConnectionWindow(1_048_576)
+        }
+    }
+
+    private func receiveFrames() throws(ConnectionFailure) {
+        while true {
+            do throws(TLSError) {
+                try transport.read(into: &plaintextIn)
+            } catch {
+                throw .tls(error)
+            }
+            if plaintextIn.isEmpty { return }
+            defer { plaintextIn.removeAll() }
+            do throws(HTTP2Error) {
+                try session.receive(plaintextIn)
+            } catch {
+                throw failure(of: error)
+            }
+        }
+    }
+
+    private func noteSettings() {
+        guard streams.value.hasNewSettings else { return }
+        streams.value.hasNewSettings = false
+        // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
+        // peers to allow: no peer is hurt by it.
+        let limit = min(session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
+        if phase == .settling {
+            phase = .open
+            streams.value.events.append(.opened(maxConcurrentStreams: limit))
+        } else if limit != maxConcurrentStreams {
+            streams.value.events.append(.streamLimitChanged(limit))
+        }
+        maxConcurrentStreams = limit
+    }
+
+    /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
+    private func noteGoAway() {
+        guard let goAway = streams.value.goAway else { return }
+        if phase == .settling || phase == .open { phase = .draining }
+        for slot in streams.value.table.slotsInOrder
+        where streams.value.table[slot].streamID > goAway.lastStreamID {
+            streams.value.fail(slot, .aboveGoAway)
+        }
+    }
+
+    /// A request that was answered before its body was sent needs no rest (RFC 9113, 8.1).
+    private func resetEarlyAnswers() {
+        guard !streams.value.earlyAnswers.isEmpty else { return }
+        let early = streams.value.earlyAnswers
+        streams.value.earlyAnswers.removeAll(keepingCapacity: true)
+        for streamID in early {
+            attempt { (session) throws(HTTP2Error) in
+                try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
+            }
+        }
+    }
+
+    private func sendFrames() throws(ConnectionFailure) {
+        guard phase != .connecting, phase != .handshaking else { return }
+        while transport.backlogByteCount < limits.maxBacklogByteCount {
+            streams.value.writeMark = transport.producedByteCount
+            do throws(HTTP2Error) {
+                while plaintextOut.count < 65536,
+                    try session.produceFrame(into: &plaintextOut) > 0
+                {}
+            } catch {
+                throw failure(of: error)
+            }
+            if plaintextOut.isEmpty { return }
+            do throws(TLSError) {
+                try transport.write(plaintextOut)
+            } catch {
+                throw .tls(error)
+            }
+            plaintextOut.removeAll()
+        }
+    }
+
+    private func flushTransport() throws(ConnectionFailure) {
+        guard phase != .connecting else { return }
+        do throws(SystemError) {
+            try transport.flush()
+        } catch {
+            throw .socketFailed(error)
+        }
+    }
+
+    /// Why a session without a purpose ended.
+    private var naturalEnd: ConnectionFailure {
+        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
+        if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
+        return .closedHere
+    }
+
+    private func failure(of error: HTTP2Error) -> ConnectionFailure {
+        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+    }
+
+    private func finish(_ failure: ConnectionFailure) {
+        if phase == .closed { return }
+        phase = .closed
+        transport.writeEnd()
+        // A last attempt to tell the peer; whether it works changes nothing.
+        try? transport.flush()
+        transport.shutDown()
+        for slot in streams.value.table.slotsInOrder {
+            streams.value.fail(slot, lastFailure(of: slot))
+        }
+        streams.value.events.append(.closed(failure))
+    }
+
+    private func lastFailure(of slot: Int) -> StreamFailure {
+        guard let mark = streams.value.table[slot].writeMark, mark < transport.sentByteCount else {
+            return .neverWritten
+        }
+        return .connectionClosed
+    }
+}

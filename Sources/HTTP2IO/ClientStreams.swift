@@ -1,0 +1,134 @@
+/// One request of a client, from `submit` until its stream is closed.
+struct ClientStream: StreamEntry {
+    enum Phase: Hashable {
+        /// Next: `done`.
+        case waiting
+        /// Answered, failed or cancelled: nothing more is told. The stream closes soon.
+        case done
+    }
+
+    let streamID: Int32
+    var tag: UInt64 = 0
+    var phase = Phase.waiting
+    var response = HTTP2Response()
+    var body = OutgoingBody()
+    /// How much ciphertext existed before the request's HEADERS; nil while they wait.
+    var writeMark: UInt64?
+    /// What comes now are trailers, which nobody asked for.
+    var hasAllFields = false
+    /// The response's header fields went over the limit.
+    var isOverLimit = false
+
+    init(streamID: Int32) {
+        self.streamID = streamID
+    }
+}
+
+/// What the callbacks of a client session note: its streams, and the events for the owner.
+struct ClientStreams {
+    var table = StreamTable<ClientStream>()
+    var events: [ConnectionEvent] = []
+    /// Answered while the request's body was still on its way; to be reset.
+    var earlyAnswers: [Int32] = []
+    var hasNewSettings = false
+    /// The lowest last stream ID of the peer's GOAWAYs; the code of the first that tells one.
+    var goAway: (lastStreamID: Int32, errorCode: HTTP2ErrorCode)?
+    /// The error code of a GOAWAY that nghttp2 sent by itself.
+    var sentGoAway: HTTP2ErrorCode?
+    /// Ciphertext bytes that existed when the frames of this turn were made.
+    var writeMark: UInt64 = 0
+    let limits: ClientLimits
+
+    init(limits: ClientLimits) {
+        self.limits = limits
+    }
+
+    /// Only a header block after an informational one replaces it; later ones are trailers.
+    mutating func responseBegan(_ slot: Int) {
+        if table[slot].response.status < 200 { table[slot].response.restart() }
+    }
+
+    mutating func headersEnded(_ slot: Int) {
+        if table[slot].response.status >= 200 { table[slot].hasAllFields = true }
+    }
+
+    /// - Returns: false when the fields are over the limit.
+    mutating func fieldArrived(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ value: UnsafeBufferPointer<UInt8>,
+        _ slot: Int
+    ) -> Bool {
+        guard table[slot].phase == .waiting, !table[slot].hasAllFields else { return true }
+        if name.count == 7, unsafe name[0] == UInt8(ascii: ":") {
+            // ":status" is the only pseudo-header field of a response (RFC 9113, 8.3.2).
+            unsafe table[slot].response.setStatus(value)
+            return true
+        }
+        let byteCount = table[slot].response.fieldByteCount + name.count + value.count + 4
+        guard byteCount <= limits.maxResponseHeaderByteCount else {
+            table[slot].isOverLimit = true
+            return false
+        }
+        unsafe table[slot].response.appendField(name, value)
+        return true
+    }
+
+    mutating func bodyArrived(_ bytes: UnsafeBufferPointer<UInt8>, _ slot: Int) {
+        guard table[slot].phase == .waiting else { return }
+        unsafe table[slot].response.appendBody(bytes, limit: limits.maxResponseBodyByteCount)
+    }
+
+    /// END_STREAM came with a final response.
+    mutating func responseEnded(_ slot: Int) {
+        guard table[slot].phase == .waiting else { return }
+        table[slot].phase = .done
+        let response = table[slot].response
+        table[slot].response = HTTP2Response()
+        events.append(.responseArrived(tag: table[slot].tag, response))
+        earlyAnswers.append(table[slot].streamID)
+    }
+
+    mutating func streamClosed(_ slot: Int, errorCode: UInt32) {
+        let streamID = table[slot].streamID
+        if earlyAnswers.last == streamID { earlyAnswers.removeLast() }
+        fail(slot, cause(slot, errorCode: HTTP2ErrorCode(rawValue: errorCode)))
+        table.remove(slot)
+    }
+
+    /// Tells the failure of a stream, once.
+    mutating func fail(_ slot: Int, _ failure: StreamFailure) {
+        guard table[slot].phase == .waiting else { return }
+        table[slot].phase = .done
+        table[slot].response = HTTP2Response()
+        events.append(.streamFailed(tag: table[slot].tag, failure))
+    }
+
+    mutating func goAwayArrived(lastStreamID: Int32, errorCode: UInt32, debugData: [UInt8]) {
+        let code = HTTP2ErrorCode(rawValue: errorCode)
+        goAway = (min(lastStreamID, goAway?.lastStreamID ?? .max), code)
+        events.append(
+            .goAwayReceived(lastStreamID: lastStreamID, errorCode: code, debugData: debugData)
+        )
+    }
+
+    private func cause(_ slot: Int, errorCode: HTTP2ErrorCode) -> StreamFailure {
+        if let goAway, table[slot].streamID > goAway.lastStreamID { return .aboveGoAway }
+        if table[slot].isOverLimit { return .responseTooLarge }
+        if table[slot].writeMark == nil { return .neverWritten }
+        return errorCode == .refusedStream ? .refused : .reset(errorCode)
+    }
+}
+
+/// Bounds of a client connection.
+package struct ClientLimits: Hashable, Sendable {
+    /// The most streams at once, whatever the peer allows.
+    package var maxOpenStreams = 4096
+    /// Bytes of a response's body that are kept; the rest is received and dropped.
+    package var maxResponseBodyByteCount = 16384
+    /// Bytes of a response's header fields; a longer list fails the stream.
+    package var maxResponseHeaderByteCount = 16384
+    /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
+    package var maxBacklogByteCount = 262_144
+
+    package init() {}
+}

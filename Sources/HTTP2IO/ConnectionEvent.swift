@@ -1,0 +1,89 @@
+/// Why a request got no response.
+package enum StreamFailure: Error, Hashable, Sendable {
+    /// RST_STREAM REFUSED_STREAM (RFC 9113, 8.7).
+    case refused
+    /// The stream's ID is above the last one that the peer's GOAWAY names (RFC 9113, 6.8).
+    case aboveGoAway
+    /// None of its bytes left this process.
+    case neverWritten
+    /// RST_STREAM with another code, of the peer or, for a malformed response, of ours.
+    case reset(HTTP2ErrorCode)
+    /// The response's header fields were over the limit.
+    case responseTooLarge
+    /// The connection ended after the request was written and before the response came.
+    case connectionClosed
+
+    /// Whether the peer certainly has not acted on the request, so that sending it again cannot
+    /// deliver it twice.
+    package var isCertainlyUnprocessed: Bool {
+        switch self {
+        case .refused, .aboveGoAway, .neverWritten: true
+        case .reset, .responseTooLarge, .connectionClosed: false
+        }
+    }
+}
+
+/// Why a connection ended, or never came to be.
+package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name could not be resolved; for the owner of a resolver to use.
+    case unresolved(String)
+    /// `connect(2)` failed; `code` is an errno.
+    case connectFailed(code: Int32)
+    /// The owner gave up waiting.
+    case timedOut
+    case tls(TLSError)
+    /// The peer closed without GOAWAY.
+    case closedByPeer
+    /// Reading or writing the socket failed, ECONNRESET for example.
+    case socketFailed(SystemError)
+    /// The peer broke HTTP/2, and was told so with this code.
+    case protocolViolation(HTTP2ErrorCode)
+    /// The peer's GOAWAY, after which the last open stream ended.
+    case goAway(HTTP2ErrorCode)
+    /// `close()` or `shutdown()` of this side.
+    case closedHere
+
+    package var description: String {
+        switch self {
+        case .unresolved(let text): "name resolution failed: \(text)"
+        case .connectFailed(let code): "connect failed: \(systemErrorText(code))"
+        case .timedOut: "timed out"
+        case .tls(let error): error.description
+        case .closedByPeer: "closed by the peer without notice"
+        case .socketFailed(let error): "connection lost: \(error)"
+        case .protocolViolation(let code): "the peer broke HTTP/2: \(code)"
+        case .goAway(let code): "the peer said goodbye: \(code)"
+        case .closedHere: "closed on our side"
+        }
+    }
+}
+
+/// What happened on a client's connection.
+package enum ConnectionEvent: Hashable, Sendable {
+    /// The peer's first SETTINGS arrived: requests may be submitted.
+    case opened(maxConcurrentStreams: Int)
+    /// A later SETTINGS changed the limit; streams that are open already stay open.
+    case streamLimitChanged(Int)
+    case responseArrived(tag: UInt64, HTTP2Response)
+    /// Once for each submitted tag that got neither a response nor was cancelled.
+    case streamFailed(tag: UInt64, StreamFailure)
+    /// The peer takes no more requests; streams up to the last one named may still be answered.
+    case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: [UInt8])
+    case pingAnswered
+    /// The last event.
+    case closed(ConnectionFailure)
+}
+
+/// Why a request was not taken; nothing of it was kept.
+package enum SubmitError: Error, Hashable, Sendable {
+    /// No SETTINGS of the peer yet, draining, or closed.
+    case notOpen
+    /// As many streams are open as the peer, or `maxOpenStreams`, allows.
+    case streamLimitReached
+    /// Too many bytes wait for the socket.
+    case backlogged
+    /// A header field holds a byte that HTTP forbids.
+    case badHeaderField
+    /// All stream IDs are used up: open another connection.
+    case streamIDsExhausted
+}

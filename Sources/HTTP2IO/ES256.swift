@@ -1,0 +1,106 @@
+import COpenSSL
+
+/// Why a text is no signing or verifying key.
+package enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// No PEM key of the wanted kind: not PEM, damaged, or encrypted.
+    case notAKey
+    /// A key, but not on the curve P-256 (RFC 7518, 3.4).
+    case notP256
+
+    package var description: String {
+        switch self {
+        case .notAKey: "not an unencrypted PEM key"
+        case .notP256: "not a P-256 elliptic-curve key"
+        }
+    }
+}
+
+/// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4).
+package final class ES256Signer: Sendable {
+    private let key: PublicKeyPair
+
+    /// - Parameter pem: Apple's `.p8` file: PKCS#8, not encrypted.
+    package init(pem: [UInt8]) throws(SigningKeyError) {
+        guard let key = PublicKeyPair.privateKey(pem: pem) else { throw .notAKey }
+        guard key.isP256 else { throw .notP256 }
+        self.key = key
+    }
+
+    /// The key's public half as a PEM SubjectPublicKeyInfo.
+    package var publicKeyPEM: [UInt8] { key.publicKeyPEM }
+
+    /// - Returns: r and s, 32 big-endian octets each.
+    package func sign(_ message: [UInt8]) -> [UInt8] {
+        guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
+        defer { unsafe EVP_MD_CTX_free(context) }
+        // A P-256 signature in DER has 72 octets at most.
+        var der = [UInt8](repeating: 0, count: 128)
+        var length = der.count
+        // SAFETY: writes at most `length` octets and stores how many.
+        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key.raw) == 1,
+            unsafe EVP_DigestSign(context, &der, &length, message, message.count) == 1,
+            let signature = Self.fixedSize(der[..<length])
+        else { fatalError("cannot sign: \(OpenSSLErrors.takeText())") }
+        return signature
+    }
+
+    private static func fixedSize(_ der: ArraySlice<UInt8>) -> [UInt8]? {
+        unsafe der.withUnsafeBufferPointer { der in
+            var start = der.baseAddress
+            guard let signature = unsafe d2i_ECDSA_SIG(nil, &start, der.count) else { return nil }
+            defer { unsafe ECDSA_SIG_free(signature) }
+            var fixed = [UInt8](repeating: 0, count: 64)
+            let isWritten = unsafe fixed.withUnsafeMutableBufferPointer { fixed in
+                guard let base = fixed.baseAddress else { return false }
+                // SAFETY: BN_bn2binpad writes exactly 32 octets, or fails.
+                return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, 32) == 32
+                    && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + 32, 32) == 32
+            }
+            return isWritten ? fixed : nil
+        }
+    }
+}
+
+/// Checks what an `ES256Signer` signed.
+package final class ES256Verifier: Sendable {
+    private let key: PublicKeyPair
+
+    /// - Parameter publicKeyPEM: A SubjectPublicKeyInfo.
+    package init(publicKeyPEM: [UInt8]) throws(SigningKeyError) {
+        guard let key = PublicKeyPair.publicKey(pem: publicKeyPEM) else { throw .notAKey }
+        guard key.isP256 else { throw .notP256 }
+        self.key = key
+    }
+
+    /// - Parameter signature: r and s, 32 big-endian octets each; anything else is not valid.
+    package func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 64, let der = Self.der(signature),
+            let context = unsafe EVP_MD_CTX_new()
+        else { return false }
+        defer {
+            unsafe EVP_MD_CTX_free(context)
+            OpenSSLErrors.clear()
+        }
+        return unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key.raw) == 1
+            && EVP_DigestVerify(context, der, der.count, message, message.count) == 1
+    }
+
+    private static func der(_ fixed: [UInt8]) -> [UInt8]? {
+        guard let signature = unsafe ECDSA_SIG_new() else { return nil }
+        defer { unsafe ECDSA_SIG_free(signature) }
+        guard let r = unsafe BN_bin2bn(Array(fixed[..<32]), 32, nil) else { return nil }
+        guard let s = unsafe BN_bin2bn(Array(fixed[32...]), 32, nil) else {
+            unsafe BN_free(r)
+            return nil
+        }
+        // SAFETY: ECDSA_SIG_set0 takes both numbers over; it fails only for null.
+        guard unsafe ECDSA_SIG_set0(signature, r, s) == 1 else { return nil }
+        let length = unsafe i2d_ECDSA_SIG(signature, nil)
+        guard length > 0 else { return nil }
+        return unsafe [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, count in
+            // SAFETY: i2d writes the length it announced, and advances the pointer.
+            var end = buffer.baseAddress
+            count = Int(unsafe i2d_ECDSA_SIG(signature, &end))
+        }
+    }
+}

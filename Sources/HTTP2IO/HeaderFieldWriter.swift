@@ -1,0 +1,69 @@
+import CNghttp2
+import Vocabulary
+
+/// Turns header blocks into nghttp2's form, with the HPACK representation each field asks for.
+///
+/// One per connection, because `nameIndexedOnce` remembers what the connection has seen.
+@safe struct HeaderFieldWriter {
+    private var indexedNames: [[UInt8]] = []
+    private var fields: [nghttp2_nv] = unsafe []
+
+    /// Lends the fields to `submit`.
+    ///
+    /// - Returns: What `submit` returned; nil when a name or value is no valid field (RFC 9113,
+    ///   8.2.1), and nothing was submitted.
+    mutating func withFields<Value>(
+        of block: HeaderBlock,
+        _ submit: (UnsafePointer<nghttp2_nv>?, Int) -> Value
+    ) -> Value? {
+        unsafe fields.removeAll(keepingCapacity: true)
+        return unsafe block.bytes.withUnsafeBufferPointer { bytes -> Value? in
+            guard let base = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress) else {
+                return nil
+            }
+            // SAFETY: a HeaderBlock's ranges lie in its bytes; nghttp2 reads and copies them
+            // within `submit`.
+            for field in block.fields {
+                let name = unsafe UnsafeBufferPointer(rebasing: bytes[field.name])
+                let value = unsafe UnsafeBufferPointer(rebasing: bytes[field.value])
+                guard unsafe Self.isValid(value) else { return nil }
+                let isIndexed = unsafe mayIndex(name, field.indexing)
+                let flag = isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+                unsafe fields.append(
+                    nghttp2_nv(
+                        name: base + field.name.lowerBound,
+                        value: base + field.value.lowerBound,
+                        namelen: field.name.count,
+                        valuelen: field.value.count,
+                        flags: UInt8(flag.rawValue)
+                    )
+                )
+            }
+            return unsafe fields.withUnsafeBufferPointer {
+                unsafe submit($0.baseAddress, $0.count)
+            }
+        }
+    }
+
+    /// A value may not hold NUL, CR or LF: a producer's text must not break the framing.
+    private static func isValid(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        unsafe nghttp2_check_header_value_rfc9113(value.baseAddress, value.count) != 0
+    }
+
+    private mutating func mayIndex(
+        _ name: UnsafeBufferPointer<UInt8>,
+        _ indexing: HeaderBlock.Indexing
+    ) -> Bool {
+        switch indexing {
+        case .indexed: return true
+        case .neverIndexed: return false
+        case .nameIndexedOnce:
+            for known in indexedNames
+            where unsafe known.count == name.count && known.elementsEqual(name) {
+                return false
+            }
+            unsafe indexedNames.append(Array(name))
+            return true
+        }
+    }
+}

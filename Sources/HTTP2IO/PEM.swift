@@ -1,0 +1,122 @@
+import COpenSSL
+
+/// Reading and writing of PEM (RFC 7468) through OpenSSL's memory BIOs.
+enum PEM {
+    /// Lends a read-only BIO over the bytes.
+    static func withReader<Value, Failure: Error>(
+        _ bytes: [UInt8],
+        _ body: (OpaquePointer) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let result: Result<Value, Failure> = unsafe bytes.withUnsafeBytes { bytes in
+            // SAFETY: the BIO reads from the bytes and is freed before they go away.
+            guard let bio = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count))
+            else { fatalError("out of memory") }
+            defer { unsafe _ = BIO_free(bio) }
+            do throws(Failure) {
+                return .success(try unsafe body(bio))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// The bytes that `write` puts into a BIO.
+    static func written(_ write: (OpaquePointer) -> Int32) -> [UInt8] {
+        guard let bio = unsafe BIO_new(BIO_s_mem()) else { fatalError("out of memory") }
+        defer { unsafe _ = BIO_free(bio) }
+        precondition(unsafe write(bio) == 1, "a key or certificate of ours cannot be written")
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            // SAFETY: BIO_read writes at most the chunk's length.
+            let count = unsafe BIO_read(bio, &chunk, Int32(chunk.count))
+            guard count > 0 else { return bytes }
+            bytes.append(contentsOf: chunk[..<Int(count)])
+        }
+    }
+}
+
+/// Refuses to ask for a passphrase; OpenSSL's own callback would read the terminal.
+///
+/// - Returns: -1, "no passphrase" (`pem_password_cb(3)`).
+func refusePassphrase(
+    buffer: UnsafeMutablePointer<CChar>?,
+    size: Int32,
+    isWriting: Int32,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    -1
+}
+
+/// An owned EVP_PKEY: a private or public key.
+///
+/// Safe to share: OpenSSL allows concurrent use of one EVP_PKEY for signing and verifying
+/// (openssl-threads(7): objects may be read by several threads at once).
+@safe final class PublicKeyPair: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    /// Takes one reference over.
+    init(owning raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(raw)
+    }
+
+    /// Reads a private key: PKCS#8, SEC1 or PKCS#1, not encrypted.
+    ///
+    /// - Returns: nil when there is none in the text; OpenSSL's error queue is cleared.
+    static func privateKey(pem: [UInt8]) -> PublicKeyPair? {
+        defer { OpenSSLErrors.clear() }
+        return unsafe PEM.withReader(pem) { bio in
+            unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
+                .map { unsafe PublicKeyPair(owning: $0) }
+        }
+    }
+
+    /// Reads a SubjectPublicKeyInfo.
+    static func publicKey(pem: [UInt8]) -> PublicKeyPair? {
+        defer { OpenSSLErrors.clear() }
+        return unsafe PEM.withReader(pem) { bio in
+            unsafe PEM_read_bio_PUBKEY(bio, nil, refusePassphrase, nil)
+                .map { unsafe PublicKeyPair(owning: $0) }
+        }
+    }
+
+    /// A new key on the curve P-256.
+    static func generatedP256() -> PublicKeyPair {
+        guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else {
+            fatalError("out of memory")
+        }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        // SAFETY: on success keygen stores one reference, which the owner takes over.
+        guard unsafe EVP_PKEY_keygen_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
+            unsafe EVP_PKEY_keygen(context, &key) == 1,
+            let key = unsafe key
+        else { fatalError("no P-256 key: \(OpenSSLErrors.takeText())") }
+        return unsafe PublicKeyPair(owning: key)
+    }
+
+    /// Whether it is an elliptic-curve key on P-256.
+    var isP256: Bool {
+        guard unsafe EVP_PKEY_get_base_id(raw) == EVP_PKEY_EC else { return false }
+        var name = [CChar](repeating: 0, count: 64)
+        var length = 0
+        // SAFETY: writes at most 64 characters, with the NUL.
+        let status = unsafe EVP_PKEY_get_group_name(raw, &name, name.count, &length)
+        return status == 1
+            && name[..<length].elementsEqual("prime256v1".utf8.map { CChar(bitPattern: $0) })
+    }
+
+    var privateKeyPEM: [UInt8] {
+        unsafe PEM.written { unsafe PEM_write_bio_PKCS8PrivateKey($0, raw, nil, nil, 0, nil, nil) }
+    }
+
+    var publicKeyPEM: [UInt8] {
+        unsafe PEM.written { unsafe PEM_write_bio_PUBKEY($0, raw) }
+    }
+}

@@ -1,0 +1,213 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Why a name has no address.
+package struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// An EAI code of `getaddrinfo(3)`.
+    package let code: Int32
+    /// The text of `gai_strerror(3)`, or of `errno` for EAI_SYSTEM.
+    package let text: String
+
+    package var description: String { text }
+}
+
+/// What became of one query.
+package struct Resolution: Sendable {
+    /// The number that the caller gave the query.
+    package let id: UInt64
+    /// At least one address, or why there is none.
+    package let result: Result<[SocketAddress], ResolveError>
+}
+
+/// Looks names up with `getaddrinfo(3)` on a thread of its own, because it blocks.
+///
+/// Every query is a fresh one: Apple asks for an uncached look-up before each connection.
+package final class Resolver: Sendable {
+    private struct Query {
+        let id: UInt64
+        let host: String
+        let port: UInt16
+        let shuffleSeed: UInt64?
+    }
+
+    private struct Mailbox {
+        var queries: [Query] = []
+        var resolutions: [Resolution] = []
+        var isClosed = false
+    }
+
+    /// Shared with the thread, which may outlive the resolver by one look-up.
+    private final class Shared: Sendable {
+        let mailbox = Mutex(Mailbox())
+        /// An eventfd with EFD_SEMAPHORE: a read blocks until there is a query.
+        let queryCount: Int32
+        let wakeup: Wakeup
+
+        init() throws(SystemError) {
+            wakeup = try Wakeup()
+            queryCount = eventfd(0, Int32(EFD_CLOEXEC | EFD_SEMAPHORE))
+            guard queryCount >= 0 else { throw .last("eventfd") }
+        }
+
+        deinit {
+            _ = Glibc.close(queryCount)
+        }
+    }
+
+    private let shared: Shared
+    private let capacity: Int
+
+    /// - Parameter capacity: The most queries that wait or whose results wait.
+    package init(capacity: Int = 256) throws(SystemError) {
+        self.capacity = capacity
+        shared = try Shared()
+        try Self.startThread(shared)
+    }
+
+    deinit {
+        shared.mailbox.withLock { $0.isClosed = true }
+        _ = eventfd_write(shared.queryCount, 1)
+    }
+
+    /// Readable when resolutions wait.
+    package var fileDescriptor: Int32 { shared.wakeup.fileDescriptor }
+
+    /// Asks for the addresses of a host, of both families; a numeric host needs no look-up.
+    ///
+    /// - Parameters:
+    ///   - id: Comes back with the resolution.
+    ///   - shuffleSeed: Spreads connections over the addresses; nil keeps the resolver's order.
+    /// - Returns: `false` when the mailbox is full; nothing was asked.
+    package func resolve(
+        _ host: String,
+        port: UInt16,
+        id: UInt64,
+        shuffleSeed: UInt64? = nil
+    ) -> Bool {
+        let query = Query(id: id, host: host, port: port, shuffleSeed: shuffleSeed)
+        let isTaken = shared.mailbox.withLock { mailbox in
+            guard mailbox.queries.count + mailbox.resolutions.count < capacity else { return false }
+            mailbox.queries.append(query)
+            return true
+        }
+        if isTaken { _ = eventfd_write(shared.queryCount, 1) }
+        return isTaken
+    }
+
+    /// Takes the resolutions that have come, in the order of the queries.
+    package func takeResolutions() -> [Resolution] {
+        shared.wakeup.drain()
+        return shared.mailbox.withLock { mailbox in
+            let resolutions = mailbox.resolutions
+            mailbox.resolutions = []
+            return resolutions
+        }
+    }
+
+    private static func startThread(_ shared: Shared) throws(SystemError) {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe _ = pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // SAFETY: the thread takes over the reference that passRetained added.
+        let context = unsafe Unmanaged.passRetained(shared)
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                guard let context = unsafe context else { return nil }
+                Resolver.run(
+                    unsafe Unmanaged<Shared>.fromOpaque(context).takeRetainedValue()
+                )
+                return nil
+            },
+            context.toOpaque()
+        )
+        guard status == 0 else {
+            unsafe context.release()
+            throw SystemError(call: "pthread_create", code: status)
+        }
+    }
+
+    private static func run(_ shared: Shared) {
+        while true {
+            var count: eventfd_t = 0
+            let status = unsafe eventfd_read(shared.queryCount, &count)
+            if status != 0, errno != EINTR { return }
+            let (query, isClosed) = shared.mailbox.withLock { mailbox in
+                (mailbox.queries.isEmpty ? nil : mailbox.queries.removeFirst(), mailbox.isClosed)
+            }
+            if isClosed { return }
+            guard let query else { continue }
+            var result = addresses(of: query.host, port: query.port)
+            if let seed = query.shuffleSeed {
+                var generator = SplitMix64(state: seed)
+                result = result.map { $0.shuffled(using: &generator) }
+            }
+            shared.mailbox.withLock {
+                $0.resolutions.append(Resolution(id: query.id, result: result))
+            }
+            shared.wakeup.signal()
+        }
+    }
+
+    private static func addresses(
+        of host: String,
+        port: UInt16
+    ) -> Result<[SocketAddress], ResolveError> {
+        if let numeric = SocketAddress(numeric: host, port: port) { return .success([numeric]) }
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        // Without this glibc offers IPv6 addresses to machines that have none.
+        unsafe hints.ai_flags = AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        let status = unsafe getaddrinfo(host, nil, &hints, &list)
+        guard status == 0 else { return .failure(error(status)) }
+        defer { unsafe freeaddrinfo(list) }
+        var addresses: [SocketAddress] = []
+        var next = unsafe list
+        // SAFETY: the list is valid until freeaddrinfo; ai_addr has ai_addrlen octets.
+        while let entry = unsafe next {
+            var storage = sockaddr_storage()
+            let length = unsafe min(
+                Int(entry.pointee.ai_addrlen),
+                MemoryLayout<sockaddr_storage>.size
+            )
+            if let source = unsafe entry.pointee.ai_addr {
+                unsafe withUnsafeMutableBytes(of: &storage) { room in
+                    unsafe room.copyMemory(
+                        from: UnsafeRawBufferPointer(start: source, count: length)
+                    )
+                }
+            }
+            if var address = SocketAddress(storage) {
+                address.port = port
+                if !addresses.contains(address) { addresses.append(address) }
+            }
+            unsafe next = entry.pointee.ai_next
+        }
+        return addresses.isEmpty ? .failure(error(EAI_NONAME)) : .success(addresses)
+    }
+
+    private static func error(_ code: Int32) -> ResolveError {
+        if code == EAI_SYSTEM { return ResolveError(code: code, text: systemErrorText(errno)) }
+        // SAFETY: gai_strerror returns static texts.
+        let text = unsafe gai_strerror(code).map { unsafe String(cString: $0) }
+        return ResolveError(code: code, text: text ?? "error \(code)")
+    }
+}
+
+/// SplitMix64: a small generator whose whole state is its seed.
+private struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}

@@ -1,0 +1,142 @@
+import Glibc
+
+/// TLS over a TCP socket, or over nothing: then the owner carries the ciphertext itself.
+struct SecureTransport: ~Copyable {
+    private let socket: Socket?
+    private var tls: TLSSession
+    /// Ciphertext that the socket has not taken yet.
+    private var outgoing = ByteQueue(capacity: 32768)
+    /// Ciphertext bytes ever made, and ever handed to the socket or the owner.
+    private(set) var producedByteCount: UInt64 = 0
+    private(set) var sentByteCount: UInt64 = 0
+    /// Calls of `send(2)` that wrote something.
+    private(set) var socketWriteCount: UInt64 = 0
+    /// The peer closed its direction of the socket.
+    private(set) var hasReachedEnd = false
+    private var receiveBuffer: [UInt8]
+
+    init(socket: consuming Socket?, tls: consuming TLSSession) {
+        let hasSocket = socket != nil
+        self.socket = socket
+        self.tls = tls
+        receiveBuffer = [UInt8](repeating: 0, count: hasSocket ? 65536 : 0)
+    }
+
+    /// -1 without a socket.
+    var fileDescriptor: Int32 {
+        switch socket {
+        case .some(let socket): socket.fileDescriptor
+        case .none: -1
+        }
+    }
+
+    /// SO_ERROR of the socket, taken and cleared.
+    var pendingError: SystemError? {
+        switch socket {
+        case .some(let socket): socket.pendingError
+        case .none: nil
+        }
+    }
+
+    /// Ciphertext bytes that wait for the socket.
+    var backlogByteCount: Int { outgoing.count }
+    var isEstablished: Bool { tls.isEstablished }
+    var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
+    var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
+
+    /// Takes ciphertext in without a socket.
+    mutating func receive(_ ciphertext: [UInt8]) {
+        unsafe ciphertext.withUnsafeBytes { unsafe tls.receive($0) }
+    }
+
+    /// Reads once from the socket.
+    ///
+    /// - Returns: whether the buffer was filled, so that more may wait.
+    mutating func receiveFromSocket() throws(SystemError) -> Bool {
+        let transfer: Socket.Transfer
+        switch socket {
+        case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
+        case .none: return false
+        }
+        switch transfer {
+        case .transferred(let count):
+            unsafe receiveBuffer.withUnsafeBytes {
+                unsafe tls.receive(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
+            return count == receiveBuffer.count
+        case .wouldBlock:
+            return false
+        case .endOfStream:
+            hasReachedEnd = true
+            return false
+        }
+    }
+
+    /// Goes on with the handshake and queues its answer.
+    mutating func handshake() throws(TLSError) -> Bool {
+        let result: Result<Bool, TLSError>
+        do throws(TLSError) {
+            result = .success(try tls.handshake())
+        } catch {
+            result = .failure(error)
+        }
+        // Also after a failure: the alert tells the peer why.
+        queueCiphertext()
+        return try result.get()
+    }
+
+    /// Appends the plaintext of one record to `queue`, if a whole one is there.
+    mutating func read(into queue: inout ByteQueue) throws(TLSError) {
+        try unsafe queue.append(upTo: TLSSession.recordByteCount) { (room) throws(TLSError) in
+            try unsafe tls.read(into: room)
+        }
+    }
+
+    /// Encrypts and queues.
+    mutating func write(_ plaintext: borrowing ByteQueue) throws(TLSError) {
+        try unsafe plaintext.withBytes { (bytes) throws(TLSError) in try unsafe tls.write(bytes) }
+        queueCiphertext()
+    }
+
+    /// Queues close_notify.
+    mutating func writeEnd() {
+        tls.close()
+        queueCiphertext()
+    }
+
+    /// Gives the socket as much of the queue as it takes.
+    mutating func flush() throws(SystemError) {
+        while !outgoing.isEmpty {
+            let transfer = try sendOnce()
+            guard case .transferred(let count) = transfer else { return }
+            socketWriteCount += 1
+            sentByteCount += UInt64(count)
+            outgoing.removeFirst(count)
+        }
+    }
+
+    /// Takes the whole queue, without a socket.
+    mutating func takeOutgoing() -> [UInt8] {
+        sentByteCount += UInt64(outgoing.count)
+        return outgoing.takeAll()
+    }
+
+    /// Ends both directions; the descriptor stays open, so that its number stays ours.
+    mutating func shutDown() {
+        if fileDescriptor >= 0 { _ = Glibc.shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
+    }
+
+    private func sendOnce() throws(SystemError) -> Socket.Transfer {
+        switch socket {
+        case .some(let socket):
+            try unsafe outgoing.withBytes { (bytes) throws(SystemError) in
+                try unsafe socket.send(bytes)
+            }
+        case .none: .wouldBlock
+        }
+    }
+
+    private mutating func queueCiphertext() {
+        producedByteCount += UInt64(tls.takeCiphertext(into: &outgoing))
+    }
+}

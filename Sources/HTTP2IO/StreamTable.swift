@@ -1,0 +1,115 @@
+/// What a table of streams needs to know of its entries.
+protocol StreamEntry {
+    init(streamID: Int32)
+    /// 0: the slot is free.
+    var streamID: Int32 { get }
+}
+
+/// The open streams of a connection, in slots that are reused.
+///
+/// nghttp2 keeps a stream's slot as its user data; a slot that has passed to another stream since
+/// is recognised by the stream ID.
+struct StreamTable<Entry: StreamEntry> {
+    private var slots: [Entry] = []
+    private var freeSlots: [Int] = []
+
+    var count: Int { slots.count - freeSlots.count }
+    var isEmpty: Bool { count == 0 }
+
+    /// The slot that `insert` will use next.
+    var nextSlot: Int { freeSlots.last ?? slots.count }
+
+    /// - Returns: The slot.
+    @discardableResult
+    mutating func insert(_ entry: Entry) -> Int {
+        if let slot = freeSlots.popLast() {
+            slots[slot] = entry
+            return slot
+        }
+        slots.append(entry)
+        return slots.count - 1
+    }
+
+    mutating func remove(_ slot: Int) {
+        slots[slot] = Entry(streamID: 0)
+        freeSlots.append(slot)
+    }
+
+    subscript(slot: Int) -> Entry {
+        _read { yield slots[slot] }
+        _modify { yield &slots[slot] }
+    }
+
+    /// The slot behind nghttp2's stream user data, if it still belongs to the stream.
+    func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
+        // Slot n is stored as n + 1, so that no slot looks like "no user data".
+        let slot = Int(bitPattern: userData) - 1
+        guard slots.indices.contains(slot), slots[slot].streamID == streamID else { return nil }
+        return slot
+    }
+
+    static func userData(of slot: Int) -> UnsafeMutableRawPointer? {
+        unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
+    }
+
+    /// The open streams' slots by stream ID, for a reproducible order.
+    var slotsInOrder: [Int] {
+        slots.indices.filter { slots[$0].streamID != 0 }
+            .sorted { slots[$0].streamID < slots[$1].streamID }
+    }
+
+    func firstSlot(where isWanted: (Entry) -> Bool) -> Int? {
+        slots.firstIndex { $0.streamID != 0 && isWanted($0) }
+    }
+}
+
+/// A request's or response's body on its way out; retained, not copied.
+struct OutgoingBody {
+    private let bytes: [UInt8]
+    private var position: Int
+    private let end: Int
+
+    init() {
+        self.init([], 0..<0)
+    }
+
+    init(_ bytes: [UInt8], _ range: Range<Int>) {
+        precondition(bytes.indices.contains(range) || range.isEmpty, "a body outside its bytes")
+        self.bytes = bytes
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// Copies the next bytes out, as many as fit.
+    mutating func read(into room: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
+        let count = min(room.count, end - position)
+        unsafe bytes.withUnsafeBytes { bytes in
+            // SAFETY: the range was checked at init; `count` fits the room.
+            unsafe room.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+            )
+        }
+        position += count
+        return (count, position == end)
+    }
+}
+
+/// A value at a fixed address, for C callbacks to note facts in.
+@safe struct Pinned<Value>: ~Copyable {
+    let pointer: UnsafeMutablePointer<Value>
+
+    init(_ value: consuming Value) {
+        unsafe pointer = .allocate(capacity: 1)
+        unsafe pointer.initialize(to: value)
+    }
+
+    deinit {
+        unsafe pointer.deinitialize(count: 1)
+        unsafe pointer.deallocate()
+    }
+
+    var value: Value {
+        _read { yield unsafe pointer.pointee }
+        nonmutating _modify { yield unsafe &pointer.pointee }
+    }
+}

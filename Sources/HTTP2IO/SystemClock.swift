@@ -1,0 +1,27 @@
+import Glibc
+package import Vocabulary
+
+/// The machine's clocks.
+///
+/// Only shells read them; the core is told.
+package enum SystemClock {
+    /// CLOCK_MONOTONIC.
+    package static var now: Instant {
+        let time = read(CLOCK_MONOTONIC)
+        return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// CLOCK_REALTIME.
+    package static var wallClock: Timestamp {
+        let time = read(CLOCK_REALTIME)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    private static func read(_ clock: clockid_t) -> timespec {
+        var time = timespec()
+        // SAFETY: clock_gettime writes one timespec.
+        let status = unsafe clock_gettime(clock, &time)
+        precondition(status == 0, "clock \(clock) cannot be read")
+        return time
+    }
+}

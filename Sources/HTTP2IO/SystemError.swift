@@ -1,0 +1,41 @@
+import Glibc
+
+/// A failed system call.
+package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The C name of the call.
+    package let call: String
+    /// The call's `errno`.
+    package let code: Int32
+
+    package init(call: String, code: Int32) {
+        self.call = call
+        self.code = code
+    }
+
+    /// The failure that `errno` tells about right now.
+    static func last(_ call: String) -> SystemError {
+        SystemError(call: call, code: errno)
+    }
+
+    /// The text of `strerror(3)`.
+    package var text: String { systemErrorText(code) }
+
+    package var description: String { "\(call): \(text)" }
+}
+
+func systemErrorText(_ code: Int32) -> String {
+    // SAFETY: strerror returns a string that lives until this thread's next call (glibc 2.32).
+    guard let text = unsafe strerror(code) else { return "error \(code)" }
+    return unsafe String(cString: text)
+}
+
+/// Calls `body` again for as long as a signal interrupts it.
+///
+/// - Returns: what `body` returned; -1 with `errno` set is a failure.
+@inline(__always)
+func retryingOnInterrupt<Value: SignedInteger>(_ body: () -> Value) -> Value {
+    while true {
+        let value = body()
+        if value != -1 || errno != EINTR { return value }
+    }
+}

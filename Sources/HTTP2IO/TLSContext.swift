@@ -1,0 +1,191 @@
+import COpenSSL
+
+/// Which roots a client believes.
+package enum TLSTrust: Hashable, Sendable {
+    /// The roots of the operating system.
+    case system
+    /// A PEM file of roots; read once.
+    case file(String)
+    /// PEM text of roots.
+    case pem([UInt8])
+}
+
+/// A certificate chain with its private key, both PEM; the key must not be encrypted.
+package struct TLSIdentity: Sendable {
+    package var certificateChainPEM: [UInt8]
+    package var privateKeyPEM: [UInt8]
+
+    package init(certificateChainPEM: [UInt8], privateKeyPEM: [UInt8]) {
+        self.certificateChainPEM = certificateChainPEM
+        self.privateKeyPEM = privateKeyPEM
+    }
+}
+
+/// Everything that TLS connections of one kind share: roots, identity, protocol versions.
+///
+/// TLS 1.2 at least, ALPN `h2` only, no session resumption.
+///
+/// Safe to share: complete after `init`, and SSL_new counts references atomically
+/// (openssl-threads(7)).
+@safe package final class TLSContext: @unchecked Sendable {
+    let raw: OpaquePointer
+    let isClient: Bool
+
+    /// A context for connections to servers, whose certificates are verified against `trust`.
+    ///
+    /// - Parameter identity: Sent when the server asks for a certificate.
+    package static func client(
+        trust: TLSTrust,
+        identity: TLSIdentity? = nil
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(isClient: true)
+        try context.trust(trust)
+        if let identity { try context.use(identity) }
+        unsafe SSL_CTX_set_verify(context.raw, SSL_VERIFY_PEER, nil)
+        // The wire form of ALPN: a length and the name (RFC 7301, 3.1). Returns 0 on success.
+        let offered: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
+        guard unsafe SSL_CTX_set_alpn_protos(context.raw, offered, 3) == 0 else {
+            throw .failed(OpenSSLErrors.takeText())
+        }
+        return context
+    }
+
+    /// A context for connections from clients.
+    ///
+    /// - Parameter requestsClientCertificate: Asks for one and believes any: the caller judges it.
+    package static func server(
+        _ identity: TLSIdentity,
+        requestsClientCertificate: Bool = false
+    ) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(isClient: false)
+        try context.use(identity)
+        if requestsClientCertificate {
+            unsafe SSL_CTX_set_verify(context.raw, SSL_VERIFY_PEER) { _, _ in 1 }
+        }
+        unsafe SSL_CTX_set_alpn_select_cb(context.raw, selectProtocol, nil)
+        return context
+    }
+
+    private init(isClient: Bool) throws(TLSError) {
+        guard let raw = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method())
+        else { throw .failed(OpenSSLErrors.takeText()) }
+        unsafe self.raw = raw
+        self.isClient = isClient
+        // SSL_CTX_set_min_proto_version and its like are macros over SSL_CTX_ctrl.
+        unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+        unsafe SSL_CTX_ctrl(raw, SSL_CTRL_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
+        unsafe SSL_CTX_set_options(raw, heliograph_ssl_options())
+        unsafe SSL_CTX_set_num_tickets(raw, 0)
+        unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_READ_AHEAD, 1, nil)
+        unsafe SSL_CTX_set_default_passwd_cb(raw, refusePassphrase)
+    }
+
+    deinit {
+        unsafe SSL_CTX_free(raw)
+    }
+
+    private func trust(_ trust: TLSTrust) throws(TLSError) {
+        switch trust {
+        case .system:
+            guard unsafe SSL_CTX_set_default_verify_paths(raw) == 1 else {
+                throw .badMaterial("system roots: \(OpenSSLErrors.takeText())")
+            }
+        case .file(let path):
+            guard unsafe SSL_CTX_load_verify_file(raw, path) == 1 else {
+                throw .badMaterial("roots in \(path): \(OpenSSLErrors.takeText())")
+            }
+        case .pem(let bytes):
+            let store = unsafe SSL_CTX_get_cert_store(raw)
+            let certificates = Self.certificates(pem: bytes)
+            guard !certificates.isEmpty else {
+                throw .badMaterial("roots: no certificate in the PEM text")
+            }
+            for certificate in certificates {
+                // SAFETY: the store takes a reference of its own.
+                guard unsafe X509_STORE_add_cert(store, certificate.raw) == 1 else {
+                    throw .badMaterial("roots: \(OpenSSLErrors.takeText())")
+                }
+            }
+        }
+    }
+
+    private func use(_ identity: TLSIdentity) throws(TLSError) {
+        let chain = Self.certificates(pem: identity.certificateChainPEM)
+        guard let leaf = chain.first else {
+            throw .badMaterial("certificate: no certificate in the PEM text")
+        }
+        guard let key = PublicKeyPair.privateKey(pem: identity.privateKeyPEM) else {
+            throw .badMaterial("private key: no usable private key in the PEM text")
+        }
+        // SAFETY: use_certificate, add1_chain_cert (a macro over ctrl) and use_PrivateKey take
+        // references of their own.
+        guard unsafe SSL_CTX_use_certificate(raw, leaf.raw) == 1 else {
+            throw .badMaterial("certificate: \(OpenSSLErrors.takeText())")
+        }
+        for issuer in chain.dropFirst() {
+            let pointer = unsafe UnsafeMutableRawPointer(issuer.raw)
+            guard unsafe SSL_CTX_ctrl(raw, SSL_CTRL_CHAIN_CERT, 1, pointer) == 1 else {
+                throw .badMaterial("certificate chain: \(OpenSSLErrors.takeText())")
+            }
+        }
+        guard unsafe SSL_CTX_use_PrivateKey(raw, key.raw) == 1,
+            unsafe SSL_CTX_check_private_key(raw) == 1
+        else {
+            throw .badMaterial("private key does not fit: \(OpenSSLErrors.takeText())")
+        }
+    }
+
+    private static func certificates(pem: [UInt8]) -> [Certificate] {
+        defer { OpenSSLErrors.clear() }
+        return unsafe PEM.withReader(pem) { bio in
+            var certificates: [Certificate] = []
+            while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
+                certificates.append(unsafe Certificate(owning: raw))
+            }
+            return certificates
+        }
+    }
+}
+
+/// An owned X509, complete once it is shared.
+///
+/// Safe to share: it is only read, and reading is safe from several threads (openssl-threads(7)).
+@safe final class Certificate: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    /// Takes one reference over.
+    init(owning raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    deinit {
+        unsafe X509_free(raw)
+    }
+}
+
+/// Chooses `h2` or refuses with the alert no_application_protocol (RFC 7301, 3.2).
+private func selectProtocol(
+    session: OpaquePointer?,
+    selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    selectedLength: UnsafeMutablePointer<UInt8>?,
+    offered: UnsafePointer<UInt8>?,
+    offeredLength: UInt32,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let offered = unsafe offered else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    var index = 0
+    // SAFETY: OpenSSL has checked that the list is well formed; the selection may point into it.
+    while index < Int(offeredLength) {
+        let length = Int(unsafe offered[index])
+        if unsafe length == 2 && offered[index + 1] == UInt8(ascii: "h")
+            && offered[index + 2] == UInt8(ascii: "2")
+        {
+            unsafe selected?.pointee = offered + index + 1
+            unsafe selectedLength?.pointee = 2
+            return SSL_TLSEXT_ERR_OK
+        }
+        index += 1 + length
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

@@ -1,0 +1,50 @@
+import COpenSSL
+import Glibc
+
+/// What can go wrong with TLS, from reading key files to the last record.
+package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A certificate, key or trust file cannot be used; the text says which and why.
+    case badMaterial(String)
+    /// The peer's certificate is not trusted; OpenSSL's X509_V_ERR code and its text.
+    case untrustedCertificate(code: Int, text: String)
+    /// The peer does not offer `h2` (RFC 7301; RFC 9113, 3.2).
+    case noCommonProtocol
+    /// The peer's first bytes are no TLS record; `isHTTP1` when they read like HTTP/1.
+    case notTLS(isHTTP1: Bool)
+    /// The peer ended the connection with a TLS alert, or broke the protocol.
+    case failed(String)
+
+    package var description: String {
+        switch self {
+        case .badMaterial(let text): text
+        case .untrustedCertificate(_, let text): "certificate verification failed: \(text)"
+        case .noCommonProtocol: "the peer does not speak HTTP/2 (ALPN h2 refused)"
+        case .notTLS(isHTTP1: true): "the peer speaks plain HTTP, not TLS"
+        case .notTLS(isHTTP1: false): "the peer does not speak TLS"
+        case .failed(let text): "TLS failed: \(text)"
+        }
+    }
+}
+
+/// OpenSSL's error queue of this thread (`ERR_get_error(3)`).
+enum OpenSSLErrors {
+    /// Empties the queue; the text of its oldest entry, and that entry's reason code.
+    static func take() -> (reason: Int32, text: String)? {
+        let code = ERR_get_error()
+        guard code != 0 else { return nil }
+        ERR_clear_error()
+        // ERR_GET_REASON of OpenSSL 3 (err.h): a system error keeps errno in the low 31 bits.
+        let isSystemError = code & 0x8000_0000 != 0
+        let reason = Int32(truncatingIfNeeded: code & (isSystemError ? 0x7FFF_FFFF : 0x7F_FFFF))
+        if isSystemError { return (reason, systemErrorText(reason)) }
+        // SAFETY: the reason strings are static.
+        guard let text = unsafe ERR_reason_error_string(code) else {
+            return (reason, "OpenSSL error \(code)")
+        }
+        return unsafe (reason, String(cString: text))
+    }
+
+    static func takeText() -> String { take()?.text ?? "unknown OpenSSL error" }
+
+    static func clear() { ERR_clear_error() }
+}

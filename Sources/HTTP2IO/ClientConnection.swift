@@ -27,12 +27,9 @@ package final class ClientConnection {
     }
 
     private var phase: Phase
-    private var transport: SecureTransport
     private let streams: Pinned<ClientStreams>
-    private var session: HTTP2Session
     private var writer = HeaderFieldWriter()
-    private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
-    private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
+    private var channel: FrameChannel
     private let limits: ClientLimits
     /// As many streams as the peer and `limits` allow.
     package private(set) var maxConcurrentStreams = 0
@@ -81,12 +78,15 @@ package final class ClientConnection {
         }
         phase = socket == nil ? .handshaking : .connecting
         self.limits = limits
-        transport = SecureTransport(socket: socket, tls: tlsSession)
         streams = Pinned(ClientStreams(limits: limits))
-        session = unsafe HTTP2Session(
-            .client,
-            context: streams.pointer,
-            setCallbacks: setClientCallbacks
+        channel = unsafe FrameChannel(
+            transport: SecureTransport(socket: socket, tls: tlsSession),
+            session: HTTP2Session(
+                .client,
+                context: streams.pointer,
+                setCallbacks: setClientCallbacks
+            ),
+            maxBacklogByteCount: limits.maxBacklogByteCount
         )
         if phase == .handshaking { shakeHands() }
     }
@@ -94,7 +94,7 @@ package final class ClientConnection {
     // MARK: What the loop asks
 
     /// -1 without a socket.
-    package var fileDescriptor: Int32 { transport.fileDescriptor }
+    package var fileDescriptor: Int32 { channel.fileDescriptor }
 
     /// What the descriptor should be watched for now.
     package var interest: Interest {
@@ -102,7 +102,7 @@ package final class ClientConnection {
         case .connecting: .write
         case .closed: []
         case .handshaking, .settling, .open, .draining:
-            transport.backlogByteCount > 0 ? [.read, .write] : .read
+            channel.hasBacklog ? [.read, .write] : .read
         }
     }
 
@@ -112,7 +112,7 @@ package final class ClientConnection {
     package var isClosed: Bool { phase == .closed }
 
     /// Calls of `send(2)` so far.
-    package var socketWriteCount: UInt64 { transport.socketWriteCount }
+    package var socketWriteCount: UInt64 { channel.socketWriteCount }
 
     /// Moves what has happened since the last call to the end of `events`.
     package func takeEvents(into events: inout [ConnectionEvent]) {
@@ -130,7 +130,7 @@ package final class ClientConnection {
     package func readinessChanged(_ readiness: Readiness) {
         if phase == .closed { return }
         if phase == .connecting {
-            if let error = transport.pendingError {
+            if let error = channel.pendingError {
                 return finish(.connectFailed(code: error.code))
             }
             guard !readiness.isDisjoint(with: [.writable, .failed, .hungUp]) else { return }
@@ -144,7 +144,7 @@ package final class ClientConnection {
     /// Takes ciphertext of the peer in, without a socket.
     package func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
-        transport.receive(ciphertext)
+        channel.receive(ciphertext)
         advance()
     }
 
@@ -154,7 +154,7 @@ package final class ClientConnection {
     }
 
     /// Takes the ciphertext for the peer, without a socket.
-    package func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
+    package func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
@@ -172,7 +172,7 @@ package final class ClientConnection {
     ) throws(SubmitError) {
         guard phase == .open else { throw .notOpen }
         guard openStreamCount < maxConcurrentStreams else { throw .streamLimitReached }
-        guard transport.backlogByteCount < limits.maxBacklogByteCount else { throw .backlogged }
+        guard !channel.isBacklogFull else { throw .backlogged }
         let streamID = try submit(headers, hasBody: !range.isEmpty)
         var stream = ClientStream(streamID: streamID)
         stream.tag = tag
@@ -215,7 +215,7 @@ package final class ClientConnection {
             finish(.closedHere)
         case .open:
             phase = .draining
-            let lastStreamID = session.lastProcessedStreamID
+            let lastStreamID = channel.session.lastProcessedStreamID
             attempt { (session) throws(HTTP2Error) in
                 try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
             }
@@ -236,15 +236,10 @@ package final class ClientConnection {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
             try sendFrames()
-            try flushTransport()
         } catch {
             return finish(error)
         }
-        if phase != .connecting, phase != .handshaking, transport.backlogByteCount == 0,
-            !session.isAlive
-        {
-            finish(naturalEnd)
-        }
+        if phase != .connecting, phase != .handshaking, channel.isFinished { finish(naturalEnd) }
     }
 
     // MARK: How it is done
@@ -252,7 +247,7 @@ package final class ClientConnection {
     /// - Returns: The new stream's ID.
     private func submit(_ headers: HeaderBlock, hasBody: Bool) throws(SubmitError) -> Int32 {
         let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
-        let raw = unsafe session.raw
+        let raw = unsafe channel.session.raw
         let streamID = unsafe writer.withFields(of: headers) { fields, count in
             // SAFETY: nghttp2 copies the fields and the provider. Without a priority
             // specification HEADERS carry no priority (RFC 9113, 5.3.2).
@@ -275,26 +270,26 @@ package final class ClientConnection {
     /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
     private func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         do throws(HTTP2Error) {
-            try body(&session)
+            try body(&channel.session)
         } catch {
             finish(failure(of: error))
         }
     }
 
     private func receiveFromSocket() {
-        do throws(SystemError) {
+        do throws(ConnectionFailure) {
             // Twice at most, so that one connection does not starve the others.
-            if try transport.receiveFromSocket() {
+            if try channel.receiveFromSocket() {
                 advance()
                 guard phase != .closed else { return }
-                _ = try transport.receiveFromSocket()
+                _ = try channel.receiveFromSocket()
             }
         } catch {
             advance()
-            return finish(.socketFailed(error))
+            return finish(error)
         }
         advance()
-        if transport.isClosedByPeer { peerClosed() }
+        if channel.isClosedByPeer { peerClosed() }
     }
 
     private func peerClosed() {
@@ -308,7 +303,7 @@ package final class ClientConnection {
         if phase == .handshaking { shakeHands() }
         guard phase != .handshaking, phase != .closed else { return }
         do throws(ConnectionFailure) {
-            try receiveFrames()
+            try channel.receiveFrames(failure)
         } catch {
             return finish(error)
         }
@@ -318,10 +313,10 @@ package final class ClientConnection {
     }
 
     private func shakeHands() {
-        do throws(TLSError) {
-            guard try transport.handshake() else { return }
+        do throws(ConnectionFailure) {
+            guard try channel.handshake() else { return }
         } catch {
-            return finish(.tls(error))
+            return finish(error)
         }
         phase = .settling
         attempt { (session) throws(HTTP2Error) in
@@ -333,29 +328,12 @@ package final class ClientConnection {
         }
     }
 
-    private func receiveFrames() throws(ConnectionFailure) {
-        while true {
-            do throws(TLSError) {
-                try transport.read(into: &plaintextIn)
-            } catch {
-                throw .tls(error)
-            }
-            if plaintextIn.isEmpty { return }
-            defer { plaintextIn.removeAll() }
-            do throws(HTTP2Error) {
-                try session.receive(plaintextIn)
-            } catch {
-                throw failure(of: error)
-            }
-        }
-    }
-
     private func noteSettings() {
         guard streams.value.hasNewSettings else { return }
         streams.value.hasNewSettings = false
         // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
         // peers to allow: no peer is hurt by it.
-        let limit = min(session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
+        let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
         if phase == .settling {
             phase = .open
             streams.value.events.append(.opened(maxConcurrentStreams: limit))
@@ -387,41 +365,21 @@ package final class ClientConnection {
         }
     }
 
-    private func sendFrames() throws(ConnectionFailure) {
-        guard phase != .connecting, phase != .handshaking else { return }
-        while transport.backlogByteCount < limits.maxBacklogByteCount {
-            streams.value.writeMark = transport.producedByteCount
-            do throws(HTTP2Error) {
-                while plaintextOut.count < 65536,
-                    try session.produceFrame(into: &plaintextOut) > 0
-                {}
-            } catch {
-                throw failure(of: error)
-            }
-            if plaintextOut.isEmpty { return }
-            do throws(TLSError) {
-                try transport.write(plaintextOut)
-            } catch {
-                throw .tls(error)
-            }
-            plaintextOut.removeAll()
-        }
-    }
-
-    private func flushTransport() throws(ConnectionFailure) {
-        guard phase != .connecting else { return }
-        do throws(SystemError) {
-            try transport.flush()
-        } catch {
-            throw .socketFailed(error)
-        }
-    }
-
     /// Why a session without a purpose ended.
     private var naturalEnd: ConnectionFailure {
         if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
         if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
         return .closedHere
+    }
+
+    private func sendFrames() throws(ConnectionFailure) {
+        if phase == .connecting { return }
+        if phase != .handshaking {
+            repeat {
+                streams.value.writeMark = channel.producedByteCount
+            } while try channel.sendBatch(failure)
+        }
+        try channel.flush()
     }
 
     private func failure(of error: HTTP2Error) -> ConnectionFailure {
@@ -431,10 +389,7 @@ package final class ClientConnection {
     private func finish(_ failure: ConnectionFailure) {
         if phase == .closed { return }
         phase = .closed
-        transport.writeEnd()
-        // A last attempt to tell the peer; whether it works changes nothing.
-        try? transport.flush()
-        transport.shutDown()
+        channel.close()
         for slot in streams.value.table.slotsInOrder {
             streams.value.fail(slot, lastFailure(of: slot))
         }
@@ -442,7 +397,7 @@ package final class ClientConnection {
     }
 
     private func lastFailure(of slot: Int) -> StreamFailure {
-        guard let mark = streams.value.table[slot].writeMark, mark < transport.sentByteCount else {
+        guard let mark = streams.value.table[slot].writeMark, mark < channel.sentByteCount else {
             return .neverWritten
         }
         return .connectionClosed

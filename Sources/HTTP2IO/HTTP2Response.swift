@@ -70,10 +70,7 @@ package struct HTTP2Response: Hashable, Sendable {
 
     /// - Parameter digits: The three digits of `:status`; nghttp2 has checked them.
     mutating func setStatus(_ digits: UnsafeBufferPointer<UInt8>) {
-        status = 0
-        for unsafedigit in unsafe digits {
-            status = status * 10 + Int(digit) - Int(UInt8(ascii: "0"))
-        }
+        status = unsafe digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
     /// Both lengths are below 65536: the header list is bounded.

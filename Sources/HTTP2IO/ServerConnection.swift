@@ -15,12 +15,9 @@ package final class ServerConnection {
     }
 
     private var phase = Phase.handshaking
-    private var transport: SecureTransport
     private let streams: Pinned<ServerStreams>
-    private var session: HTTP2Session
     private var writer = HeaderFieldWriter()
-    private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
-    private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
+    private var channel: FrameChannel
     /// The limits of SETTINGS frames that wait to be sent, oldest first.
     private var settingsToSend: [UInt32?] = []
     private let configuration: ServerConfiguration
@@ -54,24 +51,27 @@ package final class ServerConnection {
             throw .tls(error)
         }
         self.configuration = configuration
-        transport = SecureTransport(socket: socket, tls: tlsSession)
         streams = Pinned(ServerStreams(configuration: configuration))
-        session = unsafe HTTP2Session(
-            .server,
-            context: streams.pointer,
-            setCallbacks: setServerCallbacks
+        channel = unsafe FrameChannel(
+            transport: SecureTransport(socket: socket, tls: tlsSession),
+            session: HTTP2Session(
+                .server,
+                context: streams.pointer,
+                setCallbacks: setServerCallbacks
+            ),
+            maxBacklogByteCount: configuration.maxBacklogByteCount
         )
     }
 
     // MARK: What the loop asks
 
     /// -1 without a socket.
-    package var fileDescriptor: Int32 { transport.fileDescriptor }
+    package var fileDescriptor: Int32 { channel.fileDescriptor }
 
     /// What the descriptor should be watched for now.
     package var interest: Interest {
         if phase == .closed { return [] }
-        return transport.backlogByteCount > 0 ? [.read, .write] : .read
+        return channel.hasBacklog ? [.read, .write] : .read
     }
 
     /// Streams that are open, refused ones left out.
@@ -80,7 +80,7 @@ package final class ServerConnection {
     package var isClosed: Bool { phase == .closed }
 
     /// The client's certificate in DER; nil when it sent none, or was not asked.
-    package var clientCertificateDER: [UInt8]? { transport.peerCertificateDER }
+    package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
     /// Moves what has happened since the last call to the end of `events`.
     package func takeEvents(into events: inout [ServerEvent]) {
@@ -97,26 +97,26 @@ package final class ServerConnection {
     /// The loop says that the descriptor is ready.
     package func readinessChanged(_ readiness: Readiness) {
         if phase == .closed || readiness == .writable { return }
-        do throws(SystemError) {
-            if try transport.receiveFromSocket() {
+        do throws(ConnectionFailure) {
+            if try channel.receiveFromSocket() {
                 advance()
                 guard phase != .closed else { return }
-                _ = try transport.receiveFromSocket()
+                _ = try channel.receiveFromSocket()
             }
         } catch {
             advance()
-            return finish(.socketFailed(error))
+            return finish(error)
         }
         advance()
-        if transport.isClosedByPeer { finish(.closedByPeer) }
+        if channel.isClosedByPeer { finish(.closedByPeer) }
     }
 
     /// Takes ciphertext of the client in, without a socket.
     package func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
-        transport.receive(ciphertext)
+        channel.receive(ciphertext)
         advance()
-        if transport.isClosedByPeer { finish(.closedByPeer) }
+        if channel.isClosedByPeer { finish(.closedByPeer) }
     }
 
     /// The client's direction ended, without a socket.
@@ -125,7 +125,7 @@ package final class ServerConnection {
     }
 
     /// Takes the ciphertext for the client, without a socket.
-    package func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
+    package func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
@@ -135,7 +135,7 @@ package final class ServerConnection {
     /// - Returns: false when the stream has ended or a field is not valid.
     @discardableResult
     package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
-        let raw = unsafe session.raw
+        let raw = unsafe channel.session.raw
         guard phase == .open,
             let slot = unsafe streams.value.table.slot(
                 of: nghttp2_session_get_stream_user_data(raw, streamID),
@@ -187,7 +187,7 @@ package final class ServerConnection {
         errorCode: HTTP2ErrorCode = .noError,
         debugData: [UInt8] = []
     ) {
-        let lastStreamID = lastStreamID ?? session.lastProcessedStreamID
+        let lastStreamID = lastStreamID ?? channel.session.lastProcessedStreamID
         attempt { (session) throws(HTTP2Error) in
             try session.submitGoAway(
                 lastStreamID: lastStreamID,
@@ -223,12 +223,12 @@ package final class ServerConnection {
     package func flush() {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
-            try sendFrames()
-            try flushTransport()
+            while phase == .open, try channel.sendBatch(failure, correct: correctSettings) {}
+            try channel.flush()
         } catch {
             return finish(error)
         }
-        if phase == .open, transport.backlogByteCount == 0, !session.isAlive { finish(naturalEnd) }
+        if phase == .open, channel.isFinished { finish(naturalEnd) }
     }
 
     // MARK: How it is done
@@ -236,7 +236,7 @@ package final class ServerConnection {
     private func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         if phase == .closed { return }
         do throws(HTTP2Error) {
-            try body(&session)
+            try body(&channel.session)
         } catch {
             finish(.protocolViolation(.internalError))
         }
@@ -246,7 +246,7 @@ package final class ServerConnection {
         if phase == .handshaking { shakeHands() }
         guard phase == .open else { return }
         do throws(ConnectionFailure) {
-            try receiveFrames()
+            try channel.receiveFrames(failure)
         } catch {
             return finish(error)
         }
@@ -256,64 +256,29 @@ package final class ServerConnection {
     }
 
     private func shakeHands() {
-        do throws(TLSError) {
-            guard try transport.handshake() else { return }
+        do throws(ConnectionFailure) {
+            guard try channel.handshake() else { return }
         } catch {
-            return finish(.tls(error))
+            return finish(error)
         }
         phase = .open
         submitSettings(configuration.settings)
         attempt { (session) throws(HTTP2Error) in try session.setConnectionWindow(1_048_576) }
     }
 
-    private func receiveFrames() throws(ConnectionFailure) {
-        while true {
-            do throws(TLSError) {
-                try transport.read(into: &plaintextIn)
-            } catch {
-                throw .tls(error)
-            }
-            if plaintextIn.isEmpty { return }
-            defer { plaintextIn.removeAll() }
-            do throws(HTTP2Error) {
-                try session.receive(plaintextIn)
-            } catch {
-                throw .protocolViolation(streams.value.sentGoAway ?? .protocolError)
-            }
-        }
-    }
-
-    private func sendFrames() throws(ConnectionFailure) {
-        guard phase == .open else { return }
-        while transport.backlogByteCount < configuration.maxBacklogByteCount {
-            do throws(HTTP2Error) {
-                while plaintextOut.count < 65536 {
-                    let byteCount = try session.produceFrame(into: &plaintextOut)
-                    if byteCount == 0 { break }
-                    correctSettings(byteCount)
-                }
-            } catch {
-                throw .protocolViolation(.internalError)
-            }
-            if plaintextOut.isEmpty { return }
-            do throws(TLSError) {
-                try transport.write(plaintextOut)
-            } catch {
-                throw .tls(error)
-            }
-            plaintextOut.removeAll()
-        }
+    private func failure(of error: HTTP2Error) -> ConnectionFailure {
+        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
     }
 
     /// Puts the true stream limit into a SETTINGS frame that was just made.
-    private func correctSettings(_ frameByteCount: Int) {
-        let isSettings = unsafe plaintextOut.withLast(frameByteCount) { frame in
+    private func correctSettings(_ frames: inout ByteQueue, _ frameByteCount: Int) {
+        let isSettings = unsafe frames.withLast(frameByteCount) { frame in
             unsafe frame.count >= 9 && frame[3] == 4 && frame[4] & 1 == 0
         }
         guard isSettings, !settingsToSend.isEmpty else { return }
         guard let limit = settingsToSend.removeFirst() else { return }
         streams.value.maxConcurrentStreams = limit
-        unsafe plaintextOut.withLast(frameByteCount) { frame in
+        unsafe frames.withLast(frameByteCount) { frame in
             // Entries of six bytes behind a header of nine (RFC 9113, 4.1 and 6.5.1).
             for entry in stride(from: 9, to: frame.count - 5, by: 6)
             where unsafe frame[entry] == 0 && frame[entry + 1] == 3 {
@@ -326,14 +291,6 @@ package final class ServerConnection {
         }
     }
 
-    private func flushTransport() throws(ConnectionFailure) {
-        do throws(SystemError) {
-            try transport.flush()
-        } catch {
-            throw .socketFailed(error)
-        }
-    }
-
     private var naturalEnd: ConnectionFailure {
         if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
         if let code = streams.value.goAway { return .goAway(code) }
@@ -343,9 +300,7 @@ package final class ServerConnection {
     private func finish(_ failure: ConnectionFailure) {
         if phase == .closed { return }
         phase = .closed
-        transport.writeEnd()
-        try? transport.flush()
-        transport.shutDown()
+        channel.close()
         streams.value.events.append(.closed(failure))
     }
 }

@@ -1,0 +1,140 @@
+/// HTTP/2 frames over TLS: a session and its transport, with the bytes between them.
+///
+/// What both sides' connections have in common. nghttp2's callbacks never touch it.
+struct FrameChannel: ~Copyable {
+    private var transport: SecureTransport
+    var session: HTTP2Session
+    private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
+    private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
+    private let maxBacklogByteCount: Int
+    /// Frames of one batch: four full TLS records.
+    private static let batchByteCount = 4 * TLSSession.recordByteCount
+
+    init(
+        transport: consuming SecureTransport,
+        session: consuming HTTP2Session,
+        maxBacklogByteCount: Int
+    ) {
+        self.transport = transport
+        self.session = session
+        self.maxBacklogByteCount = maxBacklogByteCount
+    }
+
+    /// -1 without a socket.
+    var fileDescriptor: Int32 { transport.fileDescriptor }
+    /// SO_ERROR of the socket, taken and cleared.
+    var pendingError: SystemError? { transport.pendingError }
+    var socketWriteCount: UInt64 { transport.socketWriteCount }
+    var producedByteCount: UInt64 { transport.producedByteCount }
+    var sentByteCount: UInt64 { transport.sentByteCount }
+    var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
+    /// The peer has closed its direction, and every frame of its has been read.
+    var isClosedByPeer: Bool { transport.isClosedByPeer }
+    /// Ciphertext waits for the socket.
+    var hasBacklog: Bool { transport.backlogByteCount > 0 }
+    /// As much ciphertext waits as may wait.
+    var isBacklogFull: Bool { transport.backlogByteCount >= maxBacklogByteCount }
+    /// Everything is sent and nothing can follow.
+    var isFinished: Bool { !hasBacklog && !session.isAlive }
+
+    // MARK: From the peer
+
+    /// Takes ciphertext in without a socket.
+    mutating func receive(_ ciphertext: [UInt8]) {
+        transport.receive(ciphertext)
+    }
+
+    /// Reads once from the socket.
+    ///
+    /// - Returns: whether more may wait there.
+    mutating func receiveFromSocket() throws(ConnectionFailure) -> Bool {
+        do throws(SystemError) {
+            return try transport.receiveFromSocket()
+        } catch {
+            throw .socketFailed(error)
+        }
+    }
+
+    /// Goes on with the TLS handshake.
+    ///
+    /// - Returns: whether it is done.
+    mutating func handshake() throws(ConnectionFailure) -> Bool {
+        do throws(TLSError) {
+            return try transport.handshake()
+        } catch {
+            throw .tls(error)
+        }
+    }
+
+    /// Decrypts what has come and lets the session read it.
+    ///
+    /// - Parameter failure: What an error of the session's means.
+    mutating func receiveFrames(
+        _ failure: (HTTP2Error) -> ConnectionFailure
+    ) throws(ConnectionFailure) {
+        while true {
+            do throws(TLSError) {
+                try transport.read(into: &plaintextIn)
+            } catch {
+                throw .tls(error)
+            }
+            if plaintextIn.isEmpty { return }
+            defer { plaintextIn.removeAll() }
+            do throws(HTTP2Error) {
+                try session.receive(plaintextIn)
+            } catch {
+                throw failure(error)
+            }
+        }
+    }
+
+    // MARK: To the peer
+
+    /// Encrypts one batch of frames, unless the socket is behind.
+    ///
+    /// - Parameter correct: Sees each frame, at the queue's end, before it is encrypted.
+    /// - Returns: false when there was nothing to send or no room for it.
+    mutating func sendBatch(
+        _ failure: (HTTP2Error) -> ConnectionFailure,
+        correct: (inout ByteQueue, _ frameByteCount: Int) -> Void = { _, _ in }
+    ) throws(ConnectionFailure) -> Bool {
+        if isBacklogFull { return false }
+        do throws(HTTP2Error) {
+            while plaintextOut.count < Self.batchByteCount {
+                let frameByteCount = try session.produceFrame(into: &plaintextOut)
+                if frameByteCount == 0 { break }
+                correct(&plaintextOut, frameByteCount)
+            }
+        } catch {
+            throw failure(error)
+        }
+        if plaintextOut.isEmpty { return false }
+        do throws(TLSError) {
+            try transport.write(plaintextOut)
+        } catch {
+            throw .tls(error)
+        }
+        plaintextOut.removeAll()
+        return true
+    }
+
+    /// Gives the socket as much as it takes.
+    mutating func flush() throws(ConnectionFailure) {
+        do throws(SystemError) {
+            try transport.flush()
+        } catch {
+            throw .socketFailed(error)
+        }
+    }
+
+    /// Takes all ciphertext for the peer, without a socket.
+    mutating func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
+
+    /// Says close_notify, tries once to send what waits, and ends both directions.
+    mutating func close() {
+        transport.writeEnd()
+        // The connection is over: whether the peer still hears it changes nothing.
+        try? transport.flush()
+        transport.shutDown()
+    }
+}

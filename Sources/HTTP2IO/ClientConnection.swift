@@ -374,12 +374,16 @@ package final class ClientConnection {
 
     private func sendFrames() throws(ConnectionFailure) {
         if phase == .connecting { return }
-        if phase != .handshaking {
+        if phase == .handshaking { return try channel.flush() }
+        var wasFull: Bool
+        repeat {
             repeat {
                 streams.value.writeMark = channel.producedByteCount
             } while try channel.sendBatch(failure)
-        }
-        try channel.flush()
+            wasFull = channel.isBacklogFull
+            try channel.flush()
+            // A socket that took everything will not become writable once more.
+        } while wasFull && !channel.hasBacklog
     }
 
     private func failure(of error: HTTP2Error) -> ConnectionFailure {

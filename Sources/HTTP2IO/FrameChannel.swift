@@ -28,6 +28,7 @@ struct FrameChannel: ~Copyable {
     var producedByteCount: UInt64 { transport.producedByteCount }
     var sentByteCount: UInt64 { transport.sentByteCount }
     var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
+    var peerCommonName: String? { transport.peerCommonName }
     /// The peer has closed its direction, and every frame of its has been read.
     var isClosedByPeer: Bool { transport.isClosedByPeer }
     /// Ciphertext waits for the socket.
@@ -35,7 +36,7 @@ struct FrameChannel: ~Copyable {
     /// As much ciphertext waits as may wait.
     var isBacklogFull: Bool { transport.backlogByteCount >= maxBacklogByteCount }
     /// Everything is sent and nothing can follow.
-    var isFinished: Bool { !hasBacklog && !session.isAlive }
+    var isFinished: Bool { !hasBacklog && plaintextOut.isEmpty && !session.isAlive }
 
     // MARK: From the peer
 
@@ -92,6 +93,9 @@ struct FrameChannel: ~Copyable {
 
     /// Encrypts one batch of frames, unless the socket is behind.
     ///
+    /// While more frames follow only full records are made; what is left over goes first into the
+    /// next batch.
+    ///
     /// - Parameter correct: Sees each frame, at the queue's end, before it is encrypted.
     /// - Returns: false when there was nothing to send or no room for it.
     mutating func sendBatch(
@@ -99,8 +103,13 @@ struct FrameChannel: ~Copyable {
         correct: (inout ByteQueue, _ frameByteCount: Int) -> Void = { _, _ in }
     ) throws(ConnectionFailure) -> Bool {
         if isBacklogFull { return false }
+        var remainder = 0
         do throws(HTTP2Error) {
-            while plaintextOut.count < Self.batchByteCount {
+            while true {
+                if plaintextOut.count >= Self.batchByteCount {
+                    remainder = plaintextOut.count % TLSSession.recordByteCount
+                    break
+                }
                 let frameByteCount = try session.produceFrame(into: &plaintextOut)
                 if frameByteCount == 0 { break }
                 correct(&plaintextOut, frameByteCount)
@@ -110,11 +119,10 @@ struct FrameChannel: ~Copyable {
         }
         if plaintextOut.isEmpty { return false }
         do throws(TLSError) {
-            try transport.write(plaintextOut)
+            try transport.write(&plaintextOut, byteCount: plaintextOut.count - remainder)
         } catch {
             throw .tls(error)
         }
-        plaintextOut.removeAll()
         return true
     }
 

@@ -43,6 +43,7 @@ struct SecureTransport: ~Copyable {
     var isEstablished: Bool { tls.isEstablished }
     var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
     var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
+    var peerCommonName: String? { tls.peerCommonName }
 
     /// Takes ciphertext in without a socket.
     mutating func receive(_ ciphertext: [UInt8]) {
@@ -92,9 +93,12 @@ struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Encrypts and queues.
-    mutating func write(_ plaintext: borrowing ByteQueue) throws(TLSError) {
-        try unsafe plaintext.withBytes { (bytes) throws(TLSError) in try unsafe tls.write(bytes) }
+    /// Takes `byteCount` bytes off `plaintext`, encrypts and queues them.
+    mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
+        try unsafe plaintext.withBytes { (bytes) throws(TLSError) in
+            try unsafe tls.write(UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
+        }
+        plaintext.removeFirst(byteCount)
         queueCiphertext()
     }
 

@@ -82,6 +82,9 @@ package final class ServerConnection {
     /// The client's certificate in DER; nil when it sent none, or was not asked.
     package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
+    /// The common name of the client's certificate.
+    package var clientCertificateCommonName: String? { channel.peerCommonName }
+
     /// Moves what has happened since the last call to the end of `events`.
     package func takeEvents(into events: inout [ServerEvent]) {
         if events.isEmpty {
@@ -223,8 +226,13 @@ package final class ServerConnection {
     package func flush() {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
-            while phase == .open, try channel.sendBatch(failure, correct: correctSettings) {}
-            try channel.flush()
+            var wasFull: Bool
+            repeat {
+                while phase == .open, try channel.sendBatch(failure, correct: correctSettings) {}
+                wasFull = channel.isBacklogFull
+                try channel.flush()
+                // A socket that took everything will not become writable once more.
+            } while wasFull && !channel.hasBacklog
         } catch {
             return finish(error)
         }

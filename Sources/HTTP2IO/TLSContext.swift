@@ -42,11 +42,7 @@ package struct TLSIdentity: Sendable {
         try context.trust(trust)
         if let identity { try context.use(identity) }
         unsafe SSL_CTX_set_verify(context.raw, SSL_VERIFY_PEER, nil)
-        // The wire form of ALPN: a length and the name (RFC 7301, 3.1). Returns 0 on success.
-        let offered: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
-        guard unsafe SSL_CTX_set_alpn_protos(context.raw, offered, 3) == 0 else {
-            throw .failed(OpenSSLErrors.takeText())
-        }
+        context.offer(["h2"])
         return context
     }
 
@@ -83,6 +79,15 @@ package struct TLSIdentity: Sendable {
 
     deinit {
         unsafe SSL_CTX_free(raw)
+    }
+
+    /// Sets what a client offers by ALPN.
+    func offer(_ protocols: [String]) {
+        // Each name behind its length (RFC 7301, 3.1). OpenSSL copies the list.
+        let list = protocols.flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
+        // Returns 0 on success, unlike its neighbours.
+        let status = unsafe SSL_CTX_set_alpn_protos(raw, list, UInt32(list.count))
+        precondition(status == 0, "bad ALPN list")
     }
 
     private func trust(_ trust: TLSTrust) throws(TLSError) {

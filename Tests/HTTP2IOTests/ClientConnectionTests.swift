@@ -19,6 +19,14 @@ import Vocabulary
         #expect(pair.clientEvents == [.opened(maxConcurrentStreams: 100)])
     }
 
+    @Test func `the client's own bound holds when the server allows more`() throws {
+        var limits = ClientLimits()
+        limits.maxOpenStreams = 3
+        let pair = try Pair(settings: [.maxConcurrentStreams(UInt32.max)], limits: limits)
+        pair.run()
+        #expect(pair.clientEvents == [.opened(maxConcurrentStreams: 3)])
+    }
+
     @Test func `a request arrives whole and its answer comes back`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(5), body: Array("xhellox".utf8), range: 1..<6, tag: 9)
@@ -44,4 +52,119 @@ import Vocabulary
         #expect(response.text(of: "apns-unique-id") == nil)
         #expect(pair.client.openStreamCount == 0)
     }
+
+    @Test func `a thousand streams at once each get their own answer`() throws {
+        let pair = try Pair.opened(settings: [.maxConcurrentStreams(1000)])
+        for round in 0..<3 {
+            for number in 0..<1000 {
+                let body = Array("\(round)/\(number)".utf8)
+                try pair.client.submit(requestHeaders(number), body: body, tag: UInt64(number))
+            }
+            pair.run()
+            #expect(pair.requests.count == 1000)
+            pair.answerAll()
+            pair.run()
+            var answered = Set<UInt64>()
+            for case .responseArrived(let tag, let response) in pair.clientEvents {
+                #expect(response.body == Array("\(round)/\(tag)".utf8))
+                answered.insert(tag)
+            }
+            #expect(answered.count == 1000)
+            pair.clientEvents = []
+        }
+    }
+
+    @Test(arguments: [
+        (1, "\r\n", SubmitError.badHeaderField), (2, "a\u{0}b", .badHeaderField),
+    ])
+    func `a value that would break the framing is refused`(
+        tag: UInt64,
+        value: String,
+        error: SubmitError
+    ) throws {
+        let pair = try Pair.opened()
+        var headers = requestHeaders()
+        headers.append("apns-collapse-id", value)
+        #expect(throws: error) { try pair.client.submit(headers, body: [], tag: tag) }
+        #expect(pair.client.openStreamCount == 0)
+        try pair.client.submit(requestHeaders(), body: [], tag: tag)
+        pair.run()
+        #expect(pair.requests.count == 1)
+    }
+
+    @Test func `a cancelled request is reset and never heard of again`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(1), body: [], tag: 1)
+        try pair.client.submit(requestHeaders(2), body: [], tag: 2)
+        pair.run()
+        pair.answerAll()
+        pair.server.flush()
+        #expect(pair.client.cancel(1))
+        #expect(!pair.client.cancel(1))
+        pair.run()
+        #expect(pair.clientEvents == [.responseArrived(tag: 2, HTTP2Response(status: 200))])
+        #expect(pair.client.openStreamCount == 0)
+    }
+
+    @Test func `a request cancelled before the flush is never sent`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [1, 2, 3], tag: 1)
+        #expect(pair.client.cancel(1))
+        pair.run()
+        #expect(pair.requests.isEmpty)
+        #expect(pair.clientEvents.isEmpty)
+        #expect(pair.client.openStreamCount == 0)
+    }
+
+    @Test func `PING is answered`() throws {
+        let pair = try Pair.opened()
+        pair.client.ping()
+        pair.run()
+        #expect(pair.serverEvents == [.pingReceived])
+        #expect(pair.clientEvents == [.pingAnswered])
+    }
+
+    @Test func `a body larger than the window goes through as the window opens`() throws {
+        let pair = try Pair.opened(settings: [.initialWindowSize(100)])
+        let body = (0..<50_000).map { UInt8(truncatingIfNeeded: $0) }
+        try pair.client.submit(requestHeaders(), body: body, tag: 1)
+        pair.run()
+        #expect(pair.requests.map(\.body) == [body])
+    }
+
+    @Test func `bodies beyond the connection's window all arrive`() throws {
+        let pair = try Pair.opened()
+        let body = [UInt8](repeating: 7, count: 5000)
+        for tag in 0..<100 {
+            try pair.client.submit(requestHeaders(), body: body, tag: UInt64(tag))
+        }
+        pair.run()
+        #expect(pair.requests.count == 100)
+        #expect(pair.requests.allSatisfy { $0.body == body })
+    }
+
+    @Test func `one turn's requests share full TLS records`() throws {
+        let pair = try Pair.opened(settings: [.maxConcurrentStreams(1000)])
+        let body = [UInt8](repeating: 120, count: 150)
+        for number in 0..<500 {
+            try pair.client.submit(requestHeaders(number), body: body, tag: UInt64(number))
+        }
+        pair.client.flush()
+        let ciphertext = pair.client.takeOutgoing()
+        var lengths: [Int] = []
+        var index = 0
+        while index < ciphertext.count {
+            // type, version, length (RFC 8446, 5.1)
+            lengths.append(Int(ciphertext[index + 3]) << 8 | Int(ciphertext[index + 4]))
+            index += 5 + (lengths.last ?? 0)
+        }
+        // Content type and tag: 17 octets over the plaintext.
+        let full = TLSRecord.plaintextByteCount + 17
+        #expect(lengths.count >= 6)
+        #expect(lengths.dropLast().allSatisfy { $0 == full })
+    }
+}
+
+private enum TLSRecord {
+    static let plaintextByteCount = 16384
 }

@@ -1,0 +1,192 @@
+import HTTP2IO
+import Testing
+import Vocabulary
+
+/// How streams and connections end, other than well.
+@Suite struct ConnectionEndTests {
+    @Test(arguments: [
+        (HTTP2ErrorCode.refusedStream, StreamFailure.refused, true),
+        (.cancel, .reset(.cancel), false),
+        (.internalError, .reset(.internalError), false),
+        (.streamClosed, .reset(.streamClosed), false),
+        (.enhanceYourCalm, .reset(.enhanceYourCalm), false),
+        (.noError, .reset(.noError), false),
+    ])
+    func `RST_STREAM fails the one request`(
+        code: HTTP2ErrorCode,
+        failure: StreamFailure,
+        isUnprocessed: Bool
+    ) throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(1), body: [], tag: 1)
+        try pair.client.submit(requestHeaders(2), body: [], tag: 2)
+        pair.run()
+        pair.server.reset(1, errorCode: code)
+        pair.server.respond(3, status: 200)
+        pair.run()
+        #expect(
+            pair.clientEvents == [
+                .streamFailed(tag: 1, failure),
+                .responseArrived(tag: 2, HTTP2Response(status: 200)),
+            ]
+        )
+        #expect(failure.isCertainlyUnprocessed == isUnprocessed)
+    }
+
+    @Test func `GOAWAY gives back the streams that the server did not process`() throws {
+        let pair = try Pair.opened()
+        for tag in 1...3 { try pair.client.submit(requestHeaders(), body: [], tag: UInt64(tag)) }
+        pair.run()
+        let reason = Array(#"{"reason":"Shutdown"}"#.utf8)
+        pair.server.sendGoAway(lastStreamID: 1, errorCode: .noError, debugData: reason)
+        pair.carryToClient()
+        #expect(
+            pair.clientEvents == [
+                .goAwayReceived(lastStreamID: 1, errorCode: .noError, debugData: reason),
+                .streamFailed(tag: 2, .aboveGoAway), .streamFailed(tag: 3, .aboveGoAway),
+            ]
+        )
+        #expect(throws: SubmitError.notOpen) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 4)
+        }
+        pair.clientEvents = []
+        pair.server.respond(1, status: 200)
+        pair.run()
+        #expect(
+            pair.clientEvents == [
+                .responseArrived(tag: 1, HTTP2Response(status: 200)), .closed(.goAway(.noError)),
+            ]
+        )
+    }
+
+    @Test func `GOAWAY also gives back what was submitted and not yet sent`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.server.sendGoAway(lastStreamID: 0, errorCode: .noError)
+        pair.carryToClient()
+        #expect(pair.clientEvents.contains(.streamFailed(tag: 1, .aboveGoAway)))
+        pair.run()
+        #expect(pair.requests.isEmpty)
+        #expect(pair.clientEvents.last == .closed(.goAway(.noError)))
+    }
+
+    @Test func `shutdown lets open streams finish and takes no more`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.run()
+        pair.client.shutdown()
+        #expect(throws: SubmitError.notOpen) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 2)
+        }
+        pair.run()
+        #expect(!pair.client.isClosed)
+        pair.answerAll()
+        pair.run()
+        #expect(
+            pair.clientEvents == [
+                .responseArrived(tag: 1, HTTP2Response(status: 200)), .closed(.closedHere),
+            ]
+        )
+    }
+
+    @Test func `closing fails every open request once, and tells what was never written`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.run()
+        try pair.client.submit(requestHeaders(), body: [], tag: 2)
+        pair.client.flush()
+        try pair.client.submit(requestHeaders(), body: [], tag: 3)
+        pair.client.close(.timedOut)
+        pair.client.close()
+        pair.takeEvents()
+        #expect(
+            pair.clientEvents == [
+                .streamFailed(tag: 1, .connectionClosed), .streamFailed(tag: 2, .neverWritten),
+                .streamFailed(tag: 3, .neverWritten), .closed(.timedOut),
+            ]
+        )
+        #expect(pair.client.isClosed)
+        #expect(throws: SubmitError.notOpen) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 4)
+        }
+    }
+
+    @Test func `the peer's end without GOAWAY fails what is open`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.run()
+        pair.client.receiveEnd()
+        pair.takeEvents()
+        #expect(
+            pair.clientEvents == [
+                .streamFailed(tag: 1, .connectionClosed), .closed(.closedByPeer),
+            ]
+        )
+    }
+
+    @Test func `the end right after GOAWAY is the GOAWAY's doing`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.run()
+        pair.server.sendGoAway(errorCode: .enhanceYourCalm)
+        pair.carryToClient()
+        pair.client.receiveEnd()
+        pair.takeEvents()
+        #expect(
+            pair.clientEvents == [
+                .goAwayReceived(lastStreamID: 1, errorCode: .enhanceYourCalm, debugData: []),
+                .streamFailed(tag: 1, .connectionClosed), .closed(.goAway(.enhanceYourCalm)),
+            ]
+        )
+    }
+
+    @Test func `a stream limit that falls to one is obeyed and lifted again`() throws {
+        let pair = try Pair.opened(settings: [.maxConcurrentStreams(3)])
+        for tag in 1...3 { try pair.client.submit(requestHeaders(), body: [], tag: UInt64(tag)) }
+        #expect(throws: SubmitError.streamLimitReached) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 4)
+        }
+        pair.run()
+        pair.server.submitSettings([.maxConcurrentStreams(1)])
+        pair.run()
+        #expect(pair.clientEvents == [.streamLimitChanged(1)])
+        pair.answerAll()
+        pair.run()
+        try pair.client.submit(requestHeaders(), body: [], tag: 5)
+        #expect(throws: SubmitError.streamLimitReached) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 6)
+        }
+        pair.clientEvents = []
+        pair.server.submitSettings([.maxConcurrentStreams(2)])
+        pair.run()
+        #expect(pair.clientEvents == [.streamLimitChanged(2)])
+        try pair.client.submit(requestHeaders(), body: [], tag: 6)
+    }
+
+    @Test func `the server refuses streams over a limit that the client has not heard of`() throws {
+        let pair = try Pair.opened(settings: [.maxConcurrentStreams(3)])
+        pair.server.submitSettings([.maxConcurrentStreams(1)])
+        pair.server.flush()
+        for tag in 1...3 { try pair.client.submit(requestHeaders(), body: [], tag: UInt64(tag)) }
+        pair.run()
+        #expect(pair.requests.map(\.streamID) == [1])
+        #expect(
+            pair.clientEvents == [
+                .streamLimitChanged(1), .streamFailed(tag: 2, .refused),
+                .streamFailed(tag: 3, .refused),
+            ]
+        )
+    }
+
+    @Test func `a lenient server leaves the judgement to its owner`() throws {
+        let pair = try Pair.opened(settings: [.maxConcurrentStreams(2)]) {
+            $0.refusesExcessStreams = false
+        }
+        pair.server.submitSettings([.maxConcurrentStreams(1)])
+        pair.server.flush()
+        for tag in 1...2 { try pair.client.submit(requestHeaders(), body: [], tag: UInt64(tag)) }
+        pair.run()
+        #expect(pair.requests.count == 2)
+        #expect(pair.server.openStreamCount == 2)
+    }
+}

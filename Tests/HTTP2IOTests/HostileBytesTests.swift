@@ -1,0 +1,119 @@
+import Testing
+import Vocabulary
+
+@testable import HTTP2IO
+
+/// Bytes that no honest peer would send: nothing traps, and the books stay balanced.
+@Suite struct HostileBytesTests {
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    /// Frames with random types, flags and contents, some cut short.
+    private func frames(_ generator: inout Generator) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for _ in 0..<Int.random(in: 1...8, using: &generator) {
+            let length = Int.random(in: 0...40, using: &generator)
+            let frame = RawFrame(
+                type: .random(in: 0...10, using: &generator),
+                flags: .random(in: 0...255, using: &generator),
+                streamID: .random(in: 0...7, using: &generator),
+                payload: (0..<length).map { _ in .random(in: 0...255, using: &generator) }
+            )
+            bytes += frame.bytes
+        }
+        return bytes.dropLast(Int.random(in: 0...10, using: &generator))
+    }
+
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `random frames never trap a client, and every request ends once`(seed: UInt64) throws {
+        var generator = Generator(state: seed)
+        let server = try RawServer()
+        for tag in 1...3 {
+            try server.client.submit(requestHeaders(), body: [1, 2], tag: tag)
+        }
+        try server.exchange()
+        for _ in 0..<4 where !server.client.isClosed {
+            try server.send(bytes: frames(&generator))
+        }
+        server.client.close()
+        server.client.takeEvents(into: &server.events)
+        var ended: [UInt64] = []
+        for event in server.events {
+            switch event {
+            case .responseArrived(let tag, _), .streamFailed(let tag, _): ended.append(tag)
+            case .opened, .streamLimitChanged, .goAwayReceived, .pingAnswered, .closed: break
+            }
+        }
+        #expect(ended.sorted() == [1, 2, 3])
+        guard case .closed = server.events.last else {
+            Issue.record("closed is not the last event")
+            return
+        }
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `flipped ciphertext ends the connection and never traps`(seed: UInt64) throws {
+        var generator = Generator(state: seed)
+        let pair = try seed.isMultiple(of: 2) ? Pair() : Pair.opened()
+        if !seed.isMultiple(of: 2) {
+            try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        }
+        pair.client.flush()
+        var bytes = pair.client.takeOutgoing()
+        let index = Int.random(in: 0..<bytes.count, using: &generator)
+        bytes[index] ^= .random(in: 1...255, using: &generator)
+        pair.server.receive(bytes)
+        pair.run()
+        pair.client.receiveEnd()
+        pair.server.receiveEnd()
+        pair.takeEvents()
+        #expect(pair.client.isClosed)
+        #expect(pair.server.isClosed)
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `random bytes never trap either side`(seed: UInt64) throws {
+        var generator = Generator(state: seed)
+        let pair = try Pair()
+        let bytes: [UInt8] = (0..<200).map { _ in .random(in: 0...255, using: &generator) }
+        pair.server.receive(bytes)
+        pair.client.receive(bytes)
+        pair.run()
+        pair.takeEvents()
+        #expect(pair.clientEvents.count <= 1)
+        #expect(pair.requests.isEmpty)
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 100])
+    func `bytes that come in pieces mean the same`(pieceLength: Int) throws {
+        let pair = try Pair()
+        var isQuiet = false
+        var isSubmitted = false
+        while !isQuiet {
+            pair.client.flush()
+            pair.server.flush()
+            let toServer = pair.client.takeOutgoing()
+            let toClient = pair.server.takeOutgoing()
+            isQuiet = toServer.isEmpty && toClient.isEmpty
+            for start in stride(from: 0, to: toServer.count, by: pieceLength) {
+                pair.server.receive(Array(toServer[start...].prefix(pieceLength)))
+            }
+            for start in stride(from: 0, to: toClient.count, by: pieceLength) {
+                pair.client.receive(Array(toClient[start...].prefix(pieceLength)))
+            }
+            pair.takeEvents()
+            if isQuiet, !isSubmitted {
+                try pair.client.submit(requestHeaders(), body: Array("whole".utf8), tag: 1)
+                isSubmitted = true
+                isQuiet = false
+            }
+        }
+        #expect(pair.requests.map(\.body) == [Array("whole".utf8)])
+    }
+}

@@ -11,8 +11,10 @@ package final class EphemeralAuthority: Sendable {
     package let rootPEM: [UInt8]
 
     package init() {
+        // Its own name, so that two authorities are never taken for one.
+        let number = UInt32.random(in: .min ... .max)
         certificate = CertificateBuilder.certificate(
-            commonName: "Ephemeral authority",
+            commonName: "Ephemeral authority \(String(number, radix: 16))",
             subjectKey: key,
             issuer: nil,
             issuerKey: key,

@@ -34,7 +34,7 @@ import Vocabulary
     func `random frames never trap a client, and every request ends once`(seed: UInt64) throws {
         var generator = Generator(state: seed)
         let server = try RawServer()
-        for tag in 1...3 {
+        for tag in 1...UInt64(3) {
             try server.client.submit(requestHeaders(), body: [1, 2], tag: tag)
         }
         try server.exchange()

@@ -65,7 +65,11 @@ final class RawServer {
         let context = try TLSContext.server(Pair.identity)
         transport = SecureTransport(socket: nil, tls: try TLSSession.server(context))
         try exchange()
-        try send([RawFrame(type: RawFrame.settings, payload: settings)])
+        try send([
+            RawFrame(type: RawFrame.settings, payload: settings),
+            // ACK of the client's SETTINGS.
+            RawFrame(type: RawFrame.settings, flags: 1),
+        ])
     }
 
     func send(_ frames: [RawFrame]) throws {

@@ -1,0 +1,263 @@
+import HTTP2IO
+import Testing
+import Vocabulary
+
+/// Real sockets on loopback, both sides on one event loop.
+@Suite struct SocketTests {
+    private final class World {
+        let loop: EventLoop
+        let listener: Listener
+        let client: ClientConnection
+        var server: ServerConnection?
+        var clientEvents: [ConnectionEvent] = []
+        var requestCount = 0
+        private var clientInterest: Interest
+        private var serverInterest = Interest.read
+
+        init(family: SocketAddress.Family, responseBody: [UInt8] = []) throws {
+            loop = try EventLoop()
+            listener = try Listener(.loopback(family, port: 0))
+            client = try ClientConnection(
+                to: listener.address,
+                serverName: family == .ipv4 ? "127.0.0.1" : "::1",
+                tls: .client(trust: .pem(Pair.authority.rootPEM))
+            )
+            clientInterest = client.interest
+            self.responseBody = responseBody
+            try loop.register(listener.fileDescriptor, id: 0, interest: .read)
+            try loop.register(client.fileDescriptor, id: 1, interest: clientInterest)
+        }
+
+        private let responseBody: [UInt8]
+
+        /// One turn of the loop; waits for something to happen.
+        func turn() throws {
+            var ready: [(UInt64, Readiness)] = []
+            try loop.wait(until: nil) { ready.append(($0, $1)) }
+            for (id, readiness) in ready {
+                switch id {
+                case 0: try accept()
+                case 1: client.readinessChanged(readiness)
+                default: server?.readinessChanged(readiness)
+                }
+            }
+            try serve()
+            client.flush()
+            client.takeEvents(into: &clientEvents)
+            if client.interest != clientInterest {
+                clientInterest = client.interest
+                try loop.modify(client.fileDescriptor, id: 1, interest: clientInterest)
+            }
+        }
+
+        private func accept() throws {
+            guard let accepted = try listener.accept() else { return }
+            let server = try ServerConnection(accepted, tls: .server(Pair.identity))
+            try loop.register(server.fileDescriptor, id: 2, interest: .read)
+            self.server = server
+        }
+
+        private func serve() throws {
+            guard let server else { return }
+            var events: [ServerEvent] = []
+            server.takeEvents(into: &events)
+            for case .requestArrived(let streamID, _, _) in events {
+                requestCount += 1
+                server.respond(streamID, status: 200, body: responseBody)
+            }
+            server.flush()
+            if server.interest != serverInterest {
+                serverInterest = server.interest
+                try loop.modify(server.fileDescriptor, id: 2, interest: serverInterest)
+            }
+        }
+    }
+
+    @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
+    func `requests cross a socket and come back`(family: SocketAddress.Family) throws {
+        let world = try World(family: family)
+        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
+        world.clientEvents = []
+        for tag in 0..<1000 {
+            try world.client.submit(
+                requestHeaders(tag),
+                body: [UInt8](repeating: 1, count: 200),
+                tag: UInt64(tag)
+            )
+        }
+        let writesBefore = world.client.socketWriteCount
+        world.client.flush()
+        // About 250 KB in one turn, which the kernel takes in a few pieces at most.
+        #expect(world.client.socketWriteCount - writesBefore <= 8)
+        while world.clientEvents.count < 1000 { try world.turn() }
+        #expect(world.requestCount == 1000)
+        for event in world.clientEvents {
+            guard case .responseArrived(_, let response) = event else {
+                Issue.record("unexpected event: \(event)")
+                return
+            }
+            #expect(response.status == 200)
+        }
+    }
+
+    @Test func `more bytes than the kernel buffers wait for the socket`() throws {
+        let world = try World(family: .ipv4, responseBody: [UInt8](repeating: 2, count: 9000))
+        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
+        world.clientEvents = []
+        let body = [UInt8](repeating: 1, count: 60_000)
+        for tag in 0..<200 {
+            try world.client.submit(requestHeaders(tag), body: body, tag: UInt64(tag))
+        }
+        world.client.flush()
+        while world.clientEvents.count < 200 { try world.turn() }
+        for event in world.clientEvents {
+            guard case .responseArrived(_, let response) = event else {
+                Issue.record("unexpected event: \(event)")
+                return
+            }
+            #expect(response.body.count == 9000)
+        }
+    }
+
+    @Test func `the server's end closes the client`() throws {
+        let world = try World(family: .ipv4)
+        while world.clientEvents.isEmpty { try world.turn() }
+        world.server?.close()
+        while !world.client.isClosed { try world.turn() }
+        #expect(world.clientEvents.last == .closed(.closedByPeer))
+        try world.loop.deregister(world.client.fileDescriptor)
+    }
+
+    @Test func `a refused connection says so`() throws {
+        // A port that was just given back: nobody listens there.
+        let address = try Listener(.loopback(port: 0)).address
+        let loop = try EventLoop()
+        let client = try ClientConnection(
+            to: address,
+            serverName: "localhost",
+            tls: .client(trust: .system)
+        )
+        try loop.register(client.fileDescriptor, id: 1, interest: client.interest)
+        while !client.isClosed {
+            try loop.wait(until: nil) { client.readinessChanged($1) }
+        }
+        var events: [ConnectionEvent] = []
+        client.takeEvents(into: &events)
+        guard case .closed(let failure) = events.first else {
+            Issue.record("no event")
+            return
+        }
+        #expect(failure.description == "connect failed: Connection refused")
+    }
+
+    @Test func `two listeners can share a port when both ask for it`() throws {
+        let first = try Listener(.loopback(port: 0), sharesPort: true)
+        let second = try Listener(first.address, sharesPort: true)
+        #expect(second.address == first.address)
+        #expect(throws: SystemError.self) { _ = try Listener(first.address) }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", "127.0.0.1:443"), ("::1", "[::1]:443"), ("2001:db8::5", "[2001:db8::5]:443"),
+    ])
+    func `numeric addresses are read and written`(text: String, description: String) throws {
+        let address = try #require(SocketAddress(numeric: text, port: 443))
+        #expect(address.host == text)
+        #expect("\(address)" == description)
+        #expect(SocketAddress(numeric: "localhost", port: 443) == nil)
+    }
+}
+
+@Suite struct EventLoopTests {
+    @Test func `a deadline in the past only looks`() throws {
+        let loop = try EventLoop()
+        var count = 0
+        try loop.wait(until: loop.now) { _, _ in count += 1 }
+        #expect(count == 0)
+    }
+
+    @Test func `signals count as one until they are drained`() throws {
+        let loop = try EventLoop()
+        let wakeup = try Wakeup()
+        try loop.register(wakeup.fileDescriptor, id: 7, interest: .read)
+        wakeup.signal()
+        wakeup.signal()
+        var told: [UInt64] = []
+        try loop.wait(until: nil) { id, readiness in
+            #expect(readiness.contains(.readable))
+            told.append(id)
+        }
+        #expect(told == [7])
+        wakeup.drain()
+        try loop.wait(until: loop.now) { id, _ in told.append(id) }
+        #expect(told == [7])
+    }
+
+    @Test func `what is deregistered is not told`() throws {
+        let loop = try EventLoop()
+        let wakeup = try Wakeup()
+        try loop.register(wakeup.fileDescriptor, id: 7, interest: .read)
+        wakeup.signal()
+        try loop.deregister(wakeup.fileDescriptor)
+        try loop.wait(until: loop.now) { _, _ in Issue.record("told") }
+        #expect(throws: SystemError.self) { try loop.deregister(wakeup.fileDescriptor) }
+    }
+
+    @Test func `the clocks go forward`() {
+        let first = SystemClock.now
+        #expect(SystemClock.now >= first)
+        // 2020-01-01
+        #expect(SystemClock.wallClock > Timestamp(milliseconds: 1_577_836_800_000))
+    }
+}
+
+@Suite struct ResolverTests {
+    /// Asks and waits for the one answer.
+    private func resolve(
+        _ host: String,
+        seed: UInt64? = nil
+    ) throws -> Result<[SocketAddress], ResolveError> {
+        let resolver = try Resolver()
+        let loop = try EventLoop()
+        try loop.register(resolver.fileDescriptor, id: 1, interest: .read)
+        #expect(resolver.resolve(host, port: 2197, id: 42, shuffleSeed: seed))
+        var resolutions: [Resolution] = []
+        while resolutions.isEmpty {
+            try loop.wait(until: nil) { _, _ in resolutions += resolver.takeResolutions() }
+        }
+        #expect(resolutions.map(\.id) == [42])
+        return try #require(resolutions.first).result
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "192.0.2.7"])
+    func `a numeric host is its own answer`(host: String) throws {
+        let expected = try #require(SocketAddress(numeric: host, port: 2197))
+        #expect(try resolve(host).get() == [expected])
+    }
+
+    @Test func `localhost resolves to loopback with the port asked for`() throws {
+        let addresses = try resolve("localhost", seed: 3).get()
+        #expect(!addresses.isEmpty)
+        for address in addresses {
+            #expect(address.port == 2197)
+            #expect(["127.0.0.1", "::1"].contains(address.host))
+        }
+    }
+
+    @Test func `a name that cannot exist is an error with a text`() throws {
+        // RFC 6761, 6.4 reserves .invalid; an over-long label fails without any server.
+        let label = String(repeating: "x", count: 70)
+        guard case .failure(let error) = try resolve("\(label).invalid") else {
+            Issue.record("resolved")
+            return
+        }
+        #expect(!error.text.isEmpty)
+    }
+
+    @Test func `a full mailbox says so`() throws {
+        let resolver = try Resolver(capacity: 2)
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 1))
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 2))
+        #expect(!resolver.resolve("127.0.0.1", port: 1, id: 3))
+    }
+}

@@ -19,7 +19,7 @@ package enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible
 package final class ES256Signer: Sendable {
     private let key: PublicKeyPair
 
-    /// - Parameter pem: Apple's `.p8` file: PKCS#8, not encrypted.
+    /// Reads a key like Apple's `.p8` file: PKCS#8 in PEM, not encrypted.
     package init(pem: [UInt8]) throws(SigningKeyError) {
         guard let key = PublicKeyPair.privateKey(pem: pem) else { throw .notAKey }
         guard key.isP256 else { throw .notP256 }
@@ -29,7 +29,7 @@ package final class ES256Signer: Sendable {
     /// The key's public half as a PEM SubjectPublicKeyInfo.
     package var publicKeyPEM: [UInt8] { key.publicKeyPEM }
 
-    /// - Returns: r and s, 32 big-endian octets each.
+    /// The signature: r and s, 32 big-endian octets each.
     package func sign(_ message: [UInt8]) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
@@ -65,14 +65,14 @@ package final class ES256Signer: Sendable {
 package final class ES256Verifier: Sendable {
     private let key: PublicKeyPair
 
-    /// - Parameter publicKeyPEM: A SubjectPublicKeyInfo.
+    /// Reads a SubjectPublicKeyInfo.
     package init(publicKeyPEM: [UInt8]) throws(SigningKeyError) {
         guard let key = PublicKeyPair.publicKey(pem: publicKeyPEM) else { throw .notAKey }
         guard key.isP256 else { throw .notP256 }
         self.key = key
     }
 
-    /// - Parameter signature: r and s, 32 big-endian octets each; anything else is not valid.
+    /// Whether `signature` is r and s, 32 big-endian octets each, of this message by this key.
     package func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == 64, let der = Self.der(signature),
             let context = unsafe EVP_MD_CTX_new()

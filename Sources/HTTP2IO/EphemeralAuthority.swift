@@ -32,6 +32,7 @@ package final class EphemeralAuthority: Sendable {
     /// - Parameters:
     ///   - names: DNS names and numeric addresses, all put into the subject alternative name.
     ///   - validFor: How long from now; negative makes an expired certificate.
+    /// - Returns: Both, in PEM.
     package func serverIdentity(
         names: [String] = ["localhost", "127.0.0.1", "::1"],
         validFor: Duration = .seconds(30 * 86400)
@@ -96,7 +97,7 @@ extension Certificate {
 
 /// X.509 version 3 certificates (RFC 5280).
 private enum CertificateBuilder {
-    /// - Parameter issuer: Nil: self-signed.
+    /// Makes and signs a certificate; without an issuer it is self-signed.
     static func certificate(
         commonName: String,
         subjectKey: PublicKeyPair,

@@ -10,9 +10,9 @@ package struct Interest: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// EPOLLIN
+    /// Bytes or connections to take: EPOLLIN.
     package static let read = Interest(rawValue: 1)
-    /// EPOLLOUT
+    /// Room for bytes: EPOLLOUT.
     package static let write = Interest(rawValue: 4)
 }
 
@@ -24,13 +24,13 @@ package struct Readiness: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// EPOLLIN
+    /// Bytes or connections wait: EPOLLIN.
     package static let readable = Readiness(rawValue: 1)
-    /// EPOLLOUT
+    /// There is room for bytes: EPOLLOUT.
     package static let writable = Readiness(rawValue: 4)
-    /// EPOLLERR
+    /// An error waits in SO_ERROR: EPOLLERR.
     package static let failed = Readiness(rawValue: 8)
-    /// EPOLLHUP
+    /// Both directions have ended: EPOLLHUP.
     package static let hungUp = Readiness(rawValue: 16)
 }
 

@@ -69,7 +69,7 @@ struct FrameChannel: ~Copyable {
 
     /// Decrypts what has come and lets the session read it.
     ///
-    /// - Parameter failure: What an error of the session's means.
+    /// `failure` tells what an error of the session's means.
     mutating func receiveFrames(
         _ failure: (HTTP2Error) -> ConnectionFailure
     ) throws(ConnectionFailure) {
@@ -93,11 +93,14 @@ struct FrameChannel: ~Copyable {
 
     /// Encrypts one batch of frames, unless the socket is behind.
     ///
+    /// `failure` tells what an error of the session's means; `correct` sees each frame, at the
+    /// queue's end, before it is encrypted.
+    ///
     /// While more frames follow only full records are made; what is left over goes first into the
     /// next batch.
     ///
-    /// - Parameter correct: Sees each frame, at the queue's end, before it is encrypted.
     /// - Returns: false when there was nothing to send or no room for it.
+    /// - Throws: what ends the connection.
     mutating func sendBatch(
         _ failure: (HTTP2Error) -> ConnectionFailure,
         correct: (inout ByteQueue, _ frameByteCount: Int) -> Void = { _, _ in }

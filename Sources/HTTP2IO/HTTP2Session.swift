@@ -23,9 +23,7 @@ struct HTTP2Error: Error, Hashable {
         case server
     }
 
-    /// - Parameters:
-    ///   - context: What the callbacks get; it must outlive the session.
-    ///   - setCallbacks: Registers the callbacks.
+    /// Makes a session whose callbacks get `context`, which must outlive it.
     init(
         _ role: Role,
         context: UnsafeMutableRawPointer,

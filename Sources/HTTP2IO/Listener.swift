@@ -6,9 +6,9 @@ package struct Listener: ~Copyable {
     /// Where it listens, with the port that the kernel chose for port 0.
     package let address: SocketAddress
 
-    /// - Parameters:
-    ///   - address: Port 0 lets the kernel choose.
-    ///   - sharesPort: SO_REUSEPORT: several listeners, one per thread, share the connections.
+    /// Binds and listens; port 0 lets the kernel choose.
+    ///
+    /// With `sharesPort` (SO_REUSEPORT) several listeners, one per thread, share the connections.
     package init(
         _ address: SocketAddress,
         sharesPort: Bool = false,

@@ -58,7 +58,7 @@ package final class Resolver: Sendable {
     private let shared: Shared
     private let capacity: Int
 
-    /// - Parameter capacity: The most queries that wait or whose results wait.
+    /// Starts the thread; at most `capacity` queries and results wait at once.
     package init(capacity: Int = 256) throws(SystemError) {
         self.capacity = capacity
         shared = try Shared()
@@ -75,9 +75,9 @@ package final class Resolver: Sendable {
 
     /// Asks for the addresses of a host, of both families; a numeric host needs no look-up.
     ///
-    /// - Parameters:
-    ///   - id: Comes back with the resolution.
-    ///   - shuffleSeed: Spreads connections over the addresses; nil keeps the resolver's order.
+    /// `id` comes back with the resolution. `shuffleSeed` spreads connections over the addresses;
+    /// nil keeps the order of getaddrinfo.
+    ///
     /// - Returns: `false` when the mailbox is full; nothing was asked.
     package func resolve(
         _ host: String,

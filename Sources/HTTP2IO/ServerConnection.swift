@@ -6,7 +6,7 @@ package import Vocabulary
 /// Owned by one event-loop thread and never blocking. `respond` and the other wishes are carried
 /// out by the next `flush`. It obeys: what it is told to send it sends, however rude.
 package final class ServerConnection {
-    private enum Phase: Hashable {
+    enum Phase: Hashable {
         /// TLS. Next: `open`, `closed`.
         case handshaking
         /// Next: `closed`.
@@ -14,13 +14,13 @@ package final class ServerConnection {
         case closed
     }
 
-    private var phase = Phase.handshaking
-    private let streams: Pinned<ServerStreams>
-    private var writer = HeaderFieldWriter()
-    private var channel: FrameChannel
+    var phase = Phase.handshaking
+    let streams: Pinned<ServerStreams>
+    var writer = HeaderFieldWriter()
+    var channel: FrameChannel
     /// The limits of SETTINGS frames that wait to be sent, oldest first.
-    private var settingsToSend: [UInt32?] = []
-    private let configuration: ServerConfiguration
+    var settingsToSend: [UInt32?] = []
+    let configuration: ServerConfiguration
 
     package convenience init(
         _ accepted: consuming AcceptedSocket,
@@ -132,9 +132,8 @@ package final class ServerConnection {
 
     // MARK: What the owner wants
 
-    /// Answers a request.
+    /// Answers a request; `:status` is the first of `headers`.
     ///
-    /// - Parameter headers: `:status` first, then the fields.
     /// - Returns: false when the stream has ended or a field is not valid.
     @discardableResult
     package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
@@ -183,8 +182,8 @@ package final class ServerConnection {
 
     /// GOAWAY; the connection lives on until its streams have ended, or `close`.
     ///
-    /// - Parameter lastStreamID: Nil: the last stream that arrived. nghttp2 sends no frame for
-    ///   streams above it any more, and never a higher number than before.
+    /// Without `lastStreamID` it names the last stream that arrived. nghttp2 sends no frame for
+    /// streams above it any more, and never a higher number than before.
     package func sendGoAway(
         lastStreamID: Int32? = nil,
         errorCode: HTTP2ErrorCode = .noError,
@@ -237,78 +236,5 @@ package final class ServerConnection {
             return finish(error)
         }
         if phase == .open, channel.isFinished { finish(naturalEnd) }
-    }
-
-    // MARK: How it is done
-
-    private func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
-        if phase == .closed { return }
-        do throws(HTTP2Error) {
-            try body(&channel.session)
-        } catch {
-            finish(.protocolViolation(.internalError))
-        }
-    }
-
-    private func advance() {
-        if phase == .handshaking { shakeHands() }
-        guard phase == .open else { return }
-        do throws(ConnectionFailure) {
-            try channel.receiveFrames(failure)
-        } catch {
-            return finish(error)
-        }
-        let refused = streams.value.refused
-        streams.value.refused.removeAll(keepingCapacity: true)
-        for streamID in refused { reset(streamID, errorCode: .refusedStream) }
-    }
-
-    private func shakeHands() {
-        do throws(ConnectionFailure) {
-            guard try channel.handshake() else { return }
-        } catch {
-            return finish(error)
-        }
-        phase = .open
-        submitSettings(configuration.settings)
-        attempt { (session) throws(HTTP2Error) in try session.setConnectionWindow(1_048_576) }
-    }
-
-    private func failure(of error: HTTP2Error) -> ConnectionFailure {
-        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
-    }
-
-    /// Puts the true stream limit into a SETTINGS frame that was just made.
-    private func correctSettings(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        let isSettings = unsafe frames.withLast(frameByteCount) { frame in
-            unsafe frame.count >= 9 && frame[3] == 4 && frame[4] & 1 == 0
-        }
-        guard isSettings, !settingsToSend.isEmpty else { return }
-        guard let limit = settingsToSend.removeFirst() else { return }
-        streams.value.maxConcurrentStreams = limit
-        unsafe frames.withLast(frameByteCount) { frame in
-            // Entries of six bytes behind a header of nine (RFC 9113, 4.1 and 6.5.1).
-            for entry in stride(from: 9, to: frame.count - 5, by: 6)
-            where unsafe frame[entry] == 0 && frame[entry + 1] == 3 {
-                for byte in 0..<4 {
-                    unsafe frame[entry + 2 + byte] = UInt8(
-                        truncatingIfNeeded: limit >> UInt32(24 - 8 * byte)
-                    )
-                }
-            }
-        }
-    }
-
-    private var naturalEnd: ConnectionFailure {
-        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
-        if let code = streams.value.goAway { return .goAway(code) }
-        return .closedHere
-    }
-
-    private func finish(_ failure: ConnectionFailure) {
-        if phase == .closed { return }
-        phase = .closed
-        channel.close()
-        streams.value.events.append(.closed(failure))
     }
 }

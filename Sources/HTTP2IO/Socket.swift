@@ -76,7 +76,7 @@ struct Socket: ~Copyable {
         return unsafe setsockopt(fileDescriptor, level, name, &value, length) == 0
     }
 
-    /// `recv(2)`
+    /// Reads what has come: `recv(2)`.
     func receive(into buffer: inout [UInt8]) throws(SystemError) -> Transfer {
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
             // SAFETY: recv writes at most the buffer's length.
@@ -88,7 +88,7 @@ struct Socket: ~Copyable {
         return .wouldBlock
     }
 
-    /// `send(2)`, of as much as the kernel takes.
+    /// Writes as much as the kernel takes: `send(2)`.
     func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Transfer {
         let count = retryingOnInterrupt {
             unsafe Glibc.send(

@@ -33,7 +33,7 @@ package struct TLSIdentity: Sendable {
 
     /// A context for connections to servers, whose certificates are verified against `trust`.
     ///
-    /// - Parameter identity: Sent when the server asks for a certificate.
+    /// `identity` is sent when the server asks for a certificate.
     package static func client(
         trust: TLSTrust,
         identity: TLSIdentity? = nil
@@ -48,7 +48,7 @@ package struct TLSIdentity: Sendable {
 
     /// A context for connections from clients.
     ///
-    /// - Parameter requestsClientCertificate: Asks for one and believes any: the caller judges it.
+    /// A client certificate that is requested is believed whatever it is: the caller judges it.
     package static func server(
         _ identity: TLSIdentity,
         requestsClientCertificate: Bool = false

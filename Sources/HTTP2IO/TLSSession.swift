@@ -22,7 +22,7 @@ import Glibc
 
     /// A client session that expects a certificate for `serverName`.
     ///
-    /// - Parameter serverName: A DNS name, also sent as SNI, or a numeric address.
+    /// That is a DNS name, which is also sent as SNI, or a numeric address.
     static func client(
         _ context: TLSContext,
         serverName: String
@@ -170,7 +170,10 @@ import Glibc
         var text = [CChar](repeating: 0, count: 256)
         // SAFETY: writes at most 256 characters, with the NUL; the name belongs to the certificate.
         let length = unsafe X509_NAME_get_text_by_NID(
-            X509_get_subject_name(certificate.raw), NID_commonName, &text, Int32(text.count)
+            X509_get_subject_name(certificate.raw),
+            NID_commonName,
+            &text,
+            Int32(text.count)
         )
         guard length >= 0 else { return nil }
         return String(decoding: text[..<Int(length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)

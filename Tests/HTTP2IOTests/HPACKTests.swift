@@ -37,7 +37,7 @@ private enum Representation: Hashable {
 
         var peek: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-        /// RFC 7541, 5.1
+        /// An integer (RFC 7541, 5.1).
         mutating func integer(prefix: Int) -> Int {
             let mask = 1 << prefix - 1
             var value = Int(bytes[index]) & mask
@@ -53,7 +53,7 @@ private enum Representation: Hashable {
             }
         }
 
-        /// RFC 7541, 5.2
+        /// A string, length first (RFC 7541, 5.2).
         mutating func skipString() {
             let length = integer(prefix: 7)
             index += length

@@ -1,0 +1,168 @@
+import CNghttp2
+import Vocabulary
+
+/// How a client's connection makes progress: nothing here is for its owner.
+extension ClientConnection {
+    /// - Returns: The new stream's ID.
+    func submit(_ headers: HeaderBlock, hasBody: Bool) throws(SubmitError) -> Int32 {
+        let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
+        let raw = unsafe channel.session.raw
+        let streamID = unsafe writer.withFields(of: headers) { fields, count in
+            // SAFETY: nghttp2 copies the fields and the provider. Without a priority
+            // specification HEADERS carry no priority (RFC 9113, 5.3.2).
+            guard hasBody else {
+                return unsafe nghttp2_submit_request(raw, nil, fields, count, nil, userData)
+            }
+            var provider = unsafe nghttp2_data_provider(
+                source: nghttp2_data_source(),
+                read_callback: readRequestBody
+            )
+            return unsafe nghttp2_submit_request(raw, nil, fields, count, &provider, userData)
+        }
+        switch streamID {
+        case .some(let id) where id > 0: return id
+        case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue: throw .streamIDsExhausted
+        default: throw .badHeaderField
+        }
+    }
+
+    /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
+    func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
+        do throws(HTTP2Error) {
+            try body(&channel.session)
+        } catch {
+            finish(failure(of: error))
+        }
+    }
+
+    func receiveFromSocket() {
+        do throws(ConnectionFailure) {
+            // Twice at most, so that one connection does not starve the others.
+            if try channel.receiveFromSocket() {
+                advance()
+                guard phase != .closed else { return }
+                _ = try channel.receiveFromSocket()
+            }
+        } catch {
+            advance()
+            return finish(error)
+        }
+        advance()
+        if channel.isClosedByPeer { peerClosed() }
+    }
+
+    func peerClosed() {
+        if phase == .closed { return }
+        if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }
+        finish(.closedByPeer)
+    }
+
+    /// Makes progress with the ciphertext that is there.
+    func advance() {
+        if phase == .handshaking { shakeHands() }
+        guard phase != .handshaking, phase != .closed else { return }
+        do throws(ConnectionFailure) {
+            try channel.receiveFrames(failure)
+        } catch {
+            return finish(error)
+        }
+        noteSettings()
+        noteGoAway()
+        resetEarlyAnswers()
+    }
+
+    func shakeHands() {
+        do throws(ConnectionFailure) {
+            guard try channel.handshake() else { return }
+        } catch {
+            return finish(error)
+        }
+        phase = .settling
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitSettings([
+                .pushDisabled,
+                .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
+            ])
+            try session.setConnectionWindow(1_048_576)
+        }
+    }
+
+    private func noteSettings() {
+        guard streams.value.hasNewSettings else { return }
+        streams.value.hasNewSettings = false
+        // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
+        // peers to allow: no peer is hurt by it.
+        let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
+        if phase == .settling {
+            phase = .open
+            streams.value.events.append(.opened(maxConcurrentStreams: limit))
+        } else if limit != maxConcurrentStreams {
+            streams.value.events.append(.streamLimitChanged(limit))
+        }
+        maxConcurrentStreams = limit
+    }
+
+    /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
+    private func noteGoAway() {
+        guard let goAway = streams.value.goAway else { return }
+        if phase == .settling || phase == .open { phase = .draining }
+        for slot in streams.value.table.slotsInOrder
+        where streams.value.table[slot].streamID > goAway.lastStreamID {
+            streams.value.fail(slot, .aboveGoAway)
+        }
+    }
+
+    /// A request that was answered before its body was sent needs no rest (RFC 9113, 8.1).
+    private func resetEarlyAnswers() {
+        guard !streams.value.earlyAnswers.isEmpty else { return }
+        let early = streams.value.earlyAnswers
+        streams.value.earlyAnswers.removeAll(keepingCapacity: true)
+        for streamID in early {
+            attempt { (session) throws(HTTP2Error) in
+                try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
+            }
+        }
+    }
+
+    /// Why a session without a purpose ended.
+    var naturalEnd: ConnectionFailure {
+        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
+        if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
+        return .closedHere
+    }
+
+    func sendFrames() throws(ConnectionFailure) {
+        if phase == .connecting { return }
+        if phase == .handshaking { return try channel.flush() }
+        var wasFull: Bool
+        repeat {
+            repeat {
+                streams.value.writeMark = channel.producedByteCount
+            } while try channel.sendBatch(failure)
+            wasFull = channel.isBacklogFull
+            try channel.flush()
+            // A socket that took everything will not become writable once more.
+        } while wasFull && !channel.hasBacklog
+    }
+
+    func failure(of error: HTTP2Error) -> ConnectionFailure {
+        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+    }
+
+    func finish(_ failure: ConnectionFailure) {
+        if phase == .closed { return }
+        phase = .closed
+        channel.close()
+        for slot in streams.value.table.slotsInOrder {
+            streams.value.fail(slot, lastFailure(of: slot))
+        }
+        streams.value.events.append(.closed(failure))
+    }
+
+    private func lastFailure(of slot: Int) -> StreamFailure {
+        guard let mark = streams.value.table[slot].writeMark, mark < channel.sentByteCount else {
+            return .neverWritten
+        }
+        return .connectionClosed
+    }
+}

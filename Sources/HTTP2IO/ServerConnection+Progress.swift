@@ -1,0 +1,76 @@
+import CNghttp2
+import Vocabulary
+
+/// How a server's connection makes progress: nothing here is for its owner.
+extension ServerConnection {
+    func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
+        if phase == .closed { return }
+        do throws(HTTP2Error) {
+            try body(&channel.session)
+        } catch {
+            finish(.protocolViolation(.internalError))
+        }
+    }
+
+    func advance() {
+        if phase == .handshaking { shakeHands() }
+        guard phase == .open else { return }
+        do throws(ConnectionFailure) {
+            try channel.receiveFrames(failure)
+        } catch {
+            return finish(error)
+        }
+        let refused = streams.value.refused
+        streams.value.refused.removeAll(keepingCapacity: true)
+        for streamID in refused { reset(streamID, errorCode: .refusedStream) }
+    }
+
+    func shakeHands() {
+        do throws(ConnectionFailure) {
+            guard try channel.handshake() else { return }
+        } catch {
+            return finish(error)
+        }
+        phase = .open
+        submitSettings(configuration.settings)
+        attempt { (session) throws(HTTP2Error) in try session.setConnectionWindow(1_048_576) }
+    }
+
+    func failure(of error: HTTP2Error) -> ConnectionFailure {
+        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+    }
+
+    /// Puts the true stream limit into a SETTINGS frame that was just made.
+    func correctSettings(_ frames: inout ByteQueue, _ frameByteCount: Int) {
+        let isSettings = unsafe frames.withLast(frameByteCount) { frame in
+            unsafe frame.count >= 9 && frame[3] == 4 && frame[4] & 1 == 0
+        }
+        guard isSettings, !settingsToSend.isEmpty else { return }
+        guard let limit = settingsToSend.removeFirst() else { return }
+        streams.value.maxConcurrentStreams = limit
+        unsafe frames.withLast(frameByteCount) { frame in
+            // Entries of six bytes behind a header of nine (RFC 9113, 4.1 and 6.5.1).
+            for entry in stride(from: 9, to: frame.count - 5, by: 6)
+            where unsafe frame[entry] == 0 && frame[entry + 1] == 3 {
+                for byte in 0..<4 {
+                    unsafe frame[entry + 2 + byte] = UInt8(
+                        truncatingIfNeeded: limit >> UInt32(24 - 8 * byte)
+                    )
+                }
+            }
+        }
+    }
+
+    var naturalEnd: ConnectionFailure {
+        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
+        if let code = streams.value.goAway { return .goAway(code) }
+        return .closedHere
+    }
+
+    func finish(_ failure: ConnectionFailure) {
+        if phase == .closed { return }
+        phase = .closed
+        channel.close()
+        streams.value.events.append(.closed(failure))
+    }
+}

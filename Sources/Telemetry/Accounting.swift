@@ -1,0 +1,69 @@
+import Synchronization
+
+/// Where the events of a shard are: the first promise, in numbers.
+package struct Accounting: Hashable, Sendable {
+    package var consumed: Int64
+    package var terminal: Int64
+    package var inFlight: Int64
+    package var deferred: Int64
+
+    package init(consumed: Int64, terminal: Int64, inFlight: Int64, deferred: Int64) {
+        self.consumed = consumed
+        self.terminal = terminal
+        self.inFlight = inFlight
+        self.deferred = deferred
+    }
+
+    /// Zero, unless an event was lost or counted twice.
+    package var unaccounted: Int64 {
+        consumed &- terminal &- inFlight &- deferred
+    }
+}
+
+/// The four numbers of `Accounting`, read as they stood together.
+///
+/// A sequence lock: the version is odd while the one writer writes, so a reader that sees two
+/// equal even versions around its reads has read one state. The writer never waits.
+package final class AccountingCell: Sendable {
+    private let version = Atomic<UInt64>(0)
+    private let consumed = Atomic<Int64>(0)
+    private let terminal = Atomic<Int64>(0)
+    private let inFlight = Atomic<Int64>(0)
+    private let deferred = Atomic<Int64>(0)
+
+    package init() {}
+
+    /// Called by the shard's thread only.
+    package func set(_ accounting: Accounting) {
+        let next = version.load(ordering: .relaxed) &+ 1
+        version.store(next, ordering: .relaxed)
+        atomicMemoryFence(ordering: .releasing)
+        consumed.store(accounting.consumed, ordering: .relaxed)
+        terminal.store(accounting.terminal, ordering: .relaxed)
+        inFlight.store(accounting.inFlight, ordering: .relaxed)
+        deferred.store(accounting.deferred, ordering: .relaxed)
+        version.store(next &+ 1, ordering: .releasing)
+    }
+
+    /// The last state written.
+    ///
+    /// - Returns: nil when the writer was inside `set` at every one of a bounded number of tries,
+    ///   which takes a writer that was descheduled there.
+    package func read() -> Accounting? {
+        for _ in 0..<Self.maxTries {
+            let before = version.load(ordering: .acquiring)
+            let accounting = Accounting(
+                consumed: consumed.load(ordering: .relaxed),
+                terminal: terminal.load(ordering: .relaxed),
+                inFlight: inFlight.load(ordering: .relaxed),
+                deferred: deferred.load(ordering: .relaxed)
+            )
+            atomicMemoryFence(ordering: .acquiring)
+            let after = version.load(ordering: .relaxed)
+            if before == after, before.isMultiple(of: 2) { return accounting }
+        }
+        return nil
+    }
+
+    private static let maxTries = 1000
+}

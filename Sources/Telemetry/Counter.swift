@@ -1,0 +1,59 @@
+import Synchronization
+
+/// A number that only grows, written by one thread and read by any.
+///
+/// There is one writer, so a plain load and a plain store are enough: no locked instruction, no
+/// cache line that two shards fight over. A second writer would lose counts.
+package final class Counter: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    package init() {}
+
+    package func add(_ amount: UInt64 = 1) {
+        count.store(count.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    }
+
+    package var value: UInt64 { count.load(ordering: .relaxed) }
+}
+
+/// A number that rises and falls, written by one thread and read by any.
+package final class Gauge: Sendable {
+    private let level = Atomic<Int>(0)
+
+    package init() {}
+
+    package func set(_ value: Int) {
+        level.store(value, ordering: .relaxed)
+    }
+
+    package func add(_ amount: Int) {
+        level.store(level.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+    }
+
+    package var value: Int { level.load(ordering: .relaxed) }
+}
+
+/// One counter for each of a closed list of labels.
+package final class CounterTable<Label: Hashable & Sendable>: Sendable {
+    package let labels: [Label]
+    private let counters: [Counter]
+
+    /// - Parameter labels: Every label there can be, each once.
+    package init(_ labels: [Label]) {
+        self.labels = labels
+        counters = labels.map { _ in Counter() }
+    }
+
+    /// The lists are short: a scan is faster than a hash.
+    package subscript(label: Label) -> Counter {
+        guard let index = labels.firstIndex(of: label) else {
+            preconditionFailure("\(label) is not in the table's closed list")
+        }
+        return counters[index]
+    }
+
+    /// Every label with its count, in the order of the list.
+    package var values: [(label: Label, count: UInt64)] {
+        zip(labels, counters).map { ($0, $1.value) }
+    }
+}

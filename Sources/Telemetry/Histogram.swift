@@ -1,0 +1,58 @@
+import Vocabulary
+
+/// Durations counted in fixed buckets, written by one thread and read by any.
+package final class Histogram: Sendable {
+    /// Upper bounds of the buckets, inclusive, ascending; a last bucket without bound follows.
+    package let bounds: [Duration]
+    private let boundNanoseconds: [Int64]
+    private let buckets: [Counter]
+    private let totalNanoseconds = Counter()
+
+    /// - Parameter bounds: Ascending.
+    package init(bounds: [Duration]) {
+        precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds do not ascend")
+        self.bounds = bounds
+        boundNanoseconds = bounds.map(\.nanoseconds)
+        buckets = (0...bounds.count).map { _ in Counter() }
+    }
+
+    /// Counts one duration; a negative one, which a clock set back can cause, counts as zero.
+    package func record(_ duration: Duration) {
+        let nanoseconds = max(0, duration.nanoseconds)
+        let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? bounds.count
+        buckets[index].add()
+        totalNanoseconds.add(UInt64(nanoseconds))
+    }
+
+    package var reading: Reading {
+        Reading(counts: buckets.map(\.value), totalNanoseconds: totalNanoseconds.value)
+    }
+
+    /// What the buckets held at one moment.
+    package struct Reading: Hashable, Sendable {
+        /// Per bucket, not cumulative; one more than there are bounds.
+        package var counts: [UInt64]
+        package var totalNanoseconds: UInt64
+
+        package static func + (left: Reading, right: Reading) -> Reading {
+            Reading(
+                counts: zip(left.counts, right.counts).map { $0 &+ $1 },
+                totalNanoseconds: left.totalNanoseconds &+ right.totalNanoseconds
+            )
+        }
+    }
+
+    /// From one APNs round trip in the same region up to `apns.request_timeout`'s default.
+    package static let requestBounds: [Duration] = [
+        .milliseconds(5), .milliseconds(10), .milliseconds(25), .milliseconds(50),
+        .milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1),
+        .milliseconds(2500), .seconds(5), .seconds(10), .seconds(30),
+    ]
+
+    /// From a direct hit up to `retry.give_up_after`'s default.
+    package static let endToEndBounds: [Duration] = [
+        .milliseconds(10), .milliseconds(25), .milliseconds(50), .milliseconds(100),
+        .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(5), .seconds(30),
+        .seconds(60), .seconds(300), .seconds(1800), .seconds(7200), .seconds(86_400),
+    ]
+}

@@ -1,0 +1,124 @@
+/// One named metric with its samples, summed over the shards.
+package struct MetricFamily: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable {
+        case counter
+        case gauge
+        case histogram
+    }
+
+    package struct Label: Hashable, Sendable {
+        package var name: String
+        package var value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package struct Sample: Hashable, Sendable {
+        /// What follows the family's name: empty, or `_bucket`, `_sum`, `_count`.
+        package var suffix: String
+        package var labels: [Label]
+        /// A decimal number.
+        package var value: String
+
+        package init(suffix: String = "", labels: [Label] = [], value: String) {
+            self.suffix = suffix
+            self.labels = labels
+            self.value = value
+        }
+    }
+
+    /// Without the prefix `heliograph_`.
+    package var name: String
+    package var help: String
+    package var kind: Kind
+    package var samples: [Sample]
+}
+
+extension MetricFamily {
+    static func counter(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        _ counter: (ShardMetrics) -> Counter
+    ) -> MetricFamily {
+        let sum = shards.reduce(UInt64(0)) { $0 &+ counter($1).value }
+        return MetricFamily(
+            name: name,
+            help: help,
+            kind: .counter,
+            samples: [Sample(value: "\(sum)")]
+        )
+    }
+
+    static func counters<Key>(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        _ table: (ShardMetrics) -> CounterTable<Key>,
+        labels: (Key) -> [Label]
+    ) -> MetricFamily {
+        let tables = shards.map(table)
+        let keys = tables.first?.labels ?? []
+        let samples = keys.map { key in
+            let sum = tables.reduce(UInt64(0)) { $0 &+ $1[key].value }
+            return Sample(labels: labels(key), value: "\(sum)")
+        }
+        return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
+
+    static func gauge(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        _ gauge: (ShardMetrics) -> Gauge
+    ) -> MetricFamily {
+        let sum = shards.reduce(0) { $0 &+ gauge($1).value }
+        return .gauge(name, help, value: "\(sum)")
+    }
+
+    static func gauge(
+        _ name: String,
+        _ help: String,
+        labels: [Label] = [],
+        value: String?
+    ) -> MetricFamily {
+        let samples = value.map { [Sample(labels: labels, value: $0)] } ?? []
+        return MetricFamily(name: name, help: help, kind: .gauge, samples: samples)
+    }
+
+    static func histogram(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        _ histogram: (ShardMetrics) -> Histogram
+    ) -> MetricFamily {
+        let histograms = shards.map(histogram)
+        var family = MetricFamily(name: name, help: help, kind: .histogram, samples: [])
+        guard let first = histograms.first else { return family }
+        let sum = histograms.dropFirst().reduce(first.reading) { $0 + $1.reading }
+        var cumulative: UInt64 = 0
+        let bounds = first.bounds.map { seconds(UInt64($0.nanoseconds)) } + ["+Inf"]
+        for (bound, count) in zip(bounds, sum.counts) {
+            cumulative &+= count
+            family.samples.append(
+                Sample(suffix: "_bucket", labels: [Label("le", bound)], value: "\(cumulative)")
+            )
+        }
+        family.samples.append(Sample(suffix: "_sum", value: seconds(sum.totalNanoseconds)))
+        // The sum of the buckets, not a counter of its own, so that it always equals `+Inf`.
+        family.samples.append(Sample(suffix: "_count", value: "\(cumulative)"))
+        return family
+    }
+
+    /// Nanoseconds as seconds, exact, without trailing zeros.
+    static func seconds(_ nanoseconds: UInt64) -> String {
+        let fraction = nanoseconds % 1_000_000_000
+        guard fraction > 0 else { return "\(nanoseconds / 1_000_000_000)" }
+        var digits = String("\(1_000_000_000 + fraction)".dropFirst())
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "\(nanoseconds / 1_000_000_000).\(digits)"
+    }
+}

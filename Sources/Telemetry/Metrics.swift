@@ -1,0 +1,210 @@
+import Vocabulary
+
+/// The metrics of all shards together.
+package struct Metrics: Sendable {
+    /// The version of this build, as `heliograph_build_info` shows it.
+    package let version: String
+    package let shards: [ShardMetrics]
+
+    package init(version: String, shards: [ShardMetrics]) {
+        self.version = version
+        self.shards = shards
+    }
+
+    /// Every family, in the order of the documentation, read now.
+    package var families: [MetricFamily] {
+        eventFamilies + apnsFamilies + kafkaFamilies + processFamilies
+    }
+
+    private var eventFamilies: [MetricFamily] {
+        [
+            .counters(
+                "events_consumed_total",
+                "Events read from Kafka, by how they were wrapped.",
+                of: shards,
+                \.eventsConsumed
+            ) { [.init("framing", $0.rawValue)] },
+            .counter(
+                "tombstones_total",
+                "Records without a value: skipped, no events.",
+                of: shards,
+                \.tombstones
+            ),
+            .counters(
+                "events_terminal_total",
+                "Events with a terminal outcome, by outcome.",
+                of: shards,
+                \.outcomes
+            ) { [.init("outcome", $0.rawValue)] },
+            .counters(
+                "outcome_reasons_total",
+                "Terminal outcomes by reason and by who decided; unknown reasons are 'other'.",
+                of: shards,
+                \.reasons
+            ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
+            .gauge(
+                "inflight_events",
+                "Events in memory without a terminal outcome.",
+                of: shards,
+                \.inFlightEvents
+            ),
+            .gauge(
+                "inflight_bytes",
+                "Bytes of keys, values and headers of the events in flight.",
+                of: shards,
+                \.inFlightBytes
+            ),
+            .gauge(
+                "deferred_events",
+                "Events put off until something comes right.",
+                of: shards,
+                \.deferredEvents
+            ),
+            .gauge(
+                "events_unaccounted",
+                "Consumed minus terminal, in flight and deferred; other than 0 is a bug.",
+                value: unaccounted.map { "\($0)" }
+            ),
+            .histogram(
+                "end_to_end_seconds",
+                "Seconds from the event's own time to its terminal outcome.",
+                of: shards,
+                \.endToEnd
+            ),
+        ]
+    }
+
+    private var apnsFamilies: [MetricFamily] {
+        [
+            .counter(
+                "apns_attempts_total",
+                "Streams opened for notifications.",
+                of: shards,
+                \.attempts
+            ),
+            .counter(
+                "retries_total",
+                "Attempts after the first of the same event.",
+                of: shards,
+                \.retries
+            ),
+            .counters(
+                "apns_responses_total",
+                "Answers of APNs, by HTTP status.",
+                of: shards,
+                \.responses
+            ) { [.init("status", $0.text)] },
+            .histogram(
+                "apns_request_duration_seconds",
+                "Seconds from the opening of a stream to its answer.",
+                of: shards,
+                \.requestDuration
+            ),
+            .counter(
+                "apns_connects_total",
+                "Connections to APNs that were opened.",
+                of: shards,
+                \.connects
+            ),
+            .counter(
+                "apns_connection_failures_total",
+                "Connections to APNs that could not be opened, or broke.",
+                of: shards,
+                \.connectionFailures
+            ),
+            .counter(
+                "apns_goaway_total",
+                "GOAWAY frames from APNs.",
+                of: shards,
+                \.goAways
+            ),
+            .gauge(
+                "apns_connections",
+                "Open connections to APNs.",
+                of: shards,
+                \.openConnections
+            ),
+            .gauge(
+                "apns_streams",
+                "Open streams on them.",
+                of: shards,
+                \.streamsInUse
+            ),
+        ]
+    }
+
+    private var kafkaFamilies: [MetricFamily] {
+        [
+            .counter(
+                "results_produced_total",
+                "Outcomes that Kafka acknowledged.",
+                of: shards,
+                \.resultsProduced
+            ),
+            .counter(
+                "token_status_records_total",
+                "Token-status records that Kafka acknowledged.",
+                of: shards,
+                \.tokenStatusRecords
+            ),
+            .counter(
+                "dlq_total",
+                "Dead letters that Kafka acknowledged.",
+                of: shards,
+                \.deadLetters
+            ),
+            .counter(
+                "produce_errors_total",
+                "Records that Kafka refused or did not acknowledge in time.",
+                of: shards,
+                \.produceErrors
+            ),
+            .counters(
+                "commits_total",
+                "Offset commits, by result.",
+                of: shards,
+                \.commits
+            ) { [.init("result", $0.rawValue)] },
+            .counter(
+                "rebalances_total",
+                "Rebalances of the consumer group that this process saw.",
+                of: shards,
+                \.rebalances
+            ),
+            .gauge(
+                "partitions_assigned",
+                "Partitions assigned to this process.",
+                of: shards,
+                \.assignedPartitions
+            ),
+            .gauge(
+                "partition_paused",
+                "Assigned partitions whose fetching is paused.",
+                of: shards,
+                \.pausedPartitions
+            ),
+        ]
+    }
+
+    private var processFamilies: [MetricFamily] {
+        [
+            .gauge("shards", "Shards of this process.", value: "\(shards.count)"),
+            .gauge(
+                "build_info",
+                "Always 1; the label names the version.",
+                labels: [.init("version", version)],
+                value: "1"
+            ),
+        ]
+    }
+
+    /// Nil when a shard's numbers could not be read as one state.
+    private var unaccounted: Int64? {
+        var sum: Int64 = 0
+        for shard in shards {
+            guard let accounting = shard.accounting.read() else { return nil }
+            sum &+= accounting.unaccounted
+        }
+        return sum
+    }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+import Telemetry
+import Testing
+import Vocabulary
+
+@Suite struct HistogramTests {
+    @Test(
+        arguments: [
+            (Duration.milliseconds(-5), [1, 0, 0]),
+            (.zero, [1, 0, 0]),
+            (.milliseconds(10), [1, 0, 0]),
+            (.nanoseconds(10_000_001), [0, 1, 0]),
+            (.seconds(1), [0, 1, 0]),
+            (.nanoseconds(1_000_000_001), [0, 0, 1]),
+        ] as [(Duration, [UInt64])]
+    )
+    func `a bound belongs to its bucket`(duration: Duration, counts: [UInt64]) {
+        let histogram = Histogram(bounds: [.milliseconds(10), .seconds(1)])
+        histogram.record(duration)
+        #expect(histogram.reading.counts == counts)
+    }
+
+    @Test func `buckets are rendered cumulative, in seconds, over all shards`() {
+        let shards = [ShardMetrics(), ShardMetrics()]
+        shards[0].countResponse(status: 200, after: .milliseconds(4))
+        shards[1].countResponse(status: 200, after: .milliseconds(7))
+        shards[1].countResponse(status: 500, after: .seconds(31))
+        let text = PrometheusText.render(Metrics(version: "1", shards: shards).families)
+        let name = "heliograph_apns_request_duration_seconds"
+        for line in [
+            "\(name)_bucket{le=\"0.005\"} 1", "\(name)_bucket{le=\"0.01\"} 2",
+            "\(name)_bucket{le=\"30\"} 2", "\(name)_bucket{le=\"+Inf\"} 3",
+            "\(name)_sum 31.011", "\(name)_count 3",
+        ] {
+            #expect(text.contains("\(line)\n"), "\(line)")
+        }
+    }
+
+    @Test func `accounting is read as one state while it is written`() async {
+        let cell = AccountingCell()
+        let isDone = Atomic(false)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for count in 0..<Int64(200_000) {
+                    cell.set(
+                        Accounting(consumed: count, terminal: 0, inFlight: count, deferred: 0)
+                    )
+                }
+                isDone.store(true, ordering: .releasing)
+            }
+            group.addTask {
+                while !isDone.load(ordering: .acquiring) {
+                    #expect((cell.read()?.unaccounted ?? 0) == 0)
+                }
+            }
+        }
+        #expect(cell.read()?.consumed == 199_999)
+    }
+}

@@ -1,3 +1,5 @@
+import Vocabulary
+
 /// One named metric with its samples, summed over the shards.
 package struct MetricFamily: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {

@@ -1,0 +1,135 @@
+import Vocabulary
+
+extension Configuration {
+    /// Reports values that are fine alone and wrong together.
+    func check(_ reader: ConfigurationReader) {
+        checkTopics(reader)
+        checkCredentials(reader)
+        checkProperties(reader)
+        checkOrder(reader)
+        if sources.count > 1 {
+            for (index, source) in sources.enumerated() where source.weight > 1 {
+                reader.report(
+                    "is \(source.weight), which this version does not support with several sources,"
+                        + " expected 1",
+                    at: "sources.\(index).weight"
+                )
+            }
+        }
+    }
+
+    /// A topic that Heliograph both reads and writes would feed itself.
+    private func checkTopics(_ reader: ConfigurationReader) {
+        if sources.isEmpty {
+            reader.report("is empty, expected at least one source", at: "sources")
+        }
+        var uses: [KafkaTopic: String] = [:]
+        let sourceUses = sources.enumerated().map { index, source in
+            (path: "sources.\(index).topic", topic: KafkaTopic?.some(source.topic))
+        }
+        let resultUses = [
+            ("results.topic", KafkaTopic?.some(results.topic)),
+            ("results.token_status_topic", results.tokenStatusTopic),
+            ("results.dead_letter_topic", results.deadLetterTopic),
+        ]
+        for (path, topic) in sourceUses + resultUses {
+            guard let topic, !topic.name.isEmpty else { continue }
+            if let other = uses[topic] {
+                reader.report("is '\(topic)' like \(other), expected another topic", at: path)
+            } else {
+                uses[topic] = path
+            }
+        }
+    }
+
+    private func checkCredentials(_ reader: ConfigurationReader) {
+        if apns.credentials.isEmpty {
+            reader.report("is empty, expected at least one credential", at: "apns.credentials")
+        }
+        var names: [String: String] = [:]
+        var covers: [BundleIDPattern: String] = [:]
+        for (index, credential) in apns.credentials.enumerated() {
+            let path = "apns.credentials.\(index)"
+            if !credential.name.isEmpty {
+                if let other = names[credential.name] {
+                    let message = "is '\(credential.name)' like \(other), expected another name"
+                    reader.report(message, at: "\(path).name")
+                }
+                names[credential.name] = names[credential.name] ?? "\(path).name"
+            }
+            for pattern in credential.bundleIDs {
+                if let other = covers[pattern] {
+                    reader.report(
+                        "has '\(pattern)' like \(other), expected it once",
+                        at: "\(path).bundle_ids"
+                    )
+                }
+                covers[pattern] = covers[pattern] ?? "\(path).bundle_ids"
+            }
+        }
+    }
+
+    private func checkProperties(_ reader: ConfigurationReader) {
+        for property in kafka.properties.keys.sorted() {
+            guard let instead = Self.ownProperties[property] else { continue }
+            reader.report(
+                "is set by Heliograph itself, expected \(instead)",
+                at: "kafka.properties.\(property)"
+            )
+        }
+    }
+
+    /// The properties that the service's promises hang on, and what to use instead.
+    private static let ownProperties: [String: String] = {
+        let none = "no such property"
+        let properties = [
+            "acks", "auto.commit.enable", "enable.auto.commit", "enable.auto.offset.store",
+            "enable.partition.eof", "partition.assignment.strategy", "request.required.acks",
+            "transactional.id",
+        ]
+        var own = Dictionary(uniqueKeysWithValues: properties.map { ($0, none) })
+        own["auto.offset.reset"] = "kafka.start"
+        own["bootstrap.servers"] = "kafka.bootstrap_servers"
+        own["metadata.broker.list"] = "kafka.bootstrap_servers"
+        own["group.id"] = "kafka.group_id"
+        return own
+    }()
+
+    /// Pairs of which one must not exceed the other.
+    private func checkOrder(_ reader: ConfigurationReader) {
+        func expect(
+            _ small: String,
+            _ isOrdered: Bool,
+            _ large: String,
+            _ shown: (String, String)
+        ) {
+            guard !isOrdered else { return }
+            reader.report("is \(shown.0), expected at most \(large), \(shown.1)", at: small)
+        }
+        let connections = apns.connections
+        expect(
+            "apns.connections.min",
+            connections.min <= connections.max,
+            "apns.connections.max",
+            ("\(connections.min)", "\(connections.max)")
+        )
+        expect(
+            "retry.base_delay",
+            retry.baseDelay <= retry.maxDelay,
+            "retry.max_delay",
+            (DurationText.print(retry.baseDelay), DurationText.print(retry.maxDelay))
+        )
+        expect(
+            "retry.here_for",
+            retry.hereFor <= retry.giveUpAfter,
+            "retry.give_up_after",
+            (DurationText.print(retry.hereFor), DurationText.print(retry.giveUpAfter))
+        )
+        expect(
+            "limits.event_bytes",
+            limits.eventBytes <= limits.inFlightBytes,
+            "limits.in_flight_bytes",
+            (ByteSize.print(limits.eventBytes), ByteSize.print(limits.inFlightBytes))
+        )
+    }
+}

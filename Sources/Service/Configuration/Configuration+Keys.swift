@@ -1,0 +1,334 @@
+import Vocabulary
+
+// The one definition of every key: name, type, default and documentation stand together, and the
+// reader takes the rest from here.
+
+extension Configuration {
+    init(reading reader: ConfigurationReader) {
+        let root = reader.root()
+        kafka = root.section("kafka", Kafka.init)
+        sources = Source.read(from: root)
+        schemas = root.section("schemas", Schemas.init)
+        results = root.section("results", Results.init)
+        apns = root.section("apns", APNs.init)
+        retry = root.section("retry", Retry.init)
+        limits = root.section("limits", Limits.init)
+        shards = root.optional(
+            "shards",
+            .integer(in: 1...1024),
+            "Threads, each with its own consumer, producer and connections; null: one per core."
+        )
+        admin = root.section("admin", Admin.init)
+        log = root.section("log", Log.init)
+        root.finish()
+        effectiveValues = reader.effectiveValues
+        locations = reader.locations
+    }
+}
+
+extension Configuration.Kafka {
+    fileprivate init(_ section: ConfigurationSection) {
+        bootstrapServers = section.value(
+            "bootstrap_servers",
+            .brokers,
+            default: "localhost:9092",
+            "Brokers to ask first for the others; name three or more."
+        )
+        groupID = section.value(
+            "group_id",
+            .nonEmpty,
+            default: "heliograph",
+            "The consumer group that all members share."
+        )
+        properties = section.properties(
+            "properties",
+            "Any librdkafka property by its own name: TLS, SASL and so on."
+        )
+        createTopics = section.value(
+            "create_topics",
+            .boolean,
+            default: false,
+            "Create missing topics at start; false: name them and stop."
+        )
+        start = section.value(
+            "start",
+            .word(placeholder: .earliest),
+            default: .earliest,
+            "Where a group without stored offsets starts."
+        )
+    }
+}
+
+extension Configuration.Source {
+    fileprivate static func read(from root: ConfigurationSection) -> [Self] {
+        guard root.isSet("sources") || root.reader.isDescribing else {
+            root.noteDefault("sources", "[notifications]")
+            return [Self(topic: KafkaTopic("notifications"), weight: 1)]
+        }
+        return root.entries("sources", Self.init)
+    }
+
+    private init(_ section: ConfigurationSection) {
+        topic = section.required("topic", .kafkaTopic, "A topic to read events from.")
+        weight = section.value(
+            "weight",
+            .integer(in: 1...1000),
+            default: 1,
+            "Share of this source against the others; this version supports only 1 for several."
+        )
+        section.unsupported("payload_schema", "Name of a schema in `schemas.directory`.")
+    }
+}
+
+extension Configuration.Schemas {
+    fileprivate init(_ section: ConfigurationSection) {
+        section.unsupported("directory", "Directory of own JSON Schemas for payloads.")
+        payload = section.value(
+            "payload",
+            .word(placeholder: .warn),
+            default: .warn,
+            """
+            What happens to a payload that breaks Apple's documentation: `warn` sends it and lists \
+            the violations in the outcome, `strict` makes the event `invalid`, `off` does not look.
+            """
+        )
+    }
+}
+
+extension Configuration.Results {
+    fileprivate init(_ section: ConfigurationSection) {
+        topic = section.value(
+            "topic",
+            .kafkaTopic,
+            default: KafkaTopic("notifications.results"),
+            "Topic for the one outcome of each event."
+        )
+        tokenStatusTopic = section.optional(
+            "token_status_topic",
+            .kafkaTopic,
+            default: KafkaTopic("notifications.token-status"),
+            "Compacted topic for the state of device tokens; null: off."
+        )
+        deadLetterTopic = section.optional(
+            "dead_letter_topic",
+            .kafkaTopic,
+            default: KafkaTopic("notifications.dead-letters"),
+            "Topic for `invalid` and `undeliverable` events; null: off."
+        )
+    }
+}
+
+extension Configuration.APNs {
+    fileprivate init(_ section: ConfigurationSection) {
+        credentials = section.entries("credentials", Configuration.Credential.init)
+        endpoints = section.section("endpoints", Configuration.Endpoints.init)
+        caFile = section.optional(
+            "ca_file",
+            .filePath,
+            "PEM file of trusted roots; null: the system's."
+        )
+        connections = section.section("connections", Configuration.Connections.init)
+        requestTimeout = section.value(
+            "request_timeout",
+            .duration(in: .milliseconds(100)...(.seconds(300))),
+            default: .seconds(30),
+            "How long APNs may take to answer one request."
+        )
+        pingAfterIdle = section.value(
+            "ping_after_idle",
+            .duration(in: .milliseconds(100)...(.seconds(3600))),
+            default: .seconds(60),
+            "Silence after which a connection is probed with PING."
+        )
+        section.unsupported("proxy", "HTTP CONNECT proxy.")
+    }
+}
+
+extension Configuration.Credential {
+    fileprivate init(_ section: ConfigurationSection) {
+        name = section.required("name", .nonEmpty, "What logs, metrics and outcomes call it.")
+        let use = "Certificate credential."
+        let hasCertificate = section.unsupported("certificate_file", use)
+        let hasPrivateKey = section.unsupported("private_key_file", use)
+        // Whoever sets a certificate need not hear that a key is missing too.
+        let needsKey = !hasCertificate && !hasPrivateKey
+        teamID = section.required(
+            "team_id",
+            .appleIdentifier,
+            isNeeded: needsKey,
+            "Apple's identifier of the team."
+        )
+        keyID = section.required(
+            "key_id",
+            .appleIdentifier,
+            isNeeded: needsKey,
+            "Apple's identifier of the key."
+        )
+        keyFile = section.required(
+            "key_file",
+            .filePath,
+            isNeeded: needsKey,
+            "The `.p8` file with the key."
+        )
+        bundleIDs = section.list(
+            "bundle_ids",
+            of: .bundleID,
+            "The bundle IDs it covers; an exact one beats a pattern, a longer pattern a shorter."
+        )
+        environment = section.value(
+            "environment",
+            .word(placeholder: .production),
+            default: .production,
+            "Environment of the events that name none."
+        )
+    }
+}
+
+extension Configuration.Endpoints {
+    fileprivate init(_ section: ConfigurationSection) {
+        production = section.value(
+            "production",
+            .endpoint,
+            default: Endpoint(host: "api.push.apple.com", port: 443),
+            "APNs for production tokens."
+        )
+        sandbox = section.value(
+            "sandbox",
+            .endpoint,
+            default: Endpoint(host: "api.sandbox.push.apple.com", port: 443),
+            "APNs for sandbox tokens."
+        )
+    }
+}
+
+extension Configuration.Connections {
+    fileprivate init(_ section: ConfigurationSection) {
+        min = section.value(
+            "min",
+            .integer(in: 1...100),
+            default: 1,
+            "Connections kept open, per shard, credential and environment in use."
+        )
+        max = section.value(
+            "max",
+            .integer(in: 1...100),
+            default: 8,
+            "Connections at most, per shard, credential and environment."
+        )
+    }
+}
+
+extension Configuration.Retry {
+    fileprivate init(_ section: ConfigurationSection) {
+        attempts = section.value(
+            "attempts",
+            .integer(in: 1...100),
+            default: 5,
+            "Tries of one event, the first included."
+        )
+        hereFor = section.value(
+            "here_for",
+            .duration(in: .milliseconds(1)...(.seconds(3600))),
+            default: .seconds(30),
+            "Time from the first try within which the others start."
+        )
+        baseDelay = section.value(
+            "base_delay",
+            .duration(in: .milliseconds(1)...(.seconds(60))),
+            default: .milliseconds(200),
+            "Upper end of the first random delay; it doubles with each try."
+        )
+        maxDelay = section.value(
+            "max_delay",
+            .duration(in: .milliseconds(1)...(.seconds(3600))),
+            default: .seconds(10),
+            "Where the doubling ends."
+        )
+        section.unsupported("later", default: "[]", "Delays of Kafka retry topics.")
+        giveUpAfter = section.value(
+            "give_up_after",
+            .duration(in: .seconds(1)...(.seconds(720 * 3600))),
+            default: .seconds(24 * 3600),
+            "Age at which an event is not tried again."
+        )
+    }
+}
+
+extension Configuration.Limits {
+    fileprivate init(_ section: ConfigurationSection) {
+        inFlightEvents = section.value(
+            "in_flight_events",
+            .integer(in: 1...1_000_000),
+            default: 10_000,
+            "Events in memory at most; fetching pauses there."
+        )
+        inFlightBytes = section.value(
+            "in_flight_bytes",
+            .byteSize(in: (1 << 20)...(64 << 30)),
+            default: 64 << 20,
+            "Bytes of their keys, values and headers at most."
+        )
+        eventBytes = section.value(
+            "event_bytes",
+            .byteSize(in: (1 << 13)...(64 << 20)),
+            default: 1 << 20,
+            "Largest value that is read as an event; a larger one is `invalid`."
+        )
+        drainTimeout = section.value(
+            "drain_timeout",
+            .duration(in: .zero...(.seconds(600))),
+            default: .seconds(10),
+            "How long events in flight may take to finish when the process is told to stop."
+        )
+    }
+}
+
+extension Configuration.Admin {
+    fileprivate init(_ section: ConfigurationSection) {
+        host = section.value("host", .host, default: "0.0.0.0", "Address of the admin port.")
+        let port = section.value(
+            "port",
+            .integer(in: 0...65_535),
+            default: 9464,
+            "Port for health, metrics and the status page; 0: a free one, which is logged."
+        )
+        self.port = UInt16(port)
+    }
+}
+
+extension Configuration.Log {
+    fileprivate init(_ section: ConfigurationSection) {
+        level = section.value(
+            "level",
+            .word(placeholder: .info),
+            default: .info,
+            "The least severe lines that are written."
+        )
+        format = section.value(
+            "format",
+            .word(placeholder: .json),
+            default: .json,
+            "`json`: one object a line; `text`: for people."
+        )
+    }
+}
+
+extension ValueType where Value == KafkaTopic {
+    /// Kafka's own rule for names (`org.apache.kafka.common.internals.Topic`).
+    static let kafkaTopic = ValueType(
+        name: "Kafka topic",
+        expectation: "the name of a Kafka topic: 1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-'",
+        notation: .text,
+        placeholder: KafkaTopic(""),
+        parse: { text in
+            let isName =
+                (1...249).contains(text.utf8.count)
+                && text.utf8.allSatisfy {
+                    $0.isDigit || $0.isUppercase || $0.isLowercase || $0 == UInt8(ascii: ".")
+                        || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+                }
+            return isName && text != "." && text != ".." ? KafkaTopic(text) : nil
+        },
+        print: \.name
+    )
+}

@@ -1,0 +1,177 @@
+package import Vocabulary
+
+/// Everything an operator can set, valid once made.
+///
+/// `Configuration+Keys.swift` defines the keys, `docs/configuration.md` is generated from there.
+package struct Configuration: Hashable, Sendable {
+    package var kafka: Kafka
+    /// Never empty; no topic twice.
+    package var sources: [Source]
+    package var schemas: Schemas
+    package var results: Results
+    package var apns: APNs
+    package var retry: Retry
+    package var limits: Limits
+    /// Nil: one for each core.
+    package var shards: Int?
+    package var admin: Admin
+    package var log: Log
+    /// The values as they were read, for `summary`.
+    let effectiveValues: [EffectiveValue]
+    let locations: [String: ConfigurationLocation]
+
+    package struct Kafka: Hashable, Sendable {
+        /// `host:port`, several separated by commas.
+        package var bootstrapServers: String
+        package var groupID: String
+        /// librdkafka's properties, by their own names; none that Heliograph sets itself.
+        package var properties: [String: String]
+        package var createTopics: Bool
+        package var start: Start
+    }
+
+    /// Where a consumer group without stored offsets starts.
+    package enum Start: String, Hashable, Sendable, CaseIterable {
+        case earliest
+        case latest
+    }
+
+    package struct Source: Hashable, Sendable {
+        package var topic: KafkaTopic
+        package var weight: Int
+    }
+
+    package struct Schemas: Hashable, Sendable {
+        package var payload: PayloadChecks
+    }
+
+    /// What happens to a payload that breaks what Apple documents.
+    package enum PayloadChecks: String, Hashable, Sendable, CaseIterable {
+        /// Sent, and the outcome carries the violations.
+        case warn
+        /// The outcome is `invalid`.
+        case strict
+        case off
+    }
+
+    package struct Results: Hashable, Sendable {
+        package var topic: KafkaTopic
+        /// Nil: off.
+        package var tokenStatusTopic: KafkaTopic?
+        /// Nil: off.
+        package var deadLetterTopic: KafkaTopic?
+    }
+
+    package struct APNs: Hashable, Sendable {
+        /// Never empty; no name twice.
+        package var credentials: [Credential]
+        package var endpoints: Endpoints
+        /// PEM; nil: the system's roots.
+        package var caFile: String?
+        /// Per shard, credential and environment.
+        package var connections: Connections
+        package var requestTimeout: Duration
+        package var pingAfterIdle: Duration
+    }
+
+    /// A provider-token credential.
+    package struct Credential: Hashable, Sendable {
+        package var name: String
+        package var teamID: String
+        package var keyID: String
+        /// The `.p8` file.
+        package var keyFile: String
+        package var bundleIDs: [BundleIDPattern]
+        /// Of the events that name none.
+        package var environment: APNsEnvironment
+    }
+
+    package struct Endpoints: Hashable, Sendable {
+        package var production: Endpoint
+        package var sandbox: Endpoint
+
+        package subscript(environment: APNsEnvironment) -> Endpoint {
+            switch environment {
+            case .production: production
+            case .sandbox: sandbox
+            }
+        }
+    }
+
+    package struct Connections: Hashable, Sendable {
+        package var min: Int
+        package var max: Int
+    }
+
+    package struct Retry: Hashable, Sendable {
+        /// Tries of one event, the first included.
+        package var attempts: Int
+        package var hereFor: Duration
+        package var baseDelay: Duration
+        package var maxDelay: Duration
+        package var giveUpAfter: Duration
+    }
+
+    /// Per process where not said otherwise.
+    package struct Limits: Hashable, Sendable {
+        package var inFlightEvents: Int
+        package var inFlightBytes: Int
+        /// The largest record that is read as an event.
+        package var eventBytes: Int
+        package var drainTimeout: Duration
+    }
+
+    package struct Admin: Hashable, Sendable {
+        package var host: String
+        /// 0: a free one.
+        package var port: UInt16
+    }
+
+    package struct Log: Hashable, Sendable {
+        package var level: LogLevel
+        package var format: LogFormat
+    }
+
+    /// The levels of swift-log, by their names.
+    package enum LogLevel: String, Hashable, Sendable, CaseIterable {
+        case trace, debug, info, notice, warning, error, critical
+    }
+
+    package enum LogFormat: String, Hashable, Sendable, CaseIterable {
+        case json, text
+    }
+}
+
+extension Configuration {
+    /// Reads a configuration; touches no file and no environment but what it is given.
+    ///
+    /// - Parameters:
+    ///   - yaml: The text of the file; empty is a file without keys.
+    ///   - fileName: What problems call the file.
+    ///   - environment: Variables that do not begin with `HELIOGRAPH_` are not looked at.
+    /// - Throws: Every problem there is, in the order of the file.
+    package init(
+        yaml: String,
+        fileName: String,
+        environment: [String: String] = [:]
+    ) throws(ConfigurationError) {
+        let file = ConfigurationFile(text: yaml, name: fileName)
+        if let problem = file.problems.first, file.root == nil {
+            // Not YAML: what its keys are is anybody's guess.
+            throw ConfigurationError(problems: [problem])
+        }
+        let reader = ConfigurationReader(file: file, environment: environment)
+        let configuration = Configuration(reading: reader)
+        configuration.check(reader)
+        reader.reportUnknownVariables()
+        guard reader.problems.isEmpty else {
+            throw ConfigurationError(problems: ConfigurationProblem.ordered(reader.problems))
+        }
+        self = configuration
+    }
+
+    /// The effective configuration as it was read, one `key: value` a line, secrets hidden.
+    package var summary: String {
+        effectiveValues.map { "\($0.path): \($0.text)\n" }.joined()
+    }
+}

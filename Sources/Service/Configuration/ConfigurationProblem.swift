@@ -1,0 +1,54 @@
+/// Where a value was written.
+package enum ConfigurationLocation: Hashable, Sendable, CustomStringConvertible {
+    /// Line and column count from 1; columns count Unicode scalars.
+    case file(String, line: Int, column: Int)
+    case environment(variable: String)
+
+    package var description: String {
+        switch self {
+        case .file(let name, let line, let column): "\(name):\(line):\(column)"
+        case .environment(let variable): variable
+        }
+    }
+}
+
+/// One thing that is wrong with the configuration.
+package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The key, as `apns.credentials.0.key_file`; empty for the file as a whole.
+    package var path: String
+    /// What is wrong and what is expected.
+    package var message: String
+    /// Nil for a key that is not set.
+    package var location: ConfigurationLocation?
+
+    package init(path: String, message: String, location: ConfigurationLocation? = nil) {
+        self.path = path
+        self.message = message
+        self.location = location
+    }
+
+    package var description: String {
+        let place = location.map { " (\($0))" } ?? ""
+        return path.isEmpty ? "\(message)\(place)" : "\(path): \(message)\(place)"
+    }
+
+    /// The order in which a person mends them: down the file, then the rest.
+    static func ordered(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+        let ranked = problems.enumerated().map { index, problem in
+            switch problem.location {
+            case .file(_, let line, let column): ((line, column, index), problem)
+            case .environment, nil: ((Int.max, 0, index), problem)
+            }
+        }
+        return ranked.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}
+
+/// Everything that is wrong with the configuration, never empty.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let problems: [ConfigurationProblem]
+
+    package var description: String {
+        problems.map(\.description).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,170 @@
+import Yams
+
+/// One key of the configuration, as the reference lists it.
+struct KeyDefinition: Hashable, Sendable {
+    /// With `[]` for the entries of a list, as `apns.credentials[].key_file`.
+    var path: String
+    var type: String
+    /// Nil: the key must be set.
+    var defaultText: String?
+    var documentation: String
+}
+
+/// One effective value, as the summary prints it.
+struct EffectiveValue: Hashable, Sendable {
+    var path: String
+    var text: String
+}
+
+/// What the sections of one reading share: the two sources, and what was found in them.
+///
+/// Each key is defined once, where `Configuration` reads it. Names of environment variables, the
+/// list of known keys, the reference and the summary all follow from that one call.
+final class ConfigurationReader {
+    let file: ConfigurationFile
+    let environment: [String: String]
+    /// True when nothing is read and only the definitions are wanted.
+    let isDescribing: Bool
+
+    private(set) var problems: [ConfigurationProblem]
+    private(set) var definitions: [KeyDefinition] = []
+    private(set) var effectiveValues: [EffectiveValue] = []
+    private var definedPaths: Set<String> = []
+    private var knownVariables: Set<String> = []
+    private(set) var locations: [String: ConfigurationLocation] = [:]
+
+    init(file: ConfigurationFile, environment: [String: String], isDescribing: Bool = false) {
+        self.file = file
+        self.environment = environment.filter { $0.key.hasPrefix(Self.prefix) }
+        self.isDescribing = isDescribing
+        problems = file.problems
+    }
+
+    static let prefix = "HELIOGRAPH_"
+
+    /// The file as a whole.
+    func root() -> ConfigurationSection {
+        ConfigurationSection(reader: self, path: [], setting: setting(file.root))
+    }
+
+    // MARK: What sections note
+
+    func define(_ definition: KeyDefinition) {
+        guard definedPaths.insert(definition.path).inserted else { return }
+        definitions.append(definition)
+    }
+
+    func noteValue(_ text: String, at path: String) {
+        effectiveValues.append(EffectiveValue(path: path, text: text))
+    }
+
+    func report(_ message: String, at path: String, _ location: ConfigurationLocation? = nil) {
+        problems.append(
+            ConfigurationProblem(
+                path: path,
+                message: message,
+                location: location ?? locations[path]
+            )
+        )
+    }
+
+    /// The value of the environment if it has one, else that of the file.
+    func setting(_ path: [String], _ node: Node?) -> Setting {
+        let variable = Self.variable(for: path)
+        knownVariables.insert(variable)
+        let found: Setting
+        if let text = environment[variable], !isServiceLink(variable, text) {
+            found = .scalar(
+                Scalar(text: text, isQuoted: false),
+                .environment(variable: variable)
+            )
+        } else {
+            found = setting(node)
+        }
+        locations[path.joined(separator: ".")] = found.location
+        return found
+    }
+
+    func setting(_ node: Node?) -> Setting {
+        guard let node else { return .absent }
+        let location = file.location(of: node)
+        switch node {
+        case .scalar(let scalar):
+            return .scalar(Scalar(text: scalar.string, isQuoted: scalar.style != .plain), location)
+        case .sequence(let sequence): return .list(Array(sequence), location)
+        case .mapping(let mapping):
+            return .mapping(mapping.map { ($0.key, $0.value) }, location)
+        case .alias: return .absent
+        }
+    }
+
+    // MARK: The environment
+
+    /// `kafka.group_id` is `HELIOGRAPH_KAFKA_GROUP_ID`.
+    static func variable(for path: [String]) -> String {
+        prefix + path.map { $0.uppercased() }.joined(separator: "_")
+    }
+
+    /// Whether a variable sets something under `path`.
+    func hasVariable(under path: [String]) -> Bool {
+        let start = Self.variable(for: path) + "_"
+        return environment.contains { $0.key.hasPrefix(start) && !isServiceLink($0.key, $0.value) }
+    }
+
+    /// The variables that begin with `path`, less that beginning, in order of their names.
+    func variables(under path: [String]) -> [(name: String, suffix: String, value: String)] {
+        let start = Self.variable(for: path) + "_"
+        let found = environment.filter { $0.key.hasPrefix(start) }.sorted { $0.key < $1.key }
+        knownVariables.formUnion(found.map(\.key))
+        return found.map { ($0.key, String($0.key.dropFirst(start.count)), $0.value) }
+    }
+
+    /// Reports the variables that no key has asked for.
+    func reportUnknownVariables() {
+        for (variable, text) in environment.sorted(by: { $0.key < $1.key })
+        where !knownVariables.contains(variable) && !isServiceLink(variable, text) {
+            let question = NearMiss.question(variable, among: knownVariables.sorted())
+            report(
+                "is not a variable of this version\(question)",
+                at: "",
+                .environment(variable: variable)
+            )
+        }
+    }
+
+    /// Kubernetes sets variables like these in every pod for a Service called `heliograph...`.
+    ///
+    /// The one of Service `heliograph-admin` would even read as `admin.port`.
+    private func isServiceLink(_ variable: String, _ text: String) -> Bool {
+        let isAddress = ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
+        if variable.contains("_PORT"), isAddress { return true }
+        if variable.hasSuffix("_SERVICE_HOST") || variable.contains("_SERVICE_PORT") { return true }
+        return ["TCP", "UDP", "SCTP"].contains { name in
+            ["PROTO", "PORT", "ADDR"].contains { variable.hasSuffix("_\(name)_\($0)") }
+        }
+    }
+}
+
+/// What one key holds, before it has a type.
+enum Setting {
+    case absent
+    case scalar(Scalar, ConfigurationLocation?)
+    case list([Node], ConfigurationLocation?)
+    case mapping([(key: Node, value: Node)], ConfigurationLocation?)
+
+    var location: ConfigurationLocation? {
+        switch self {
+        case .absent: nil
+        case .scalar(_, let location), .list(_, let location), .mapping(_, let location): location
+        }
+    }
+
+    /// Absent, or null.
+    var isUnset: Bool {
+        switch self {
+        case .absent: true
+        case .scalar(let scalar, _): scalar.isNull
+        case .list, .mapping: false
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// `docs/configuration.md`, from the definitions that the reader itself uses.
+package enum ConfigurationReference {
+    package static var markdown: String {
+        let file = ConfigurationFile(text: "", name: "")
+        let reader = ConfigurationReader(file: file, environment: [:], isDescribing: true)
+        _ = Configuration(reading: reader)
+        var text = introduction
+        for definition in reader.definitions {
+            text += row(definition)
+        }
+        return text
+    }
+
+    private static let introduction = """
+        # Configuration
+
+        Generated from the keys' definitions in `Sources/Service/Configuration`; a test compares.
+
+        Heliograph reads one YAML file. Every key can be overridden by the environment variable in \
+        the table; `<n>` counts the entries of a list from 0, and an entry past the end of the \
+        file's list adds one. A list of values is separated by commas. An empty variable means \
+        `null`. Keys of `kafka.properties` are written with `_` for `.`.
+
+        Durations are a whole number and `ms`, `s`, `m` or `h`. Sizes are bytes, alone or with \
+        `KiB`, `MiB`, `GiB`, `kB`, `MB` or `GB`. Unknown keys, unknown `HELIOGRAPH_` variables \
+        and keys set twice are errors; all errors are reported at once.
+
+        | key | type | default | meaning | variable |
+        |---|---|---|---|---|
+
+        """
+
+    private static func row(_ definition: KeyDefinition) -> String {
+        let names = definition.path.replacing("[]", with: ".<n>").split(separator: ".")
+        let variable =
+            ConfigurationReader.prefix
+            + names.map { $0 == "<n>" ? "<n>" : $0.uppercased() }.joined(separator: "_")
+        let suffix = definition.path == "kafka.properties" ? "_<property>" : ""
+        let defaultText = definition.defaultText.map { "`\($0)`" } ?? "required"
+        return """
+            | `\(definition.path)` | \(definition.type) | \(defaultText) \
+            | \(definition.documentation) | `\(variable)\(suffix)` |
+
+            """
+    }
+}

@@ -1,0 +1,353 @@
+import Yams
+
+/// A mapping of the configuration, while it is read.
+///
+/// Each call defines one key of it; `finish` then reports the keys that no call has defined.
+final class ConfigurationSection {
+    let reader: ConfigurationReader
+    let path: [String]
+    private let pairs: [(key: Node, value: Node)]
+    private var known: [String] = []
+
+    init(reader: ConfigurationReader, path: [String], setting: Setting) {
+        self.reader = reader
+        self.path = path
+        if case .mapping(let pairs, _) = setting {
+            self.pairs = pairs
+        } else {
+            pairs = []
+            if !setting.isUnset {
+                let subject = path.isEmpty ? "the file " : ""
+                reader.report(
+                    "\(subject)\(Self.shape(of: setting)), expected a mapping",
+                    at: path.joined(separator: "."),
+                    setting.location
+                )
+            }
+        }
+    }
+
+    // MARK: Scalars
+
+    /// A key with a default.
+    func value<Value>(
+        _ name: String,
+        _ type: ValueType<Value>,
+        default defaultValue: Value,
+        _ documentation: String
+    ) -> Value {
+        define(name, type.name, type.print(defaultValue), documentation)
+        let setting = setting(name)
+        var value = defaultValue
+        if case .scalar(let scalar, let location) = setting, scalar.isNull, !isVariable(location) {
+            report(name, "is null", type.expectation, setting)
+        } else if !setting.isUnset {
+            value = parse(name, type, setting) ?? type.placeholder
+        }
+        note(name, type.print(value))
+        return value
+    }
+
+    /// A key that may be null.
+    func optional<Value>(
+        _ name: String,
+        _ type: ValueType<Value>,
+        default defaultValue: Value? = nil,
+        _ documentation: String
+    ) -> Value? {
+        define(name, type.name, defaultValue.map(type.print) ?? "null", documentation)
+        let setting = setting(name)
+        var value = defaultValue
+        if case .scalar(let scalar, _) = setting, scalar.isNull {
+            value = nil
+        } else if !setting.isUnset {
+            value = parse(name, type, setting)
+        }
+        note(name, value.map(type.print) ?? "null")
+        return value
+    }
+
+    /// A key that must be set.
+    ///
+    /// - Parameter isNeeded: False where another key has made it pointless.
+    func required<Value>(
+        _ name: String,
+        _ type: ValueType<Value>,
+        isNeeded: Bool = true,
+        _ documentation: String
+    ) -> Value {
+        define(name, type.name, nil, documentation)
+        let setting = setting(name)
+        guard !setting.isUnset else {
+            if isNeeded { report(name, "is missing", type.expectation, setting) }
+            return type.placeholder
+        }
+        let value = parse(name, type, setting) ?? type.placeholder
+        note(name, type.print(value))
+        return value
+    }
+
+    /// A key that this version knows only to refuse it.
+    ///
+    /// - Returns: Whether it is set.
+    @discardableResult
+    func unsupported(_ name: String, default defaultText: String = "null", _ use: String) -> Bool {
+        define(name, "-", defaultText, "Not supported by this version. \(use)")
+        let setting = setting(name)
+        switch setting {
+        case .absent: return false
+        case .scalar(let scalar, _) where scalar.isNull: return false
+        case .scalar(let scalar, _) where scalar.text == "[]": return false
+        case .list(let elements, _) where elements.isEmpty: return false
+        case .scalar, .list, .mapping:
+            report(
+                name,
+                "is not supported by this version",
+                "\(defaultText) or no such key",
+                setting
+            )
+            return true
+        }
+    }
+
+    // MARK: Lists and sections
+
+    /// A list of scalars that must not be empty.
+    func list<Element>(
+        _ name: String,
+        of type: ValueType<Element>,
+        _ documentation: String
+    ) -> [Element] {
+        define(name, "list of \(type.name)", nil, documentation)
+        let setting = setting(name)
+        let elements: [Setting]
+        switch setting {
+        case .absent: elements = []
+        case .list(let nodes, _): elements = nodes.map { reader.setting($0) }
+        case .scalar(let scalar, let location):
+            guard isVariable(location) else {
+                report(name, scalar.isNull ? "is null" : "is a scalar", "a list", setting)
+                return []
+            }
+            elements = Self.elements(of: scalar.text, location)
+        case .mapping:
+            report(name, "is a mapping", "a list", setting)
+            return []
+        }
+        if elements.isEmpty {
+            report(name, "is empty", "at least one, \(type.expectation)", setting)
+        }
+        let values = elements.enumerated().compactMap { parse("\(name).\($0)", type, $1) }
+        note(name, "[\(values.map(type.print).joined(separator: ", "))]")
+        return values
+    }
+
+    /// A list of mappings, each read by `body`; empty when the key is absent.
+    func entries<Entry>(_ name: String, _ body: (ConfigurationSection) -> Entry) -> [Entry] {
+        let setting = setting(name)
+        var elements: [Setting] = []
+        switch setting {
+        case .absent: break
+        case .list(let nodes, _): elements = nodes.map { reader.setting($0) }
+        case .scalar, .mapping:
+            report(name, Self.shape(of: setting), "a list of mappings", setting)
+        }
+        // Entries past the end of the file's list come from the environment alone.
+        while reader.hasVariable(under: path + [name, "\(elements.count)"]) {
+            elements.append(.absent)
+        }
+        if reader.isDescribing { elements = [.absent] }
+        return elements.enumerated().map { index, element in
+            let path = path + [name, "\(index)"]
+            if element.isUnset, !reader.isDescribing, !reader.hasVariable(under: path) {
+                reader.report("is null, expected a mapping", at: path.joined(separator: "."))
+            }
+            let section = ConfigurationSection(reader: reader, path: path, setting: element)
+            defer { section.finish() }
+            return body(section)
+        }
+    }
+
+    func section<Value>(_ name: String, _ body: (ConfigurationSection) -> Value) -> Value {
+        let section = ConfigurationSection(
+            reader: reader,
+            path: path + [name],
+            setting: setting(name)
+        )
+        defer { section.finish() }
+        return body(section)
+    }
+
+    /// A mapping whose keys are not ours: every scalar in it, by name.
+    ///
+    /// In a variable's name `_` stands for the `.` of the property's.
+    func properties(_ name: String, _ documentation: String) -> [String: String] {
+        define(name, "mapping of text, numbers and booleans", "{}", documentation)
+        var properties: [String: String] = [:]
+        let setting = setting(name)
+        if case .mapping(let pairs, _) = setting {
+            for (key, value) in pairs {
+                guard let property = key.scalar?.string, !isDuplicate(key, under: name) else {
+                    continue
+                }
+                if case .scalar(let scalar, _) = reader.setting(value), !scalar.isNull {
+                    properties[property] = scalar.text
+                } else {
+                    let path = "\(name).\(property)"
+                    report(
+                        path,
+                        "is no scalar",
+                        "text, a number or a boolean",
+                        reader.setting(value)
+                    )
+                }
+            }
+        } else if !setting.isUnset {
+            report(name, Self.shape(of: setting), "a mapping", setting)
+        }
+        for (_, suffix, value) in reader.variables(under: path + [name]) {
+            properties[suffix.lowercased().split(separator: "_").joined(separator: ".")] = value
+        }
+        for (property, value) in properties.sorted(by: { $0.key < $1.key }) {
+            note("\(name).\(property)", Secrets.masked(value, of: property))
+        }
+        return properties
+    }
+
+    /// Whether the file or the environment says anything about a key or below it.
+    func isSet(_ name: String) -> Bool {
+        if case .absent = setting(name) { return reader.hasVariable(under: path + [name]) }
+        return true
+    }
+
+    /// Lists the default of an absent list in the summary.
+    func noteDefault(_ name: String, _ text: String) {
+        note(name, text)
+    }
+
+    /// Reports every key that was not defined by now.
+    func finish() {
+        for (key, _) in pairs {
+            guard !isDuplicate(key, under: nil) else { continue }
+            let word = key.scalar?.string
+            guard word.map({ known.contains($0) }) != true else { continue }
+            let question = NearMiss.question(word ?? "", among: known)
+            reader.report(
+                "is not a key of this version\(question)",
+                at: fullPath(word ?? "?"),
+                reader.file.location(of: key)
+            )
+        }
+    }
+
+    // MARK: Helpers
+
+    private func setting(_ name: String) -> Setting {
+        known.append(name)
+        let node = pairs.last { $0.key.scalar?.string == name }?.value
+        return reader.setting(path + [name], node)
+    }
+
+    private func parse<Value>(
+        _ name: String,
+        _ type: ValueType<Value>,
+        _ setting: Setting
+    ) -> Value? {
+        guard case .scalar(let scalar, _) = setting else {
+            report(name, Self.shape(of: setting), type.expectation, setting)
+            return nil
+        }
+        if scalar.isNull, !isVariable(setting.location) {
+            report(name, "is null", type.expectation, setting)
+            return nil
+        }
+        switch type.read(scalar) {
+        case .value(let value): return value
+        case .refused(let cause):
+            report(name, cause, type.expectation, setting)
+            return nil
+        }
+    }
+
+    /// Whether the key is a renamed duplicate; reports it once.
+    private func isDuplicate(_ key: Node, under name: String?) -> Bool {
+        guard let word = key.scalar?.string, let original = reader.file.duplicates[word] else {
+            return false
+        }
+        let path = name.map { "\($0).\(original)" } ?? original
+        reader.report(
+            "is set twice, expected once",
+            at: fullPath(path),
+            reader.file.location(of: key)
+        )
+        return true
+    }
+
+    private func define(
+        _ name: String,
+        _ type: String,
+        _ defaultText: String?,
+        _ documentation: String
+    ) {
+        let words = (path + [name]).map { Int($0) == nil ? $0 : "[]" }
+        reader.define(
+            KeyDefinition(
+                path: words.joined(separator: ".").replacing(".[]", with: "[]"),
+                type: type,
+                defaultText: defaultText,
+                documentation: documentation
+            )
+        )
+    }
+
+    private func note(_ name: String, _ text: String) {
+        reader.noteValue(text, at: fullPath(name))
+    }
+
+    private func report(_ name: String, _ cause: String, _ expected: String, _ at: Setting) {
+        reader.report("\(cause), expected \(expected)", at: fullPath(name), at.location)
+    }
+
+    private func fullPath(_ name: String) -> String {
+        (path + [name]).joined(separator: ".")
+    }
+
+    private func isVariable(_ location: ConfigurationLocation?) -> Bool {
+        if case .environment = location { true } else { false }
+    }
+
+    private static func shape(of setting: Setting) -> String {
+        switch setting {
+        case .absent: "is missing"
+        case .scalar(let scalar, _): scalar.isNull ? "is null" : "is a scalar"
+        case .list: "is a list"
+        case .mapping: "is a mapping"
+        }
+    }
+
+    /// A list in one variable: separated by commas, or in YAML's brackets.
+    private static func elements(
+        of text: String,
+        _ location: ConfigurationLocation?
+    ) -> [Setting] {
+        var text = Substring(text)
+        if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
+        return text.split(separator: ",").map { element in
+            var word = String(element).trimmed
+            let isQuoted =
+                word.count >= 2 && word.first == word.last && "\"'".contains(word.prefix(1))
+            if isQuoted { word = String(word.dropFirst().dropLast()) }
+            return .scalar(Scalar(text: word, isQuoted: isQuoted), location)
+        }
+    }
+}
+
+extension String {
+    /// Without spaces at its ends.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+extension Configuration {
+    /// Looks at the files that the configuration names: are they there, readable, and no larger
+    /// than such a file can be?
+    ///
+    /// - Returns: One problem for each file that is not, under its key.
+    package func preflight() -> [ConfigurationProblem] {
+        var files = apns.credentials.enumerated().map { index, credential in
+            (path: "apns.credentials.\(index).key_file", file: credential.keyFile, limit: 1 << 16)
+        }
+        if let file = apns.caFile {
+            // The system's own bundle has some 200 KiB.
+            files.append((path: "apns.ca_file", file: file, limit: 8 << 20))
+        }
+        return files.compactMap { path, file, limit in
+            do throws(FileError) {
+                _ = try BoundedFile.read(file, limit: limit)
+                return nil
+            } catch {
+                return ConfigurationProblem(
+                    path: path,
+                    message: "'\(file)' \(error), expected a readable file",
+                    location: locations[path]
+                )
+            }
+        }
+    }
+}
+
+/// Why a file was not read.
+package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// With the number of `errno`.
+    case unreadable(Int32)
+    case notRegular
+    case empty
+    case tooLarge(limit: Int)
+
+    package var description: String {
+        switch self {
+        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        case .unreadable(let code): unsafe "cannot be read: \(String(cString: strerror(code)))"
+        case .notRegular: "is not a regular file"
+        case .empty: "is empty"
+        case .tooLarge(let limit): "is larger than \(ByteSize.print(limit))"
+        }
+    }
+}
+
+/// Whole files of a bounded size.
+package enum BoundedFile {
+    /// - Parameter limit: The most bytes that the file may have.
+    package static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
+        // Not blocking, or a named pipe without a writer would hold the process here.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { buffer in
+                // SAFETY: read(2) writes at most the count it is given, the buffer's own.
+                unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(errno) }
+            guard count > 0 else { break }
+            bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+        }
+        guard !bytes.isEmpty else { throw .empty }
+        return bytes
+    }
+}

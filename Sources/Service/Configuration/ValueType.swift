@@ -1,0 +1,62 @@
+/// How the text of a scalar becomes a value.
+struct ValueType<Value: Sendable>: Sendable {
+    /// How a scalar of this type is written in YAML.
+    enum Notation: Sendable {
+        /// Quoted or not, but not a bare `true` or `false`.
+        case text
+        /// Never quoted: a quoted number is a string.
+        case bare
+    }
+
+    /// The word for it in the reference, as "duration".
+    var name: String
+    /// Completes "expected ...".
+    var expectation: String
+    var notation: Notation
+    /// Stands for a value that was refused; the configuration that holds it is never returned.
+    var placeholder: Value
+    var parse: @Sendable (String) -> Value?
+    var print: @Sendable (Value) -> String
+}
+
+extension ValueType {
+    /// What is wrong with the text, or its value.
+    func read(_ scalar: Scalar) -> Reading {
+        if scalar.isQuoted, notation == .bare { return .refused("is a string") }
+        if !scalar.isQuoted, notation == .text, scalar.isBooleanWord {
+            return .refused("is a boolean")
+        }
+        guard let value = parse(scalar.text) else { return .refused("is \(shown(scalar.text))") }
+        return .value(value)
+    }
+
+    enum Reading {
+        case value(Value)
+        case refused(String)
+    }
+
+    /// The text in quotes, cut, on one line.
+    private func shown(_ text: String) -> String {
+        guard !text.isEmpty else { return "empty" }
+        let line = text.map { $0.isNewline ? " " : $0 }
+        let limit = 80
+        return line.count <= limit ? "'\(String(line))'" : "'\(String(line.prefix(limit)))...'"
+    }
+}
+
+/// A scalar of the file or of the environment.
+struct Scalar: Hashable, Sendable {
+    var text: String
+    /// False for the environment, which has no quotes.
+    var isQuoted: Bool
+
+    /// YAML's null, or an empty variable.
+    var isNull: Bool {
+        !isQuoted && ["", "~", "null", "Null", "NULL"].contains(text)
+    }
+
+    /// YAML 1.2's core schema; `off` and `no` are text.
+    var isBooleanWord: Bool {
+        ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text)
+    }
+}

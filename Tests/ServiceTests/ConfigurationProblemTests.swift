@@ -1,0 +1,234 @@
+import Service
+import Testing
+
+@Suite struct ConfigurationProblemTests {
+    @Test(
+        arguments: [
+            ("kafka: {group_id: 7}", []),
+            (
+                "kafka: {group_id: true}",
+                ["kafka.group_id: is a boolean, expected text (h.yaml:8:19)"]
+            ),
+            (
+                "kafka: {group_id: [a]}",
+                ["kafka.group_id: is a list, expected text (h.yaml:8:19)"]
+            ),
+            (
+                "kafka: {grup_id: a}",
+                [
+                    "kafka.grup_id: is not a key of this version, did you mean 'group_id'?"
+                        + " (h.yaml:8:9)"
+                ]
+            ),
+            (
+                "kafka: {colour: red}",
+                ["kafka.colour: is not a key of this version (h.yaml:8:9)"]
+            ),
+            (
+                "kafka: {create_topics: yes}",
+                ["kafka.create_topics: is 'yes', expected true or false (h.yaml:8:24)"]
+            ),
+            (
+                "limits: {in_flight_events: \"10\"}",
+                [
+                    "limits.in_flight_events: is a string, expected a whole number from 1 to 1000000"
+                        + " (h.yaml:8:28)"
+                ]
+            ),
+            (
+                "limits: {in_flight_events: 0}",
+                [
+                    "limits.in_flight_events: is '0', expected a whole number from 1 to 1000000"
+                        + " (h.yaml:8:28)"
+                ]
+            ),
+            (
+                "retry: {base_delay: 200}",
+                [
+                    "retry.base_delay: is '200', expected a duration such as 200ms, 30s, 15m or 24h,"
+                        + " from 1ms to 1m (h.yaml:8:21)"
+                ]
+            ),
+            (
+                "limits: {event_bytes: 1Mb}",
+                [
+                    "limits.event_bytes: is '1Mb', expected a size such as 64MiB, 1MB or 1048576,"
+                        + " from 8KiB to 64MiB (h.yaml:8:23)"
+                ]
+            ),
+            (
+                "log: {level: loud}",
+                [
+                    "log.level: is 'loud', expected one of trace, debug, info, notice, warning, error,"
+                        + " critical (h.yaml:8:14)"
+                ]
+            ),
+            (
+                "log: {level: null}",
+                [
+                    "log.level: is null, expected one of trace, debug, info, notice, warning, error,"
+                        + " critical (h.yaml:8:14)"
+                ]
+            ),
+            ("log: json", ["log: is a scalar, expected a mapping (h.yaml:8:6)"]),
+            ("log:", []),
+            (
+                "results: {topic: a/b}",
+                [
+                    "results.topic: is 'a/b', expected the name of a Kafka topic: 1 to 249 of a-z,"
+                        + " A-Z, 0-9, '.', '_' and '-' (h.yaml:8:18)"
+                ]
+            ),
+            (
+                "admin: {port: 65536}",
+                ["admin.port: is '65536', expected a whole number from 0 to 65535 (h.yaml:8:15)"]
+            ),
+            (
+                "kafka: {properties: {security.protocol: [x]}}",
+                [
+                    "kafka.properties.security.protocol: is no scalar, expected text, a number or a"
+                        + " boolean (h.yaml:8:41)"
+                ]
+            ),
+        ] as [(String, [String])]
+    )
+    func `a bad value names its key, its place and what is expected`(
+        yaml: String,
+        expected: [String]
+    ) {
+        #expect(problems(credentialYAML + yaml) == expected)
+    }
+
+    @Test(arguments: [
+        (
+            "apns: {connections: {min: 9}}",
+            "apns.connections.min: is 9, expected at most apns.connections.max, 8"
+        ),
+        (
+            "retry: {base_delay: 11s}",
+            "retry.base_delay: is 11s, expected at most retry.max_delay, 10s"
+        ),
+        (
+            "limits: {event_bytes: 2MiB, in_flight_bytes: 1MiB}",
+            "limits.event_bytes: is 2MiB, expected at most limits.in_flight_bytes, 1MiB"
+        ),
+        (
+            "results: {topic: notifications}",
+            "results.topic: is 'notifications' like sources.0.topic, expected another topic"
+        ),
+        (
+            "sources: [{topic: a}, {topic: a}]",
+            "sources.1.topic: is 'a' like sources.0.topic, expected another topic"
+        ),
+        ("sources: []", "sources: is empty, expected at least one source"),
+        (
+            "sources: [{topic: a, weight: 2}, {topic: b}]",
+            "sources.0.weight: is 2, which this version does not support with several sources"
+        ),
+        ("sources: [{weight: 1}]", "sources.0.topic: is missing, expected the name"),
+        ("sources: [null]", "sources.0: is null, expected a mapping"),
+        (
+            "kafka: {properties: {group.id: x}}",
+            "kafka.properties.group.id: is set by Heliograph itself, expected kafka.group_id"
+        ),
+        ("apns: {}", "apns.credentials: is empty, expected at least one credential"),
+        (
+            "apns: {credentials: [{name: a, bundle_ids: []}]}",
+            "apns.credentials.0.bundle_ids: is empty, expected at least one"
+        ),
+        (
+            "apns: {credentials: [{name: a}, {name: a}]}",
+            "apns.credentials.1.name: is 'a' like apns.credentials.0.name"
+        ),
+        (
+            "apns: {credentials: [{bundle_ids: [\"a.*\"]}, {bundle_ids: [\"a.*\"]}]}",
+            "apns.credentials.1.bundle_ids: has 'a.*' like apns.credentials.0.bundle_ids"
+        ),
+    ])
+    func `values that are wrong together are reported`(yaml: String, start: String) {
+        let found = problems(yaml)
+        #expect(found.contains { $0.hasPrefix(start) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        ("schemas: {directory: /schemas}", "schemas.directory"),
+        ("sources: [{topic: a, payload_schema: x}]", "sources.0.payload_schema"),
+        ("retry: {later: [1m]}", "retry.later"),
+        ("apns: {proxy: \"http://proxy:3128\"}", "apns.proxy"),
+        ("apns: {credentials: [{certificate_file: a.pem}]}", "apns.credentials.0.certificate_file"),
+        ("apns: {credentials: [{private_key_file: a.key}]}", "apns.credentials.0.private_key_file"),
+    ])
+    func `what this version lacks is refused by name`(yaml: String, path: String) {
+        #expect(
+            problems(yaml).contains { $0.hasPrefix("\(path): is not supported by this version") }
+        )
+    }
+
+    @Test(arguments: [
+        "schemas: {directory: null}", "sources: [{topic: a, payload_schema: ~}]",
+        "retry: {later: []}", "retry: {later: null}",
+    ])
+    func `what this version lacks may be switched off`(yaml: String) {
+        #expect(problems(credentialYAML + yaml) == [])
+    }
+
+    @Test func `a certificate does not make the key of a token missing too`() {
+        let found = problems(
+            "apns: {credentials: [{name: a, bundle_ids: [a.b], certificate_file: a.pem}]}"
+        )
+        #expect(found.count == 1)
+    }
+
+    @Test func `every problem is reported at once and down the file`() {
+        let yaml = """
+            kafka:
+              group_id: a
+              group_id: b
+              start: newest
+              properties: {client.id: a, client.id: b}
+            limits:
+              in_flight_events: many
+            limit: {}
+            admin: {port: 1, "port": 2}
+            apns:
+              credentials:
+                - name: a
+                  team_id: short
+            """
+        #expect(
+            problems(yaml, ["HELIOGRAPH_LOG_LEVL": "info"]) == [
+                "kafka.group_id: is set twice, expected once (h.yaml:2:3)",
+                "kafka.start: is 'newest', expected one of earliest, latest (h.yaml:4:10)",
+                "kafka.properties.client.id: is set twice, expected once (h.yaml:5:16)",
+                "limits.in_flight_events: is 'many', expected a whole number from 1 to 1000000"
+                    + " (h.yaml:7:21)",
+                "limit: is not a key of this version, did you mean 'limits'? (h.yaml:8:1)",
+                "admin.port: is set twice, expected once (h.yaml:9:9)",
+                "apns.credentials.0.team_id: is 'short', expected 10 characters of A-Z and 0-9,"
+                    + " as Apple shows them (h.yaml:13:16)",
+                "apns.credentials.0.key_id: is missing, expected 10 characters of A-Z and 0-9,"
+                    + " as Apple shows them",
+                "apns.credentials.0.key_file: is missing, expected the path of a file",
+                "apns.credentials.0.bundle_ids: is empty, expected at least one, a bundle ID such"
+                    + " as com.example.MyApp, or a pattern such as com.example.*",
+                "is not a variable of this version, did you mean 'HELIOGRAPH_LOG_LEVEL'?"
+                    + " (HELIOGRAPH_LOG_LEVL)",
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("kafka: {", "(h.yaml:1:9)"), ("a: b: c", "(h.yaml:1:5)"), ("a: *x", "(h.yaml:1:4)"),
+        ("--- {}\n--- {}", "(h.yaml:2:1)"),
+    ])
+    func `what is not YAML is one problem with its place`(yaml: String, place: String) {
+        let found = problems(yaml)
+        #expect(found.count == 1)
+        #expect(found[0].hasPrefix("is not YAML: "))
+        #expect(found[0].hasSuffix(place), "\(found)")
+    }
+
+    @Test func `a file that is no mapping says so`() {
+        #expect(problems("[a]").contains("the file is a list, expected a mapping (h.yaml:1:1)"))
+    }
+}

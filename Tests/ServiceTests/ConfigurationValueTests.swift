@@ -1,0 +1,150 @@
+import Glibc
+import Service
+import Testing
+import Vocabulary
+
+/// Paths from the root of the package, which is two folders above this one.
+private func file(_ path: String) throws -> String {
+    let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    return String(decoding: try BoundedFile.read("/\(root)/\(path)", limit: 1 << 20), as: UTF8.self)
+}
+
+@Suite struct ConfigurationValueTests {
+    @Test func `the example is the defaults and one credential`() throws {
+        let example = try configuration(try file("examples/heliograph.yaml"))
+        var defaults = try configuration(credentialYAML)
+        defaults.apns.credentials = example.apns.credentials
+        #expect(example.kafka == defaults.kafka)
+        #expect(example.sources == defaults.sources)
+        #expect(example.schemas == defaults.schemas)
+        #expect(example.results == defaults.results)
+        #expect(example.apns == defaults.apns)
+        #expect(example.retry == defaults.retry)
+        #expect(example.limits == defaults.limits)
+        #expect(example.shards == defaults.shards)
+        #expect(example.admin == defaults.admin)
+        #expect(example.log == defaults.log)
+        #expect(
+            example.apns.credentials.map(\.bundleIDs) == [
+                [.exact("com.example.MyApp"), .prefix("com.example.")]
+            ]
+        )
+    }
+
+    @Test func `the defaults are those of the design`() throws {
+        let defaults = try configuration(credentialYAML)
+        #expect(defaults.kafka.bootstrapServers == "localhost:9092")
+        #expect(defaults.kafka.start == .earliest)
+        #expect(defaults.sources.map(\.topic.name) == ["notifications"])
+        #expect(defaults.results.tokenStatusTopic?.name == "notifications.token-status")
+        #expect(
+            defaults.apns.endpoints[.sandbox].description
+                == "https://api.sandbox.push.apple.com:443"
+        )
+        #expect(defaults.apns.requestTimeout == .seconds(30))
+        #expect(defaults.retry.baseDelay == .milliseconds(200))
+        #expect(defaults.retry.giveUpAfter == .seconds(86_400))
+        #expect(defaults.limits.inFlightBytes == 64 * 1024 * 1024)
+        #expect(defaults.limits.eventBytes == 1024 * 1024)
+        #expect(defaults.limits.drainTimeout == .seconds(10))
+        #expect(defaults.admin.port == 9464)
+    }
+
+    @Test func `the reference in the repository is the generated one`() throws {
+        #expect(try file("docs/configuration.md") == ConfigurationReference.markdown)
+    }
+
+    @Test func `variables override the file and add entries to lists`() throws {
+        let read = try configuration(
+            credentialYAML + "kafka: {group_id: file, properties: {client.id: file}}\n",
+            [
+                "HELIOGRAPH_KAFKA_GROUP_ID": "true",
+                "HELIOGRAPH_KAFKA_PROPERTIES_CLIENT_ID": "variable",
+                "HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD": "s3cret",
+                "HELIOGRAPH_SOURCES_0_TOPIC": "urgent",
+                "HELIOGRAPH_SOURCES_1_TOPIC": "bulk",
+                "HELIOGRAPH_APNS_CREDENTIALS_0_BUNDLE_IDS": "a.b, a.*",
+                "HELIOGRAPH_RESULTS_DEAD_LETTER_TOPIC": "",
+                "HELIOGRAPH_SHARDS": "3",
+                "PATH": "/bin",
+            ]
+        )
+        #expect(read.kafka.properties == ["client.id": "variable", "sasl.password": "s3cret"])
+        #expect(read.sources.map(\.topic.name) == ["urgent", "bulk"])
+        #expect(read.apns.credentials[0].bundleIDs == [.exact("a.b"), .prefix("a.")])
+        #expect(read.results.deadLetterTopic == nil)
+        #expect(read.shards == 3)
+        #expect(read.kafka.groupID == "true")
+    }
+
+    @Test func `Kubernetes' variables for a Service of our name are left alone`() throws {
+        let read = try configuration(
+            credentialYAML,
+            [
+                "HELIOGRAPH_PORT": "tcp://10.0.0.1:9464",
+                "HELIOGRAPH_PORT_9464_TCP": "tcp://10.0.0.1:9464",
+                "HELIOGRAPH_PORT_9464_TCP_ADDR": "10.0.0.1",
+                "HELIOGRAPH_PORT_9464_TCP_PORT": "9464",
+                "HELIOGRAPH_PORT_9464_TCP_PROTO": "tcp",
+                "HELIOGRAPH_SERVICE_HOST": "10.0.0.1",
+                "HELIOGRAPH_SERVICE_PORT_HTTP": "9464",
+                "HELIOGRAPH_ADMIN_PORT": "tcp://10.0.0.1:9464",
+            ]
+        )
+        #expect(read.admin.port == 9464)
+    }
+
+    @Test func `the summary shows what holds and hides secrets`() throws {
+        let summary = try configuration(
+            credentialYAML + "kafka: {properties: {sasl.password: s3cret, client.id: c}}\n",
+            ["HELIOGRAPH_LOG_LEVEL": "debug"]
+        ).summary
+        #expect(!summary.contains("s3cret"))
+        for line in [
+            "kafka.properties.sasl.password: (hidden)", "kafka.properties.client.id: c",
+            "log.level: debug", "limits.in_flight_bytes: 64MiB", "sources: [notifications]",
+            "apns.credentials.0.key_file: /keys/example.p8", "shards: null",
+        ] {
+            #expect(summary.contains("\(line)\n"), "\(line)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("https://a.b:443", "https://a.b:443"), ("https://a.b", "https://a.b:443"),
+            ("https://[::1]:8443", "https://[::1]:8443"), ("https://[::1]", "https://[::1]:443"),
+            ("http://a.b:80", nil), ("https://a.b/3/device", nil), ("https://a.b:0", nil),
+            ("https://a.b:65536", nil), ("https://:443", nil), ("https://::1:443", nil),
+            ("a.b:1", nil),
+        ] as [(String, String?)]
+    )
+    func `an endpoint is https, a host and a port`(url: String, read: String?) {
+        #expect(Endpoint(url: url)?.description == read)
+    }
+
+    @Test(
+        arguments: [
+            ("com.example.App", BundleIDPattern.exact("com.example.App")),
+            ("com.example.*", .prefix("com.example.")), ("*", .prefix("")),
+            ("com.*.App", nil), ("com.example*", nil), ("", nil), ("com..App", nil), ("a b", nil),
+        ] as [(String, BundleIDPattern?)]
+    )
+    func `a star stands only at the end, after a dot`(text: String, pattern: BundleIDPattern?) {
+        #expect(BundleIDPattern(text) == pattern)
+    }
+
+    @Test func `missing, odd and oversized files are found before the start`() throws {
+        var read = try configuration(credentialYAML)
+        read.apns.caFile = "/dev/null"
+        #expect(
+            read.preflight().map(\.description) == [
+                "apns.credentials.0.key_file: '/keys/example.p8' cannot be read: No such file or"
+                    + " directory, expected a readable file (h.yaml:6:17)",
+                "apns.ca_file: '/dev/null' is not a regular file, expected a readable file",
+            ]
+        )
+        #expect(throws: FileError.tooLarge(limit: 10)) {
+            try BoundedFile.read(#filePath, limit: 10)
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""What the system tests are built from: processes, Kafka, configuration and events."""

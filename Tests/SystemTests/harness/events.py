@@ -1,0 +1,127 @@
+"""Events to produce, what must come of them, and what went to APNs."""
+
+import base64
+import copy
+import dataclasses
+import hashlib
+import itertools
+import json
+import uuid
+
+from .kafka import Written
+from .processes import ROOT
+
+# Fixed for ever; the service's `APNsID` has the same.
+APNS_ID_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "heliograph")
+APP = "com.example.News"
+ANY_REASON = object()
+
+_numbers = itertools.count(1)
+
+
+def derived_apns_id(event):
+    """The identifier of the event's notification, unless it brings its own."""
+    name = event["id"] + "\0" + event["device_token"].lower()
+    return event.get("apns_id") or str(uuid.uuid5(APNS_ID_NAMESPACE, name))
+
+
+def new_event(**fields):
+    """A valid event for a living token of its own."""
+    number = next(_numbers)
+    event = {
+        "id": f"event-{number}",
+        "device_token": f"a11ce000{number:056x}",
+        "bundle_id": APP,
+        "push_type": "alert",
+        "payload": {"aps": {"alert": f"Number {number}"}},
+    }
+    return {k: v for k, v in {**event, **fields}.items() if v is not None}
+
+
+def encoded(event):
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def record(event, **fields):
+    """The event as a record, keyed by its device token as producers are advised to do."""
+    return Written(encoded(event), key=event["device_token"].encode(), **fields)
+
+
+def records(count):
+    return [record(new_event()) for _ in range(count)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A line of examples/events.ndjson."""
+
+    record: Written
+    event: dict | None
+    outcome: str | None
+    reason: object
+
+
+def read_examples(path=ROOT / "examples" / "events.ndjson"):
+    lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+    return [_example(json.loads(line)) for line in lines]
+
+
+def _example(line):
+    if "raw" in line:
+        value = line["raw"].encode()
+    elif "base64" in line:
+        value = base64.b64decode(line["base64"])
+    else:
+        value = None if line["value"] is None else encoded(line["value"])
+    key = line["key"].encode() if "key" in line else None
+    headers = tuple((name, text.encode()) for name, text in line.get("headers", {}).items())
+    expected = line["expect"]
+    return Example(
+        Written(value, key, headers),
+        _event_in(value) if expected["outcome"] not in (None, "invalid") else None,
+        expected["outcome"],
+        expected.get("reason", ANY_REASON),
+    )
+
+
+def _event_in(value):
+    return json.loads(value)
+
+
+def payload_bytes(value):
+    """The payload's bytes as they stand in the event: found by position, not written again."""
+    text = value.decode()
+    decoder = json.JSONDecoder()
+    position = _skip_space(text, 0) + 1
+    while True:
+        name, position = decoder.raw_decode(text, _skip_space(text, position))
+        position = _skip_space(text, position)
+        assert text[position] == ":", "not an object's member"
+        start = _skip_space(text, position + 1)
+        _, end = decoder.raw_decode(text, start)
+        if name == "payload":
+            return text[start:end].encode()
+        position = _skip_space(text, end)
+        assert text[position] == ",", "the event has no payload"
+        position += 1
+
+
+def _skip_space(text, position):
+    while text[position] in " \t\r\n":
+        position += 1
+    return position
+
+
+def sha256(octets):
+    return hashlib.sha256(octets).hexdigest()
+
+
+def changed(base, change):
+    """A copy of a tree of dictionaries with `change` laid over it; lists are replaced."""
+    result = copy.deepcopy(base)
+    for name, value in change.items():
+        if isinstance(value, dict) and isinstance(result.get(name), dict):
+            result[name] = changed(result[name], value)
+        else:
+            result[name] = copy.deepcopy(value)
+    return result

@@ -1,0 +1,227 @@
+"""Kafka as the tests see it: an independent client, and brokers in processes of their own."""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import socket
+import sys
+
+import noida_db
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from .deadlines import Deadline, eventually
+from .processes import Child
+
+# Larger than the largest record of any test, so that only the service's own limits are met.
+RECORD_BYTES_MAX = 32_000_000
+QUIET = {"log_level": 0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """A record to produce, and then where it went."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple = ()
+    partition: int = -1
+    offset: int = -1
+
+    @property
+    def position(self):
+        return (self.partition, self.offset)
+
+
+class Kafka:
+    """A cluster, and what a test does with it."""
+
+    def __init__(self, bootstrap_servers, can_create_topics):
+        self.bootstrap_servers = bootstrap_servers
+        self._can_create_topics = can_create_topics
+        self._client = {"bootstrap.servers": bootstrap_servers, **QUIET}
+
+    def create(self, topic, partitions=4, **config):
+        """Creates the topic; returns its name."""
+        if self._can_create_topics:
+            settings = {"max.message.bytes": str(RECORD_BYTES_MAX), **config}
+            new = NewTopic(topic, partitions, 1, config=settings)
+            admin = AdminClient(self._client)
+            for future in admin.create_topics([new]).values():
+                future.result(20)
+        eventually(
+            lambda: self.partitions(topic), 20, f"the topic {topic} to appear in the metadata"
+        )
+        return topic
+
+    def partitions(self, topic):
+        """The topic's partition numbers; none while it does not exist."""
+        # A producer asks the broker to create the topic where that is allowed (mock cluster).
+        metadata = Producer(self._client).list_topics(topic, timeout=20).topics[topic]
+        return [] if metadata.error else sorted(metadata.partitions)
+
+    def produce(self, topic, records, partition=-1):
+        """Writes the records in order, and returns them with partition and offset."""
+        producer = Producer(
+            {
+                **self._client,
+                "enable.idempotence": True,
+                "message.max.bytes": RECORD_BYTES_MAX,
+                "linger.ms": 5,
+            }
+        )
+        written = [None] * len(records)
+        errors = []
+
+        def noted(index, record):
+            def on_delivery(error, message):
+                if error:
+                    errors.append(error)
+                    return
+                where = {"partition": message.partition(), "offset": message.offset()}
+                written[index] = dataclasses.replace(record, **where)
+
+            return on_delivery
+
+        for index, record in enumerate(records):
+            producer.produce(
+                topic,
+                record.value,
+                key=record.key,
+                headers=list(record.headers),
+                partition=partition,
+                on_delivery=noted(index, record),
+            )
+            producer.poll(0)
+        assert producer.flush(60) == 0, "records were left in the producer"
+        assert not errors, errors
+        return written
+
+    @contextlib.contextmanager
+    def _consumer(self, group="system-test-reader"):
+        consumer = Consumer(
+            {
+                **self._client,
+                "group.id": group,
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 10,
+                "fetch.message.max.bytes": RECORD_BYTES_MAX,
+                # noida-db ignores fetch limits.
+                "receive.message.max.bytes": 1_000_000_000,
+            }
+        )
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def ends(self, topic):
+        """{partition: one past its last offset}."""
+        partitions = self.partitions(topic)
+        with self._consumer() as consumer:
+            return {p: self._end(consumer, topic, p) for p in partitions}
+
+    @staticmethod
+    def _end(consumer, topic, partition):
+        return consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)[1]
+
+    def count(self, topic):
+        return sum(self.ends(topic).values())
+
+    def read_all(self, topic, seconds=30):
+        """Every record that the topic holds now, in order per partition."""
+        records = []
+        partitions = self.partitions(topic)
+        with self._consumer() as consumer:
+            remaining = {p: self._end(consumer, topic, p) for p in partitions}
+            remaining = {p: end for p, end in remaining.items() if end > 0}
+            consumer.assign([TopicPartition(topic, p, 0) for p in remaining])
+            deadline = Deadline(seconds)
+            while remaining:
+                assert not deadline.passed, f"{topic}: {remaining} not reached within {seconds} s"
+                message = consumer.poll(0.5)
+                if message is None:
+                    continue
+                if message.error():
+                    raise KafkaException(message.error())
+                records.append(message)
+                if message.offset() + 1 >= remaining.get(message.partition(), 0):
+                    remaining.pop(message.partition(), None)
+        return sorted(records, key=lambda record: (record.partition(), record.offset()))
+
+    def wait_for_count(self, topic, count, seconds=60, child=None):
+        """Waits until the topic holds at least `count` records."""
+
+        def reached():
+            assert child is None or child.is_running, f"the service ended early: {child.told()}"
+            return self.count(topic) >= count
+
+        def what():
+            told = child.told() if child else ""
+            return f"{count} records in {topic}; it has {self.count(topic)}\n{told}"
+
+        eventually(reached, seconds, what, interval=0.1)
+
+    def committed(self, group, topic):
+        """{partition: committed offset}; negative where nothing was committed."""
+        positions = [TopicPartition(topic, p) for p in self.partitions(topic)]
+        with self._consumer(group) as consumer:
+            answer = consumer.committed(positions, timeout=20)
+        return {position.partition: position.offset for position in answer}
+
+    def wait_until_settled(self, group, topic, seconds=60, child=None):
+        """Waits until the group's committed offsets are the topic's ends."""
+        ends = {p: end for p, end in self.ends(topic).items() if end > 0}
+
+        def settled():
+            committed = self.committed(group, topic)
+            return all(committed[p] == end for p, end in ends.items())
+
+        def what():
+            told = child.told() if child else ""
+            return f"commits of {group} at {ends}; they are {self.committed(group, topic)}\n{told}"
+
+        eventually(settled, seconds, what, interval=0.1)
+
+
+def free_port():
+    """A port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def separate_broker(folder):
+    """noida-db: a persistent broker in a process of its own. Its dead members never expire."""
+    program = str(pathlib.Path(noida_db.__file__).with_name("noida-db"))
+    # Another process may take the port between the probe and the start; then try the next.
+    for attempt in range(5):
+        port = free_port()
+        options = ["--data-dir", str(folder), "--only", "kafka", "--kafka-port", str(port)]
+        with Child([program, "start", *options]) as child:
+            try:
+                child.wait_for("stdout", lambda line: True if "Ctrl-C" in line else None, 10)
+            except AssertionError:
+                if child.is_running or attempt == 4:
+                    raise
+                continue
+            yield Kafka(f"127.0.0.1:{port}", can_create_topics=True)
+            return
+
+
+@contextlib.contextmanager
+def mock_cluster():
+    """librdkafka's mock cluster in a process of its own: members that die expire."""
+    script = pathlib.Path(__file__).with_name("mock_cluster.py")
+    with Child([sys.executable, str(script)]) as child:
+        servers = child.wait_for_json()["bootstrap_servers"]
+        yield Kafka(servers, can_create_topics=False)
+
+
+def real_cluster():
+    """The cluster named by HELIOGRAPH_TEST_BOOTSTRAP, or None."""
+    servers = os.environ.get("HELIOGRAPH_TEST_BOOTSTRAP")
+    return Kafka(servers, can_create_topics=True) if servers else None

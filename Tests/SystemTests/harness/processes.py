@@ -1,0 +1,128 @@
+"""A child process whose output is read line by line and which never outlives its test."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+
+from .deadlines import Deadline
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def built_binary(name):
+    """The binary under test, from `scripts/test` or a release build by hand."""
+    folder = os.environ.get("HELIOGRAPH_BIN_PATH") or ROOT / ".build" / "release"
+    path = pathlib.Path(folder) / name
+    assert path.is_file(), f"{path} is not built; run scripts/test, or set HELIOGRAPH_BIN_PATH"
+    return str(path)
+
+
+class Child:
+    """A running process; `lines("stderr")` grows as it speaks."""
+
+    def __init__(self, arguments, environment=None):
+        self.name = pathlib.Path(arguments[0]).name
+        self._spoken = threading.Condition()
+        self._lines = {"stdout": [], "stderr": []}
+        self._open_streams = 2
+        self._process = subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(environment or {})},
+        )
+        self._readers = [
+            threading.Thread(target=self._read, args=(name, stream), daemon=True)
+            for name, stream in (("stdout", self._process.stdout), ("stderr", self._process.stderr))
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _read(self, name, stream):
+        for line in stream:
+            with self._spoken:
+                self._lines[name].append(line.decode("utf-8", "replace").rstrip("\n"))
+                self._spoken.notify_all()
+        with self._spoken:
+            self._open_streams -= 1
+            self._spoken.notify_all()
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    @property
+    def is_running(self):
+        return self._process.poll() is None
+
+    def lines(self, stream):
+        with self._spoken:
+            return list(self._lines[stream])
+
+    def told(self):
+        """Everything it said, for a failing test's message."""
+        return f"{self.name} ({self._process.poll()}):\n" + "\n".join(
+            self.lines("stdout")[-20:] + self.lines("stderr")[-60:]
+        )
+
+    def wait_for(self, stream, match, seconds=20):
+        """The first value that `match(line)` gives which is not None."""
+        deadline, seen = Deadline(seconds), 0
+        with self._spoken:
+            while True:
+                for line in self._lines[stream][seen:]:
+                    seen += 1
+                    found = match(line)
+                    if found is not None:
+                        return found
+                if deadline.passed or self._open_streams == 0:
+                    break
+                self._spoken.wait(deadline.remaining)
+        raise AssertionError(f"no such line on {stream} within {seconds} s from {self.told()}")
+
+    def wait_for_json(self, stream="stdout", seconds=20):
+        """The first JSON object that it prints."""
+        return self.wait_for(stream, json_object, seconds)
+
+    def wait_for_exit(self, seconds=20):
+        """The exit code; negative for death by a signal."""
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {seconds} s: {self.told()}") from None
+        for reader in self._readers:
+            reader.join(5)
+        return code
+
+    def send(self, number):
+        if self.is_running:
+            self._process.send_signal(number)
+
+    def terminate(self, seconds=20):
+        """Asks it to end (SIGTERM) and returns the exit code."""
+        self.send(signal.SIGTERM)
+        return self.wait_for_exit(seconds)
+
+    def kill(self):
+        """Ends it as a crash would: SIGKILL."""
+        self.send(signal.SIGKILL)
+        self.wait_for_exit()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+def json_object(line):
+    """The object that the line is, or None."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,154 @@
+"""`heliograph run` as a process: its configuration, log, admin port and topics."""
+
+import dataclasses
+import json
+import pathlib
+import urllib.error
+import urllib.request
+
+import yaml
+
+from .deadlines import eventually
+from .events import APP, changed
+from .kafka import Kafka
+from .processes import Child, built_binary, json_object
+
+CRASH_WORDS = ("Fatal error", "Crash", "crashed", "Stack dump", "Backtrace", "Illegal instruction")
+
+
+@dataclasses.dataclass(frozen=True)
+class Topics:
+    """The four topics of one test."""
+
+    source: str
+    results: str
+    token_status: str
+    dead_letters: str
+
+    @classmethod
+    def create(cls, kafka: Kafka, prefix, partitions=4):
+        return cls(
+            kafka.create(prefix, partitions),
+            kafka.create(f"{prefix}.results", partitions),
+            kafka.create(f"{prefix}.token-status", partitions, **{"cleanup.policy": "compact"}),
+            kafka.create(f"{prefix}.dead-letters", partitions),
+        )
+
+
+def configuration(kafka: Kafka, topics: Topics, simulator, group):
+    """A complete configuration; a test lays its own changes over it."""
+    apns = simulator.ready
+    return {
+        "kafka": {
+            "bootstrap_servers": kafka.bootstrap_servers,
+            "group_id": group,
+            "properties": {
+                # noida-db ignores fetch limits; the mock cluster answers a fetch only then.
+                "receive.message.max.bytes": 1_000_000_000,
+                "fetch.wait.max.ms": 10,
+                "session.timeout.ms": 6000,
+            },
+        },
+        "sources": [{"topic": topics.source}],
+        "results": {
+            "topic": topics.results,
+            "token_status_topic": topics.token_status,
+            "dead_letter_topic": topics.dead_letters,
+        },
+        "apns": {
+            "credentials": [
+                {
+                    "name": "example",
+                    "team_id": apns["team_id"],
+                    "key_id": apns["key_id"],
+                    "key_file": apns["key_file"],
+                    "bundle_ids": [APP, "com.example.Chat", "com.apple.mgmt.*"],
+                    "environment": "production",
+                }
+            ],
+            "endpoints": {"production": apns["production"], "sandbox": apns["sandbox"]},
+            "ca_file": apns["ca_file"],
+        },
+        "shards": 1,
+        "admin": {"host": "127.0.0.1", "port": 0},
+        "log": {"level": "info", "format": "json"},
+    }
+
+
+class Service:
+    """A running service."""
+
+    def __init__(self, folder: pathlib.Path, settings):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / "heliograph.yaml"
+        text = settings if isinstance(settings, str) else yaml.safe_dump(settings)
+        path.write_text(text)
+        self.child = Child([built_binary("heliograph"), "run", "--config", str(path)])
+        self._port = None
+
+    def log_lines(self, message):
+        """The log's entries with that message."""
+        entries = (json_object(line) for line in self.child.lines("stderr"))
+        return [entry for entry in entries if entry and entry.get("message") == message]
+
+    @property
+    def port(self):
+        if self._port is None:
+
+            def opened(line):
+                entry = json_object(line)
+                return entry["port"] if entry and entry.get("message") == "admin port open" else None
+
+            self._port = int(self.child.wait_for("stderr", opened))
+        return self._port
+
+    def fetch(self, path):
+        """(status, body) of a GET on the admin port; (0, "") while nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def wait_until_ready(self, seconds=30):
+        def ready():
+            assert self.child.is_running, f"the service ended: {self.child.told()}"
+            return self.fetch("/ready")[0] == 200
+
+        def what():
+            return f"/ready; it says {self.fetch('/ready')}\n{self.child.told()}"
+
+        eventually(ready, seconds, what)
+        return self
+
+    def drain(self, seconds=15):
+        """SIGTERM; the service must drain and end with 0."""
+        code = self.child.terminate(seconds)
+        assert code == 0, f"exit code {code} after SIGTERM: {self.child.told()}"
+        self.assert_no_crash()
+
+    def assert_no_crash(self):
+        said = "\n".join(self.child.lines("stdout") + self.child.lines("stderr"))
+        found = [word for word in CRASH_WORDS if word in said]
+        assert not found, f"{found} in the output of {self.child.told()}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.child.__exit__(*exception)
+
+
+def outcomes_of(kafka: Kafka, topics: Topics):
+    """Every outcome published so far: (message, outcome)."""
+    return [(message, json.loads(message.value())) for message in kafka.read_all(topics.results)]
+
+
+def position_of(outcome):
+    """(partition, offset) of the event that the outcome is about."""
+    return (outcome["source"]["partition"], outcome["source"]["offset"])
+
+
+__all__ = ["Service", "Topics", "changed", "configuration", "outcomes_of", "position_of"]

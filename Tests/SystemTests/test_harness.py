@@ -1,0 +1,97 @@
+"""The harness itself, checked against the brokers alone: a test tool that lies is worse than none."""
+
+import json
+import pathlib
+import re
+import sys
+
+import pytest
+
+from harness.events import (
+    derived_apns_id,
+    encoded,
+    new_event,
+    payload_bytes,
+    read_examples,
+    record,
+    records,
+)
+from harness.kafka import Written
+from harness.processes import ROOT, Child
+
+
+def test_a_record_comes_back_byte_for_byte(broker):
+    topic = broker.create("bytes", partitions=1)
+    headers = (("a", b"\x00\xff"), ("a", None), ("b", b""))
+    sent = [
+        Written(b"\xff\x00not UTF-8", b"\xfe", headers),
+        Written(None, b"tombstone"),
+        Written(b"", None),
+        Written(b"z" * 10_000_000),
+    ]
+    broker.produce(topic, sent)
+    read = broker.read_all(topic)
+    assert [(r.value(), r.key()) for r in read] == [(w.value, w.key) for w in sent]
+    assert tuple(read[0].headers()) == headers
+
+
+@pytest.mark.parametrize("kind", ["broker", "expiring_broker"])
+def test_records_are_found_where_they_were_written(kind, request):
+    kafka = request.getfixturevalue(kind)
+    topic = kafka.create("positions", partitions=4)
+    written = kafka.produce(topic, records(200))
+    read = kafka.read_all(topic)
+    values = {(r.partition(), r.offset()): r.value() for r in read}
+    assert values == {w.position: w.value for w in written}
+    assert kafka.count(topic) == 200
+    assert set(kafka.committed("nobody", topic).values()) == {-1001}
+
+
+def test_a_childs_lines_and_exit_code_are_seen():
+    program = "import sys; print('{\"a\": 1}'); print('x', file=sys.stderr); sys.exit(3)"
+    with Child([sys.executable, "-c", program]) as child:
+        assert child.wait_for_json() == {"a": 1}
+        assert child.wait_for_exit() == 3
+        assert child.lines("stderr") == ["x"]
+        with pytest.raises(AssertionError, match="no such line"):
+            child.wait_for("stdout", lambda line: None)
+
+
+def test_a_killed_child_reports_the_signal():
+    program = "import signal; print('up', flush=True); signal.pause()"
+    with Child([sys.executable, "-c", program]) as child:
+        child.wait_for("stdout", lambda line: line)
+        child.kill()
+        assert child.wait_for_exit() == -9
+
+
+def test_the_examples_cover_what_they_promise():
+    examples = read_examples()
+    assert len(examples) >= 200
+    outcomes = {example.outcome for example in examples}
+    assert outcomes >= {"accepted", "unregistered", "rejected", "invalid", "expired", None}
+    sent = [example.event for example in examples if example.event]
+    source = (ROOT / "Sources" / "Vocabulary" / "APNs.swift").read_text()
+    declared = re.search(r"enum PushType.*?\n}", source, re.S).group()
+    push_types = set(re.findall(r"case (\w+)", declared))
+    assert {event["push_type"] for event in sent} == push_types
+    identifiers = [derived_apns_id(event) for event in sent]
+    assert len(set(identifiers)) == len(identifiers)
+
+
+def test_the_payload_is_cut_out_of_the_event_as_it_stands():
+    text = '{ "id" : "a,}" , "n": [1, {"payload": 0}],\n"payload" : { "x" : "\\u00e9\\/" } , "z":1}'
+    assert payload_bytes(text.encode()) == b'{ "x" : "\\u00e9\\/" }'
+    event = new_event()
+    assert json.loads(payload_bytes(record(event).value)) == event["payload"]
+    assert payload_bytes(encoded(event)) == encoded(event["payload"])
+
+
+def test_the_apns_identifier_is_the_one_that_the_service_documents():
+    # RFC 9562, 5.5, worked by hand: SHA-1 of the namespace's octets and the name.
+    event = {"id": "order-1", "device_token": "ABCD"}
+    assert derived_apns_id(event) == derived_apns_id({**event, "device_token": "abcd"})
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
+                        derived_apns_id(event))
+    source = pathlib.Path(ROOT / "Sources" / "Vocabulary" / "APNsID.swift").read_text()
+    assert "0xd9ae_74db_b68b_5b93" in source

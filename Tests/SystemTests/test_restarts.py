@@ -1,0 +1,108 @@
+"""Crashes, orderly ends and company: nothing is lost, and what is repeated has a bound."""
+
+import collections
+import signal
+
+from harness.deadlines import eventually
+from harness.events import records
+from harness.service import outcomes_of, position_of
+
+EVENTS = 3000
+IN_FLIGHT = 200
+# Slow enough that a burst is still under way when the signal comes.
+SLOW = {"latency_ms": 100}
+DRAIN_SECONDS = 15
+
+
+def slow_configuration(bench, simulator):
+    return bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
+
+
+def pushes_of(*simulators):
+    """How often each notification was asked for, over all simulators."""
+    requests = [request for simulator in simulators for request in simulator.requests()]
+    return collections.Counter(request["apns_id"] for request in requests)
+
+
+def outcome_counts(bench):
+    outcomes = outcomes_of(bench.kafka, bench.topics)
+    assert {outcome["outcome"] for _, outcome in outcomes} == {"accepted"}
+    return collections.Counter(position_of(outcome) for _, outcome in outcomes)
+
+
+def wait_for_mid_burst(bench, service):
+    bench.wait_for_outcomes(EVENTS // 6, service=service)
+    done = bench.kafka.count(bench.topics.results)
+    assert done < EVENTS - IN_FLIGHT, "the burst is over already; nothing would be tested"
+
+
+def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches):
+    bench, simulator = benches(expiring_broker), simulators(SLOW)
+    written = bench.produce(records(EVENTS))
+    first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    wait_for_mid_burst(bench, first)
+    first.child.kill()
+    second = bench.start(slow_configuration(bench, simulator))
+    bench.wait_until_settled(seconds=120, service=second)
+    second.drain(DRAIN_SECONDS)
+
+    assert set(outcome_counts(bench)) == {place.position for place in written}
+    repeated = sum(count - 1 for count in pushes_of(simulator).values())
+    # In flight at the crash, and settled since the last commit that Kafka acknowledged: one
+    # commit is under way at a time, so that is at most one more filling of the window.
+    assert repeated <= 2 * IN_FLIGHT
+
+
+def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SLOW)
+    written = bench.produce(records(EVENTS))
+    first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    wait_for_mid_burst(bench, first)
+    first.drain(DRAIN_SECONDS)
+    settled = bench.kafka.count(bench.topics.results)
+    assert settled < EVENTS
+    assert sum(pushes_of(simulator).values()) == settled, "sent, but without an outcome"
+
+    second = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    bench.wait_until_settled(seconds=120, service=second)
+    second.drain(DRAIN_SECONDS)
+
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert set(pushes_of(simulator).values()) == {1}
+    assert len(pushes_of(simulator)) == EVENTS
+
+
+def test_a_second_sigterm_does_not_cut_the_drain_short(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SLOW)
+    bench.produce(records(EVENTS))
+    service = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    wait_for_mid_burst(bench, service)
+    service.child.send(signal.SIGTERM)
+    service.drain(DRAIN_SECONDS)
+    assert sum(pushes_of(simulator).values()) == bench.kafka.count(bench.topics.results)
+
+
+def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
+    bench = benches(expiring_broker)
+    # One simulator each shows who sent what.
+    ours, theirs = simulators(), simulators()
+    staying = bench.run(ours)
+    leaving = bench.run(theirs)
+    written = []
+
+    def both_work():
+        before = [len(simulator.requests()) for simulator in (ours, theirs)]
+        written.extend(bench.produce(records(40)))
+        bench.wait_for_outcomes(len(written), service=staying)
+        after = [len(simulator.requests()) for simulator in (ours, theirs)]
+        return all(now > then for now, then in zip(after, before))
+
+    eventually(both_work, 60, "both members to have partitions", interval=0.5)
+    written.extend(bench.produce(records(500)))
+    leaving.drain(DRAIN_SECONDS)
+    written.extend(bench.produce(records(100)))
+    bench.wait_until_settled(seconds=90, service=staying)
+    staying.drain(DRAIN_SECONDS)
+
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert set(pushes_of(ours, theirs).values()) == {1}

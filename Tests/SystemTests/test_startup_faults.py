@@ -1,0 +1,225 @@
+"""What an operator gets wrong: one clear line that names the key, never a crash."""
+
+import json
+import re
+import socket
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.kafka import free_port
+from harness.processes import Child, built_binary, json_object
+
+EXIT_SECONDS = 30
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators()
+
+
+def with_credential(settings, **fields):
+    settings["apns"]["credentials"][0].update(fields)
+    return settings
+
+
+def missing_key_file(settings, folder):
+    return with_credential(settings, key_file=str(folder / "nowhere.p8"))
+
+
+def unreadable_key_file(settings, folder):
+    # A directory, because root reads files of any mode.
+    return with_credential(settings, key_file=str(folder))
+
+
+def garbage_key_file(settings, folder):
+    (folder / "garbage.p8").write_bytes(b"-----BEGIN PRIVATE KEY-----\nbm90IGEga2V5\n-----END\xff")
+    return with_credential(settings, key_file=str(folder / "garbage.p8"))
+
+
+def empty_key_file(settings, folder):
+    (folder / "empty.p8").write_bytes(b"")
+    return with_credential(settings, key_file=str(folder / "empty.p8"))
+
+
+def short_key_id(settings, _):
+    return with_credential(settings, key_id="SHORT")
+
+
+def no_bundle_ids(settings, _):
+    return with_credential(settings, bundle_ids=[])
+
+
+def unknown_key(settings, _):
+    settings["kafka"]["bootstrap_server"] = "localhost:9092"
+    return settings
+
+
+def wrong_type(settings, _):
+    settings["limits"] = {"in_flight_events": "many"}
+    return settings
+
+
+def no_sources(settings, _):
+    del settings["sources"]
+    return settings
+
+
+def bad_endpoint(settings, _):
+    settings["apns"]["endpoints"]["production"] = "ftp://example"
+    return settings
+
+
+def missing_ca_file(settings, folder):
+    settings["apns"]["ca_file"] = str(folder / "nowhere.pem")
+    return settings
+
+
+def garbage_ca_file(settings, folder):
+    (folder / "garbage.pem").write_text("not a certificate")
+    settings["apns"]["ca_file"] = str(folder / "garbage.pem")
+    return settings
+
+
+def unknown_kafka_property(settings, _):
+    settings["kafka"]["properties"]["no.such.property"] = "1"
+    return settings
+
+
+def same_bundle_twice(settings, _):
+    credentials = settings["apns"]["credentials"]
+    credentials.append({**credentials[0], "name": "again"})
+    return settings
+
+
+# fault: what its line must name
+FATAL_FAULTS = {
+    missing_key_file: r"apns\.credentials\[0\]\.key_file",
+    unreadable_key_file: r"apns\.credentials\[0\]\.key_file",
+    garbage_key_file: r"apns\.credentials\[0\]\.key_file",
+    empty_key_file: r"apns\.credentials\[0\]\.key_file",
+    short_key_id: r"apns\.credentials\[0\]\.key_id",
+    no_bundle_ids: r"apns\.credentials\[0\]\.bundle_ids",
+    same_bundle_twice: r"apns\.credentials\[1\]\.bundle_ids",
+    unknown_key: r"kafka\.bootstrap_server\b",
+    wrong_type: r"limits\.in_flight_events",
+    no_sources: r"\bsources\b",
+    bad_endpoint: r"apns\.endpoints\.production",
+    missing_ca_file: r"apns\.ca_file",
+    garbage_ca_file: r"apns\.ca_file",
+    unknown_kafka_property: r"kafka\.properties\.no\.such\.property",
+}
+
+
+def assert_one_clear_line(service, pattern):
+    """It ended by itself, with a code of its own, and one line says what to mend."""
+    code = service.child.wait_for_exit(EXIT_SECONDS)
+    assert code > 0, f"exit code {code}: {service.child.told()}"
+    service.assert_no_crash()
+    told = [line for line in service.child.lines("stderr") if re.search(pattern, line)]
+    assert len(told) == 1, service.child.told()
+
+
+@pytest.mark.parametrize("fault", FATAL_FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_in_the_configuration_is_named(fault, bench, simulator, tmp_path):
+    service = bench.start(fault(bench.configuration(simulator), tmp_path))
+    assert_one_clear_line(service, FATAL_FAULTS[fault])
+
+
+def test_all_faults_are_reported_at_once(bench, simulator, tmp_path):
+    settings = bench.configuration(simulator)
+    for fault in (missing_key_file, unknown_key, wrong_type):
+        settings = fault(settings, tmp_path)
+    service = bench.start(settings)
+    for fault in (missing_key_file, unknown_key, wrong_type):
+        assert_one_clear_line(service, FATAL_FAULTS[fault])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["kafka: [unclosed\n", "kafka:\n\tbootstrap_servers: tab\n", "a: 1\na: 1\n", "- list\n", ""],
+)
+def test_bad_yaml_is_named_with_its_file(text, bench):
+    assert_one_clear_line(bench.start(text), r"heliograph\.yaml")
+
+
+def test_a_missing_configuration_file_is_named():
+    arguments = [built_binary("heliograph"), "run", "--config", "/nowhere/heliograph.yaml"]
+    with Child(arguments) as child:
+        assert child.wait_for_exit(EXIT_SECONDS) > 0
+        assert len([line for line in child.lines("stderr") if "/nowhere/" in line]) == 1
+
+
+def test_a_port_in_use_is_named(bench, simulator):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        admin = {"port": taken.getsockname()[1]}
+        service = bench.start(bench.configuration(simulator, admin=admin))
+        assert_one_clear_line(service, r"admin\.port")
+
+
+def test_an_environment_variable_is_named_like_its_key(bench, simulator, monkeypatch):
+    monkeypatch.setenv("HELIOGRAPH_ADMIN_PORT", "many")
+    service = bench.start(bench.configuration(simulator))
+    assert_one_clear_line(service, r"admin\.port|HELIOGRAPH_ADMIN_PORT")
+
+
+def assert_not_ready(service, pattern):
+    """It ends with a clear line, or stays up, is not ready, and says why."""
+
+    def explained():
+        if not service.child.is_running:
+            return True
+        status, body = service.fetch("/ready")
+        return status == 503 and re.search(pattern, body)
+
+    def what():
+        return f"{pattern} in /ready or an exit: {service.fetch('/ready')} {service.child.told()}"
+
+    eventually(explained, EXIT_SECONDS, what)
+    if not service.child.is_running:
+        assert_one_clear_line(service, pattern)
+        return
+    assert service.fetch("/live")[0] == 200
+    service.drain()
+
+
+def test_no_broker_is_a_reason_not_to_be_ready(bench, simulator):
+    kafka = {"bootstrap_servers": f"127.0.0.1:{free_port()}"}
+    service = bench.start(bench.configuration(simulator, kafka=kafka))
+    assert_not_ready(service, r"kafka\.bootstrap_servers")
+
+
+def test_an_unknown_topic_is_named(bench, simulator):
+    sources = [{"topic": "no-such-topic"}]
+    service = bench.start(bench.configuration(simulator, sources=sources))
+    assert_not_ready(service, r"sources\[0\]\.topic.*no-such-topic")
+
+
+def test_an_unknown_results_topic_is_named(bench, simulator):
+    results = {"topic": "no-such-results"}
+    service = bench.start(bench.configuration(simulator, results=results))
+    assert_not_ready(service, r"results\.topic.*no-such-results")
+
+
+def test_a_certificate_of_another_authority_is_not_trusted(bench, simulator, simulators):
+    apns = {"ca_file": simulators().ready["ca_file"]}
+    service = bench.start(bench.configuration(simulator, apns=apns))
+    assert_not_ready(service, r"apns\.endpoints\.production.*certificate|apns\.ca_file")
+    assert simulator.requests() == []
+
+
+def test_every_log_line_is_one_json_object(bench, simulator):
+    service = bench.run(simulator)
+    service.drain()
+    for line in service.child.lines("stderr"):
+        entry = json_object(line)
+        assert entry is not None, line
+        assert json.dumps(entry["message"])
+        assert entry["level"] in {"trace", "debug", "info", "notice", "warning", "error", "critical"}

@@ -62,7 +62,7 @@ package struct PoolMachine: Hashable, Sendable {
     package private(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
     /// True once anything was wanted: from then on `minConnections` are kept.
-    private var isInUse = false
+    package private(set) var isInUse = false
     /// Deliveries that found no free stream.
     private var waiting = 0
 

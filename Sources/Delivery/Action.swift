@@ -45,8 +45,9 @@ package enum Action: Hashable, Sendable {
     /// Send GOAWAY, let open streams finish, close.
     case drain(ConnectionID)
     case close(ConnectionID, PoolMachine.Verdict)
-    /// The provider token of this credential, by its place in the configuration, is no good.
-    case refreshProviderToken(credential: Int)
+    /// The provider token with which this credential, by its place in the configuration, sent at
+    /// that moment has expired.
+    case refreshProviderToken(credential: Int, sentAt: Instant)
 
     // Kafka
     /// Produce these records of the delivery's outcome, for the first time.

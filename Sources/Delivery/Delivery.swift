@@ -26,6 +26,8 @@ package struct Delivery: Sendable {
     package internal(set) var phase: Phase
     /// Streams opened and not given back unprocessed.
     package internal(set) var attempts = 0
+    /// When the present or last stream was asked for.
+    package internal(set) var sentAt: Instant?
     var firstAttemptAt: Instant?
     /// Streams given back unprocessed, in a row.
     var refusals = 0

@@ -49,13 +49,21 @@ extension DeliveryEngine {
     }
 
     private mutating func route(_ event: Event, _ id: DeliveryID, now: Moment) {
-        guard let choice = settings.routing.route(event) else {
+        let choice = settings.routing.route(
+            for: event.destination,
+            pushType: event.pushType,
+            environment: event.environment
+        )
+        guard let choice else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
         deliveries[id]?.route = route
-        deliveries[id]?.topic = choice.topic
+        deliveries[id]?.topic = APNsTopicRule.topic(
+            of: event.destination,
+            pushType: event.pushType
+        )
         guard !event.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return

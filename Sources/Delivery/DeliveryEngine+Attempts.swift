@@ -40,11 +40,11 @@ extension DeliveryEngine {
 
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
         guard let connection = attemptEnded(id) else { return }
-        let rule = ReasonTable.rule(status: answer.status, reason: answer.reason)
+        let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
         withPool(of: id) {
             $0.streamAnswered(
                 on: connection,
-                provesCredential: rule.provesCredential,
+                provesCredential: verdict.fault != .credential,
                 now: now.instant
             )
         }
@@ -52,11 +52,11 @@ extension DeliveryEngine {
             reason: answer.reason ?? .local(.unexplainedStatus),
             httpStatus: answer.status
         )
-        switch rule.disposition {
+        switch verdict.disposition {
         case .delivered:
             conclude(id, with: .accepted(answer), now: now)
         case .unregistered, .rejected:
-            conclude(id, with: .refused(answer, rule), now: now)
+            conclude(id, with: .refused(answer, verdict), now: now)
         case .parkCredential:
             conclude(id, with: .undeliverable(failure.reason, status: answer.status), now: now)
         case .retryHere:
@@ -132,6 +132,7 @@ extension DeliveryEngine {
             lanes[index].waiting.popFirst()
             deliveries[id]?.phase = .inFlight(connection)
             deliveries[id]?.attempts += 1
+            deliveries[id]?.sentAt = now.instant
             if delivery.firstAttemptAt == nil { deliveries[id]?.firstAttemptAt = now.instant }
             deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
             counts.attempts += 1
@@ -213,7 +214,12 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let delivery = deliveries[id], let route = delivery.route else { return }
-        actions.append(.refreshProviderToken(credential: route.credential))
+        actions.append(
+            .refreshProviderToken(
+                credential: route.credential,
+                sentAt: delivery.sentAt ?? now.instant
+            )
+        )
         guard !delivery.isProviderTokenRefreshed else {
             conclude(
                 id,

@@ -4,7 +4,7 @@ package import Vocabulary
 /// How a delivery ends, with the facts that its outcome needs.
 enum Conclusion {
     case accepted(APNsAnswer)
-    case refused(APNsAnswer, ReasonRule)
+    case refused(APNsAnswer, Verdict)
     case invalid(InvalidEvent)
     case expired
     case undeliverable(Reason, status: Int?)
@@ -34,6 +34,16 @@ extension DeliveryEngine {
             awaited.contains(tag.publication)
         else { return }
         republications.insert(tag, due: now.instant + Self.republicationDelay)
+    }
+
+    /// The producer was given up: whatever it had not acknowledged is produced again.
+    package mutating func producerReplaced() {
+        for id in deliveries.identifiers {
+            guard case .publishing(let awaited)? = deliveries[id]?.phase else { continue }
+            for publication in Publication.allCases where awaited.contains(publication) {
+                actions.append(.publishAgain(id, publication))
+            }
+        }
     }
 
     /// Between two tries to produce a record.
@@ -83,7 +93,7 @@ extension DeliveryEngine {
             reason: nil,
             decidedBy: .heliograph,
             subject: subject(of: delivery),
-            credential: delivery.route.map { settings.routing.scopes[$0.credential].name },
+            credential: delivery.route.map { settings.credentials[$0.credential].name },
             violations: delivery.event?.warnings ?? [],
             attempts: delivery.attempts,
             receivedAt: delivery.receivedAt.timestamp,
@@ -95,11 +105,11 @@ extension DeliveryEngine {
             outcome.decidedBy = .apns
             outcome.httpStatus = answer.status
             outcome.apnsUniqueID = answer.apnsUniqueID
-        case .refused(let answer, let rule):
-            outcome.kind = rule.disposition == .unregistered ? .unregistered : .rejected
+        case .refused(let answer, let verdict):
+            outcome.kind = verdict.disposition == .unregistered ? .unregistered : .rejected
             outcome.reason = answer.reason ?? .local(.unexplainedStatus)
             outcome.decidedBy = .apns
-            outcome.tokenAction = rule.tokenAction
+            outcome.tokenAction = verdict.tokenAction
             outcome.httpStatus = answer.status
             outcome.apnsUniqueID = answer.apnsUniqueID
             outcome.unregisteredAt = answer.unregisteredAt
@@ -124,7 +134,8 @@ extension DeliveryEngine {
         subject.eventID = event.id
         subject.apnsID = event.apnsID
         subject.deviceToken = event.deviceToken
-        subject.topic = delivery.topic ?? APNsTopicRule.topic(of: event.destination, event.pushType)
+        subject.topic =
+            delivery.topic ?? APNsTopicRule.topic(of: event.destination, pushType: event.pushType)
         subject.pushType = event.pushType
         subject.environment = delivery.route?.environment ?? event.environment
         subject.metadata = event.metadata
@@ -138,7 +149,7 @@ extension DeliveryEngine {
         subject.apnsID = invalid.apnsID
         subject.deviceToken = invalid.deviceToken
         if let destination = invalid.destination, let pushType = invalid.pushType {
-            subject.topic = APNsTopicRule.topic(of: destination, pushType)
+            subject.topic = APNsTopicRule.topic(of: destination, pushType: pushType)
         }
         subject.pushType = invalid.pushType
         subject.environment = invalid.environment

@@ -43,10 +43,10 @@ package struct DeliveryEngine: Sendable {
             ),
             start: settings.start
         )
-        lanes = (0..<settings.routing.scopes.count * 2).map { _ in
+        lanes = (0..<settings.credentials.count * 2).map { _ in
             Lane(pool: PoolMachine(limits: settings.pool, requiresProof: true))
         }
-        for (index, scope) in settings.routing.scopes.enumerated() {
+        for (index, scope) in settings.credentials.enumerated() {
             let route = Route(credential: index, environment: scope.defaultEnvironment)
             lanes[route.index].pool.useBegan()
         }

@@ -8,6 +8,8 @@ package struct EngineSettings: Sendable {
         case latest
     }
 
+    /// In the order of the configuration.
+    package var credentials: [CredentialScope]
     package var routing: CredentialRouting
     package var pool: PoolMachine.Limits
     package var retry: RetryPolicy
@@ -29,7 +31,7 @@ package struct EngineSettings: Sendable {
     package var publishesDeadLetters: Bool
 
     package init(
-        routing: CredentialRouting,
+        credentials: [CredentialScope],
         pool: PoolMachine.Limits = .init(),
         retry: RetryPolicy,
         retryHereFor: Duration = .seconds(30),
@@ -42,8 +44,9 @@ package struct EngineSettings: Sendable {
         finalCommitTimeout: Duration = .seconds(3),
         publishesTokenStatus: Bool = true,
         publishesDeadLetters: Bool = true
-    ) {
-        self.routing = routing
+    ) throws(CredentialProblems) {
+        self.credentials = credentials
+        routing = try CredentialRouting(credentials)
         self.pool = pool
         self.retry = retry
         self.retryHereFor = retryHereFor

@@ -1,3 +1,4 @@
+package import APNsRules
 import Delivery
 import Vocabulary
 
@@ -25,9 +26,9 @@ package struct World {
     /// Wall-clock time at virtual time zero.
     static let epoch = Timestamp(milliseconds: 1_700_000_000_000)
 
-    package init(plan: FaultPlan) {
+    package init(plan: FaultPlan) throws(CredentialProblems) {
         self.plan = plan
-        settings = World.settings(for: plan)
+        settings = try World.settings(for: plan)
         random = SeededGenerator(seed: plan.seed &* 31 &+ 17)
         moment = Moment(instant: Instant(nanoseconds: 0), timestamp: World.epoch)
         kafka = SimulatedKafka(partitions: plan.partitions)

@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("kafka: {", "(h.yaml:1:9)"), ("a: b: c", "(h.yaml:1:5)"), ("a: *x", "(h.yaml:1:4)"),
+        ("kafka: {", "(h.yaml:2:1)"), ("a: b: c", "(h.yaml:1:5)"), ("a: *x", "(h.yaml:1:4)"),
         ("--- {}\n--- {}", "(h.yaml:2:1)"),
     ])
     func `what is not YAML is one problem with its place`(yaml: String, place: String) {

@@ -38,7 +38,7 @@ import Vocabulary
 
     @Test func `accounting is read as one state while it is written`() async {
         let cell = AccountingCell()
-        let isDone = Atomic(false)
+        let writer = Writer()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for count in 0..<Int64(200_000) {
@@ -46,14 +46,18 @@ import Vocabulary
                         Accounting(consumed: count, terminal: 0, inFlight: count, deferred: 0)
                     )
                 }
-                isDone.store(true, ordering: .releasing)
+                writer.isDone.store(true, ordering: .releasing)
             }
             group.addTask {
-                while !isDone.load(ordering: .acquiring) {
+                while !writer.isDone.load(ordering: .acquiring) {
                     #expect((cell.read()?.unaccounted ?? 0) == 0)
                 }
             }
         }
         #expect(cell.read()?.consumed == 199_999)
     }
+}
+
+private final class Writer: Sendable {
+    let isDone = Atomic(false)
 }

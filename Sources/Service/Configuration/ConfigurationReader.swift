@@ -75,7 +75,7 @@ final class ConfigurationReader {
         let found: Setting
         if let text = environment[variable], !isServiceLink(variable, text) {
             found = .scalar(
-                Scalar(text: text, isQuoted: false),
+                Scalar(text: text, style: .variable),
                 .environment(variable: variable)
             )
         } else {
@@ -90,7 +90,8 @@ final class ConfigurationReader {
         let location = file.location(of: node)
         switch node {
         case .scalar(let scalar):
-            return .scalar(Scalar(text: scalar.string, isQuoted: scalar.style != .plain), location)
+            let style = scalar.style == .plain ? Scalar.Style.plain : .quoted
+            return .scalar(Scalar(text: scalar.string, style: style), location)
         case .sequence(let sequence): return .list(Array(sequence), location)
         case .mapping(let mapping):
             return .mapping(mapping.map { ($0.key, $0.value) }, location)

@@ -337,7 +337,7 @@ final class ConfigurationSection {
             let isQuoted =
                 word.count >= 2 && word.first == word.last && "\"'".contains(word.prefix(1))
             if isQuoted { word = String(word.dropFirst().dropLast()) }
-            return .scalar(Scalar(text: word, isQuoted: isQuoted), location)
+            return .scalar(Scalar(text: word, style: isQuoted ? .quoted : .variable), location)
         }
     }
 }

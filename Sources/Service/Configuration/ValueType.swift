@@ -22,8 +22,8 @@ struct ValueType<Value: Sendable>: Sendable {
 extension ValueType {
     /// What is wrong with the text, or its value.
     func read(_ scalar: Scalar) -> Reading {
-        if scalar.isQuoted, notation == .bare { return .refused("is a string") }
-        if !scalar.isQuoted, notation == .text, scalar.isBooleanWord {
+        if scalar.style == .quoted, notation == .bare { return .refused("is a string") }
+        if scalar.style == .plain, notation == .text, scalar.isBooleanWord {
             return .refused("is a boolean")
         }
         guard let value = parse(scalar.text) else { return .refused("is \(shown(scalar.text))") }
@@ -46,13 +46,19 @@ extension ValueType {
 
 /// A scalar of the file or of the environment.
 struct Scalar: Hashable, Sendable {
+    enum Style: Hashable, Sendable {
+        case plain
+        case quoted
+        /// From the environment, which knows no types: `true` may be a text.
+        case variable
+    }
+
     var text: String
-    /// False for the environment, which has no quotes.
-    var isQuoted: Bool
+    var style: Style
 
     /// YAML's null, or an empty variable.
     var isNull: Bool {
-        !isQuoted && ["", "~", "null", "Null", "NULL"].contains(text)
+        style != .quoted && ["", "~", "null", "Null", "NULL"].contains(text)
     }
 
     /// YAML 1.2's core schema; `off` and `no` are text.

@@ -1,0 +1,54 @@
+/// What the admin port asks the service; each answer is given at once and from any thread.
+package struct AdminState: Sendable {
+    /// False only when a restart would help.
+    package var isAlive: @Sendable () -> Bool
+    package var readiness: @Sendable () -> Readiness
+    /// In Prometheus' text format.
+    package var metricsText: @Sendable () -> String
+    /// See `StatusDocument`.
+    package var statusJSON: @Sendable () -> [UInt8]
+
+    package init(
+        isAlive: @escaping @Sendable () -> Bool,
+        readiness: @escaping @Sendable () -> Readiness,
+        metricsText: @escaping @Sendable () -> String,
+        statusJSON: @escaping @Sendable () -> [UInt8]
+    ) {
+        self.isAlive = isAlive
+        self.readiness = readiness
+        self.metricsText = metricsText
+        self.statusJSON = statusJSON
+    }
+}
+
+/// Whether the service does its work, and if not, why: one reason for each thing that is not ready.
+package struct Readiness: Hashable, Sendable {
+    package struct Obstacle: Hashable, Sendable {
+        /// The thing, as `kafka` or `credential example`.
+        package var part: String
+        /// A sentence for people; never with a device token.
+        package var reason: String
+
+        package init(part: String, reason: String) {
+            self.part = part
+            self.reason = reason
+        }
+    }
+
+    /// Empty: ready.
+    package var obstacles: [Obstacle]
+
+    package init(obstacles: [Obstacle] = []) {
+        self.obstacles = obstacles
+    }
+
+    package var isReady: Bool { obstacles.isEmpty }
+
+    var json: String {
+        let reasons = obstacles.map { obstacle in
+            "{\"part\":\(JSONText.quoted(obstacle.part)),"
+                + "\"reason\":\(JSONText.quoted(obstacle.reason))}"
+        }
+        return "{\"ready\":\(isReady),\"reasons\":[\(reasons.joined(separator: ","))]}"
+    }
+}

@@ -1,0 +1,130 @@
+import AdminHTTP
+import Telemetry
+import Testing
+
+@Suite struct AdminServerTests {
+    private static let obstacles = [
+        Readiness.Obstacle(part: "kafka", reason: "no \"broker\" answers"),
+        Readiness.Obstacle(part: "credential example", reason: "parked"),
+    ]
+
+    private static func state(isWell: Bool) -> AdminState {
+        let readiness = Readiness(obstacles: isWell ? [] : obstacles)
+        return AdminState(
+            isAlive: { isWell },
+            readiness: { readiness },
+            metricsText: { "heliograph_up 1\n" },
+            statusJSON: { Array("{}".utf8) }
+        )
+    }
+
+    /// Runs a server on a free port for as long as `body` takes.
+    private func withServer(
+        isWell: Bool = true,
+        host: String = "127.0.0.1",
+        _ body: (AdminAddress) async throws -> Void
+    ) async throws {
+        let (addresses, listening) = AsyncStream.makeStream(of: AdminAddress.self)
+        let server = AdminServer(host: host, port: 0, state: Self.state(isWell: isWell))
+        let task = Task {
+            defer { listening.finish() }
+            try await server.run { listening.yield($0) }
+        }
+        var iterator = addresses.makeAsyncIterator()
+        if let address = await iterator.next() {
+            #expect(address.port != 0)
+            try await body(address)
+        } else {
+            Issue.record("the server never listened")
+        }
+        task.cancel()
+        try await task.value
+    }
+
+    @Test(arguments: [
+        ("/live", true, 200, "alive\n"),
+        ("/live", false, 503, "not alive\n"),
+        ("/ready", true, 200, "{\"ready\":true,\"reasons\":[]}\n"),
+        (
+            "/ready", false, 503,
+            """
+            {"ready":false,"reasons":[{"part":"kafka","reason":"no \\"broker\\" answers"},\
+            {"part":"credential example","reason":"parked"}]}
+
+            """
+        ),
+        ("/metrics", true, 200, "heliograph_up 1\n"),
+        ("/status.json", true, 200, "{}"),
+        ("/elsewhere", true, 404, "not found\n"),
+        ("/live/x", true, 404, "not found\n"),
+        ("/live?verbose", true, 200, "alive\n"),
+    ])
+    func `a path has its answer`(path: String, isWell: Bool, status: Int, body: String) async throws
+    {
+        try await withServer(isWell: isWell) { address in
+            let answer = try LoopbackRequest.send("GET", path, to: address)
+            #expect(answer.status == status)
+            #expect(answer.body == body)
+        }
+    }
+
+    @Test func `metrics say which format they are in`() async throws {
+        try await withServer { address in
+            let answer = try LoopbackRequest.send("GET", "/metrics", to: address)
+            #expect(answer.head.contains("text/plain; version=0.0.4; charset=utf-8"))
+        }
+    }
+
+    @Test func `HEAD has the head of GET and no body`() async throws {
+        try await withServer { address in
+            let whole = try LoopbackRequest.send("GET", "/", to: address)
+            let head = try LoopbackRequest.send("HEAD", "/", to: address)
+            #expect(head.head == whole.head)
+            #expect(head.body == "")
+            #expect(whole.body.hasPrefix("<!doctype html>"))
+        }
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
+    func `only GET and HEAD are answered`(method: String) async throws {
+        try await withServer { address in
+            let answer = try LoopbackRequest.send(method, "/live", to: address)
+            #expect(answer.status == 405)
+            #expect(answer.head.contains("Allow: GET, HEAD"))
+        }
+    }
+
+    @Test func `the page asks nobody but its own server`() async throws {
+        try await withServer { address in
+            let answer = try LoopbackRequest.send("GET", "/", to: address)
+            #expect(answer.head.contains("default-src 'none'"))
+            #expect(!answer.body.contains("://"))
+            #expect(answer.body.contains("fetch(\"/status.json\""))
+        }
+    }
+
+    @Test func `a port in use is one error with the address`() async throws {
+        try await withServer { address in
+            let second = AdminServer(
+                host: address.host,
+                port: address.port,
+                state: Self.state(isWell: true)
+            )
+            await #expect(throws: AdminServerError.addressInUse(address)) {
+                try await second.run()
+            }
+        }
+    }
+
+    @Test func `a host that is no address is refused`() async {
+        let server = AdminServer(host: "a.b.c", port: 0, state: Self.state(isWell: true))
+        await #expect(throws: AdminServerError.notAnAddress("a.b.c")) { try await server.run() }
+    }
+
+    @Test func `a task cancelled at once returns`() async throws {
+        let server = AdminServer(host: "localhost", port: 0, state: Self.state(isWell: true))
+        let task = Task { try await server.run() }
+        task.cancel()
+        try await task.value
+    }
+}

@@ -1,0 +1,67 @@
+import AdminHTTP
+import Glibc
+
+/// One HTTP/1.1 request over a plain socket, read to its end.
+enum LoopbackRequest {
+    struct Answer {
+        var status: Int
+        var head: String
+        var body: String
+    }
+
+    enum Failure: Error {
+        case call(String, Int32)
+        case noHTTP(String)
+    }
+
+    static func send(_ method: String, _ path: String, to address: AdminAddress) throws -> Answer {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure.call("socket", errno) }
+        defer { close(descriptor) }
+        var peer = sockaddr_in()
+        peer.sin_family = sa_family_t(AF_INET)
+        peer.sin_port = address.port.bigEndian
+        peer.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        // SAFETY: connect(2) reads a sockaddr_in of the size it is given.
+        let result = unsafe withUnsafePointer(to: &peer) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure.call("connect", errno) }
+        let request = Array(
+            "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8
+        )
+        let sent = unsafe request.withUnsafeBytes { buffer in
+            unsafe write(descriptor, buffer.baseAddress, buffer.count)
+        }
+        guard sent == request.count else { throw Failure.call("write", errno) }
+        return try parse(try readToEnd(descriptor))
+    }
+
+    private static func readToEnd(_ descriptor: Int32) throws -> String {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { buffer in
+                unsafe read(descriptor, buffer.baseAddress, buffer.count)
+            }
+            guard count >= 0 else { throw Failure.call("read", errno) }
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    private static func parse(_ text: String) throws -> Answer {
+        let parts = text.split(
+            separator: "\r\n\r\n",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        let words = text.split(separator: " ", maxSplits: 2)
+        guard parts.count == 2, words.count == 3, let status = Int(words[1]) else {
+            throw Failure.noHTTP(text)
+        }
+        return Answer(status: status, head: String(parts[0]), body: String(parts[1]))
+    }
+}

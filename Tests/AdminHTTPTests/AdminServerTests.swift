@@ -62,7 +62,7 @@ import Testing
     func `a path has its answer`(path: String, isWell: Bool, status: Int, body: String) async throws
     {
         try await withServer(isWell: isWell) { address in
-            let answer = try LoopbackRequest.send("GET", path, to: address)
+            let answer = try await LoopbackRequest.send("GET", path, to: address)
             #expect(answer.status == status)
             #expect(answer.body == body)
         }
@@ -70,15 +70,15 @@ import Testing
 
     @Test func `metrics say which format they are in`() async throws {
         try await withServer { address in
-            let answer = try LoopbackRequest.send("GET", "/metrics", to: address)
+            let answer = try await LoopbackRequest.send("GET", "/metrics", to: address)
             #expect(answer.head.contains("text/plain; version=0.0.4; charset=utf-8"))
         }
     }
 
     @Test func `HEAD has the head of GET and no body`() async throws {
         try await withServer { address in
-            let whole = try LoopbackRequest.send("GET", "/", to: address)
-            let head = try LoopbackRequest.send("HEAD", "/", to: address)
+            let whole = try await LoopbackRequest.send("GET", "/", to: address)
+            let head = try await LoopbackRequest.send("HEAD", "/", to: address)
             #expect(head.head == whole.head)
             #expect(head.body == "")
             #expect(whole.body.hasPrefix("<!doctype html>"))
@@ -88,7 +88,7 @@ import Testing
     @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
     func `only GET and HEAD are answered`(method: String) async throws {
         try await withServer { address in
-            let answer = try LoopbackRequest.send(method, "/live", to: address)
+            let answer = try await LoopbackRequest.send(method, "/live", to: address)
             #expect(answer.status == 405)
             #expect(answer.head.contains("Allow: GET, HEAD"))
         }
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `the page asks nobody but its own server`() async throws {
         try await withServer { address in
-            let answer = try LoopbackRequest.send("GET", "/", to: address)
+            let answer = try await LoopbackRequest.send("GET", "/", to: address)
             #expect(answer.head.contains("default-src 'none'"))
             #expect(!answer.body.contains("://"))
             #expect(answer.body.contains("fetch(\"/status.json\""))

@@ -1,9 +1,10 @@
 import AdminHTTP
+import Dispatch
 import Glibc
 
 /// One HTTP/1.1 request over a plain socket, read to its end.
 enum LoopbackRequest {
-    struct Answer {
+    struct Answer: Sendable {
         var status: Int
         var head: String
         var body: String
@@ -14,7 +15,26 @@ enum LoopbackRequest {
         case noHTTP(String)
     }
 
-    static func send(_ method: String, _ path: String, to address: AdminAddress) throws -> Answer {
+    /// Blocks a thread of its own, because the server needs those of the cooperative pool.
+    static func send(
+        _ method: String,
+        _ path: String,
+        to address: AdminAddress
+    ) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result { try exchange(method, path, with: address) }
+                )
+            }
+        }
+    }
+
+    private static func exchange(
+        _ method: String,
+        _ path: String,
+        with address: AdminAddress
+    ) throws -> Answer {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.call("socket", errno) }
         defer { close(descriptor) }

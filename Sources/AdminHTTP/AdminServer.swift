@@ -15,6 +15,7 @@ package struct AdminServer: Sendable {
     /// - Parameters:
     ///   - host: An IP address, or `localhost`.
     ///   - port: 0 is a free one.
+    ///   - state: What the answers are made of.
     package init(host: String, port: UInt16, state: AdminState) {
         self.host = host
         self.port = port

@@ -23,6 +23,8 @@ package struct StatusDocument: Sendable {
         self.families = families
     }
 
+    /// The document as JSON.
+    ///
     /// `metrics` maps each family's name, without prefix, to its samples; a sample is its labels
     /// and a `value`. Histograms have `_sum` and `_count` only.
     package var utf8: [UInt8] {

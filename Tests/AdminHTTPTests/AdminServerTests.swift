@@ -2,7 +2,8 @@ import AdminHTTP
 import Telemetry
 import Testing
 
-@Suite struct AdminServerTests {
+/// One at a time: each server blocks a Dispatch thread, and two cores have few of them.
+@Suite(.serialized) struct AdminServerTests {
     private static let obstacles = [
         Readiness.Obstacle(part: "kafka", reason: "no \"broker\" answers"),
         Readiness.Obstacle(part: "credential example", reason: "parked"),

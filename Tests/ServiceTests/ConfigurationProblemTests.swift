@@ -70,6 +70,11 @@ import Testing
                         + " critical (h.yaml:8:14)"
                 ]
             ),
+            (
+                "admin: {host: example.com}",
+                ["admin.host: is 'example.com', expected an IP address or localhost (h.yaml:8:15)"]
+            ),
+            ("admin: {host: \"::1\"}", []),
             ("log: json", ["log: is a scalar, expected a mapping (h.yaml:8:6)"]),
             ("log:", []),
             (

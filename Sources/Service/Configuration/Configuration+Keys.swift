@@ -285,7 +285,12 @@ extension Configuration.Limits {
 
 extension Configuration.Admin {
     fileprivate init(_ section: ConfigurationSection) {
-        host = section.value("host", .host, default: "0.0.0.0", "Address of the admin port.")
+        host = section.value(
+            "host",
+            .listenAddress,
+            default: "0.0.0.0",
+            "Address that the admin port listens on; `::` is every one, IPv6 and IPv4."
+        )
         let port = section.value(
             "port",
             .integer(in: 0...65_535),

@@ -13,7 +13,7 @@ struct ConfigurationFile {
     /// What the renamed keys were called.
     private(set) var duplicates: [String: String] = [:]
 
-    /// - Parameter name: What locations call the file.
+    /// Reads a text; `name` is what locations call it.
     init(text: String, name: String) {
         self.name = name
         var text = text

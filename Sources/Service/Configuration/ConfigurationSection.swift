@@ -69,7 +69,7 @@ final class ConfigurationSection {
 
     /// A key that must be set.
     ///
-    /// - Parameter isNeeded: False where another key has made it pointless.
+    /// `isNeeded` is false where another key has made it pointless.
     func required<Value>(
         _ name: String,
         _ type: ValueType<Value>,

@@ -81,7 +81,15 @@ extension ValueType where Value == String {
         }
     }
 
-    static let host = text("host", expectation: "a host name or an IP address") { text in
-        Endpoint(authority: "\(text):1") != nil || Endpoint(authority: "[\(text)]:1") != nil
+    /// What a socket can be bound to without asking a name server.
+    static let listenAddress = text("IP address", expectation: "an IP address or localhost") {
+        text in
+        let octets = text.split(separator: ".", omittingEmptySubsequences: false)
+        let isIPv4 =
+            octets.count == 4
+            && octets.allSatisfy { octet in
+                octet.utf8.allSatisfy(\.isDigit) && UInt8(octet) != nil
+            }
+        return text == "localhost" || isIPv4 || Endpoint(authority: "[\(text)]:1") != nil
     }
 }

@@ -1,8 +1,9 @@
 import Glibc
 
 extension Configuration {
-    /// Looks at the files that the configuration names: are they there, readable, and no larger
-    /// than such a file can be?
+    /// Looks at the files that the configuration names.
+    ///
+    /// Each must be there, readable, and no larger than such a file can be.
     ///
     /// - Returns: One problem for each file that is not, under its key.
     package func preflight() -> [ConfigurationProblem] {
@@ -49,7 +50,7 @@ package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Whole files of a bounded size.
 package enum BoundedFile {
-    /// - Parameter limit: The most bytes that the file may have.
+    /// The file's bytes; `limit` is the most that it may have.
     package static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
         // Not blocking, or a named pipe without a writer would hold the process here.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -11,14 +11,27 @@ package struct AdminServer: Sendable {
     private let host: String
     private let port: UInt16
     private let state: AdminState
+    private let limits: Limits
+
+    /// What one peer, and all of them, may ask of the server.
+    package struct Limits: Hashable, Sendable {
+        /// Peers that the server waits for at one time.
+        package var maxWaiting = 64
+        /// How long it waits for one of them to send or to read.
+        package var maxWait = Duration.seconds(10)
+
+        package init() {}
+    }
 
     /// - Parameters:
     ///   - host: An IP address, or `localhost`.
     ///   - port: 0 is a free one.
     ///   - state: What the answers are made of.
-    package init(host: String, port: UInt16, state: AdminState) {
+    ///   - limits: The standard ones, but for tests.
+    package init(host: String, port: UInt16, state: AdminState, limits: Limits = Limits()) {
         self.host = host
         self.port = port
+        self.limits = limits
         self.state = state
     }
 
@@ -54,14 +67,12 @@ package struct AdminServer: Sendable {
 
     private static let answerSeconds = 5.0
     private static let startSeconds = 60.0
-    private static let maxWait = Duration.seconds(10)
-    private static let maxWaiting = 64
 
     private func configuration() throws(AdminServerError) -> HTTPServer.Configuration {
         let pool = BoundedSocketPool(
             .ePoll(),
-            maxWaiting: Self.maxWaiting,
-            maxWait: Self.maxWait
+            maxWaiting: limits.maxWaiting,
+            maxWait: limits.maxWait
         )
         let address = host == "localhost" ? "127.0.0.1" : host
         if let address = try? sockaddr_in.inet(ip4: address, port: port) {

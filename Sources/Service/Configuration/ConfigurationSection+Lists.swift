@@ -1,0 +1,131 @@
+import Yams
+
+extension ConfigurationSection {
+    /// A list of scalars that must not be empty.
+    func list<Element>(
+        _ name: String,
+        of type: ValueType<Element>,
+        _ documentation: String
+    ) -> [Element] {
+        define(name, "list of \(type.name)", nil, documentation)
+        let setting = setting(name)
+        let elements: [Setting]
+        switch setting {
+        case .absent: elements = []
+        case .list(let nodes, _): elements = nodes.map { reader.setting($0) }
+        case .scalar(let scalar, let location):
+            guard isVariable(location) else {
+                report(name, scalar.isNull ? "is null" : "is a scalar", "a list", setting)
+                return []
+            }
+            elements = Self.elements(of: scalar.text, location)
+        case .mapping:
+            report(name, "is a mapping", "a list", setting)
+            return []
+        }
+        if elements.isEmpty {
+            report(name, "is empty", "at least one, \(type.expectation)", setting)
+        }
+        let values = elements.enumerated().compactMap { parse("\(name).\($0)", type, $1) }
+        note(name, "[\(values.map(type.print).joined(separator: ", "))]")
+        return values
+    }
+
+    /// A list of mappings, each read by `body`; empty when the key is absent.
+    func entries<Entry>(_ name: String, _ body: (ConfigurationSection) -> Entry) -> [Entry] {
+        let setting = setting(name)
+        var elements: [Setting] = []
+        switch setting {
+        case .absent: break
+        case .list(let nodes, _): elements = nodes.map { reader.setting($0) }
+        case .scalar, .mapping:
+            report(name, Self.shape(of: setting), "a list of mappings", setting)
+        }
+        // Entries past the end of the file's list come from the environment alone.
+        while reader.hasVariable(under: path + [name, "\(elements.count)"]) {
+            elements.append(.absent)
+        }
+        if reader.isDescribing { elements = [.absent] }
+        return elements.enumerated().map { index, element in
+            let path = path + [name, "\(index)"]
+            if element.isUnset, !reader.isDescribing, !reader.hasVariable(under: path) {
+                reader.report("is null, expected a mapping", at: path.joined(separator: "."))
+            }
+            let section = ConfigurationSection(reader: reader, path: path, setting: element)
+            defer { section.finish() }
+            return body(section)
+        }
+    }
+
+    func section<Value>(_ name: String, _ body: (ConfigurationSection) -> Value) -> Value {
+        let section = ConfigurationSection(
+            reader: reader,
+            path: path + [name],
+            setting: setting(name)
+        )
+        defer { section.finish() }
+        return body(section)
+    }
+
+    /// A mapping whose keys are not ours: every scalar in it, by name.
+    ///
+    /// In a variable's name `_` stands for the `.` of the property's.
+    func properties(_ name: String, _ documentation: String) -> [String: String] {
+        define(name, "mapping of text, numbers and booleans", "{}", documentation)
+        var properties: [String: String] = [:]
+        let setting = setting(name)
+        if case .mapping(let pairs, _) = setting {
+            for (key, value) in pairs {
+                guard let property = key.scalar?.string, !isDuplicate(key, under: name) else {
+                    continue
+                }
+                if case .scalar(let scalar, _) = reader.setting(value), !scalar.isNull {
+                    properties[property] = scalar.text
+                } else {
+                    let path = "\(name).\(property)"
+                    report(
+                        path,
+                        "is no scalar",
+                        "text, a number or a boolean",
+                        reader.setting(value)
+                    )
+                }
+            }
+        } else if !setting.isUnset {
+            report(name, Self.shape(of: setting), "a mapping", setting)
+        }
+        for (_, suffix, value) in reader.variables(under: path + [name]) {
+            properties[suffix.lowercased().split(separator: "_").joined(separator: ".")] = value
+        }
+        for (property, value) in properties.sorted(by: { $0.key < $1.key }) {
+            note("\(name).\(property)", Secrets.masked(value, of: property))
+        }
+        return properties
+    }
+
+    /// A list in one variable: separated by commas, or in YAML's brackets.
+    private static func elements(
+        of text: String,
+        _ location: ConfigurationLocation?
+    ) -> [Setting] {
+        var text = Substring(text)
+        if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
+        return text.split(separator: ",").map { element in
+            var word = String(element).trimmed
+            let isQuoted =
+                word.count >= 2 && word.first == word.last && "\"'".contains(word.prefix(1))
+            if isQuoted { word = String(word.dropFirst().dropLast()) }
+            return .scalar(Scalar(text: word, style: isQuoted ? .quoted : .variable), location)
+        }
+    }
+}
+
+extension String {
+    /// Without spaces at its ends.
+    fileprivate var trimmed: String {
+        var text = self[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

@@ -23,10 +23,12 @@ import Testing
     private func withServer(
         isWell: Bool = true,
         host: String = "127.0.0.1",
+        limits: AdminServer.Limits = .init(),
         _ body: (AdminAddress) async throws -> Void
     ) async throws {
         let (addresses, listening) = AsyncStream.makeStream(of: AdminAddress.self)
-        let server = AdminServer(host: host, port: 0, state: Self.state(isWell: isWell))
+        let state = Self.state(isWell: isWell)
+        let server = AdminServer(host: host, port: 0, state: state, limits: limits)
         let task = Task {
             defer { listening.finish() }
             try await server.run { listening.yield($0) }
@@ -101,6 +103,20 @@ import Testing
             #expect(answer.head.contains("default-src 'none'"))
             #expect(!answer.body.contains("://"))
             #expect(answer.body.contains("fetch(\"/status.json\""))
+        }
+    }
+
+    @Test(arguments: [(maxWaiting: 0, maxWait: 3600_000), (maxWaiting: 64, maxWait: 1)])
+    func `a peer that keeps the server waiting is dropped`(
+        maxWaiting: Int,
+        maxWait: Int
+    ) async throws {
+        var limits = AdminServer.Limits()
+        limits.maxWaiting = maxWaiting
+        limits.maxWait = .milliseconds(maxWait)
+        try await withServer(limits: limits) { address in
+            let received = try await LoopbackRequest.waitInSilence(for: address)
+            #expect(received == "")
         }
     }
 

@@ -15,18 +15,29 @@ enum LoopbackRequest {
         case noHTTP(String)
     }
 
-    /// Blocks a thread of its own, because the server needs those of the cooperative pool.
+    /// What the server sends before it closes a connection on which it was sent nothing.
+    static func waitInSilence(for address: AdminAddress) async throws -> String {
+        try await onThread {
+            let descriptor = try connected(to: address)
+            defer { close(descriptor) }
+            return try readToEnd(descriptor)
+        }
+    }
+
     static func send(
         _ method: String,
         _ path: String,
         to address: AdminAddress
     ) async throws -> Answer {
+        try await onThread { try exchange(method, path, with: address) }
+    }
+
+    /// Blocks a thread of its own, because the server needs those of the cooperative pool.
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(
-                    with: Result { try exchange(method, path, with: address) }
-                )
-            }
+            DispatchQueue.global().async { continuation.resume(with: Result(catching: body)) }
         }
     }
 
@@ -35,9 +46,21 @@ enum LoopbackRequest {
         _ path: String,
         with address: AdminAddress
     ) throws -> Answer {
+        let descriptor = try connected(to: address)
+        defer { close(descriptor) }
+        let request = Array(
+            "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8
+        )
+        let sent = unsafe request.withUnsafeBytes { buffer in
+            unsafe write(descriptor, buffer.baseAddress, buffer.count)
+        }
+        guard sent == request.count else { throw Failure.call("write", errno) }
+        return try parse(try readToEnd(descriptor))
+    }
+
+    private static func connected(to address: AdminAddress) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.call("socket", errno) }
-        defer { close(descriptor) }
         var peer = sockaddr_in()
         peer.sin_family = sa_family_t(AF_INET)
         peer.sin_port = address.port.bigEndian
@@ -48,15 +71,12 @@ enum LoopbackRequest {
                 unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else { throw Failure.call("connect", errno) }
-        let request = Array(
-            "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8
-        )
-        let sent = unsafe request.withUnsafeBytes { buffer in
-            unsafe write(descriptor, buffer.baseAddress, buffer.count)
+        guard result == 0 else {
+            let code = errno
+            close(descriptor)
+            throw Failure.call("connect", code)
         }
-        guard sent == request.count else { throw Failure.call("write", errno) }
-        return try parse(try readToEnd(descriptor))
+        return descriptor
     }
 
     private static func readToEnd(_ descriptor: Int32) throws -> String {

@@ -37,6 +37,11 @@ extension ClientConnection {
 
     func receiveFromSocket() {
         do throws(ConnectionFailure) {
+            if phase == .tunnelling {
+                receiveFromProxy(try channel.receivePlainFromSocket())
+                if channel.isClosedByPeer { peerClosed() }
+                return
+            }
             // Twice at most, so that one connection does not starve the others.
             if try channel.receiveFromSocket() {
                 advance()
@@ -60,7 +65,7 @@ extension ClientConnection {
     /// Makes progress with the ciphertext that is there.
     func advance() {
         if phase == .handshaking { shakeHands() }
-        guard phase != .handshaking, phase != .closed else { return }
+        guard hasSession, phase != .closed else { return }
         do throws(ConnectionFailure) {
             try channel.receiveFrames(failure)
         } catch {
@@ -69,6 +74,36 @@ extension ClientConnection {
         noteSettings()
         noteGoAway()
         resetEarlyAnswers()
+    }
+
+    /// Whether frames may flow: TLS is up.
+    var hasSession: Bool {
+        switch phase {
+        case .connecting, .tunnelling, .handshaking: false
+        case .settling, .open, .draining, .closed: true
+        }
+    }
+
+    /// TCP is up, to the server or to the proxy.
+    func connected() {
+        if let tunnel {
+            phase = .tunnelling
+            channel.writePlain(ProxyHandshake.request(tunnel))
+        } else {
+            phase = .handshaking
+            shakeHands()
+        }
+    }
+
+    func receiveFromProxy(_ bytes: [UInt8]) {
+        do throws(ProxyError) {
+            guard let rest = try proxyHandshake.receive(bytes) else { return }
+            channel.receive(rest)
+        } catch {
+            return finish(.proxy(error))
+        }
+        phase = .handshaking
+        advance()
     }
 
     func shakeHands() {
@@ -133,7 +168,7 @@ extension ClientConnection {
 
     func sendFrames() throws(ConnectionFailure) {
         if phase == .connecting { return }
-        if phase == .handshaking { return try channel.flush() }
+        guard hasSession else { return try channel.flush() }
         var wasFull: Bool
         repeat {
             repeat {

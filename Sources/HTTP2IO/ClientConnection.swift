@@ -13,8 +13,10 @@ package import Vocabulary
 /// Requests are not prioritised: no PRIORITY frame or flag is ever sent.
 package final class ClientConnection {
     enum Phase: Hashable {
-        /// TCP. Next: `handshaking`, `closed`.
+        /// TCP. Next: `tunnelling`, `handshaking`, `closed`.
         case connecting
+        /// The proxy is asked for a tunnel. Next: `handshaking`, `closed`.
+        case tunnelling
         /// TLS. Next: `settling`, `closed`.
         case handshaking
         /// Waiting for the peer's SETTINGS. Next: `open`, `draining`, `closed`.
@@ -29,6 +31,8 @@ package final class ClientConnection {
     var phase: Phase
     let streams: Pinned<ClientStreams>
     var writer = HeaderFieldWriter()
+    let tunnel: ProxyTunnel?
+    var proxyHandshake = ProxyHandshake()
     var channel: FrameChannel
     let limits: ClientLimits
     /// As many streams as the peer and `limits` allow.
@@ -36,12 +40,13 @@ package final class ClientConnection {
 
     /// Starts to connect.
     ///
-    /// The certificate must be for `serverName`: a DNS name, which is also the SNI, or a numeric
+    /// With a `tunnel` the address is that of an HTTP proxy. The certificate must be for `serverName`: a DNS name, which is also the SNI, or a numeric
     /// address.
     ///
     /// - Throws: What fails at once: no descriptor left, no route, a bad server name.
     package convenience init(
         to address: SocketAddress,
+        tunnel: ProxyTunnel? = nil,
         serverName: String,
         tls: TLSContext,
         limits: ClientLimits = ClientLimits()
@@ -52,21 +57,35 @@ package final class ClientConnection {
         } catch {
             throw .connectFailed(code: error.code)
         }
-        try self.init(socket: socket, serverName: serverName, tls: tls, limits: limits)
+        try self.init(
+            socket: socket,
+            tunnel: tunnel,
+            serverName: serverName,
+            tls: tls,
+            limits: limits
+        )
     }
 
     /// A connection without a socket: the owner carries the ciphertext with `receive` and
     /// `takeOutgoing`.
     package convenience init(
         inMemoryWithServerName serverName: String,
+        tunnel: ProxyTunnel? = nil,
         tls: TLSContext,
         limits: ClientLimits = ClientLimits()
     ) throws(ConnectionFailure) {
-        try self.init(socket: nil, serverName: serverName, tls: tls, limits: limits)
+        try self.init(
+            socket: nil,
+            tunnel: tunnel,
+            serverName: serverName,
+            tls: tls,
+            limits: limits
+        )
     }
 
     private init(
         socket: consuming Socket?,
+        tunnel: ProxyTunnel?,
         serverName: String,
         tls: TLSContext,
         limits: ClientLimits
@@ -77,7 +96,9 @@ package final class ClientConnection {
         } catch {
             throw .tls(error)
         }
-        phase = socket == nil ? .handshaking : .connecting
+        phase = .connecting
+        let isConnected = socket == nil
+        self.tunnel = tunnel
         self.limits = limits
         streams = Pinned(ClientStreams(limits: limits))
         channel = unsafe FrameChannel(
@@ -89,7 +110,7 @@ package final class ClientConnection {
             ),
             maxBacklogByteCount: limits.maxBacklogByteCount
         )
-        if phase == .handshaking { shakeHands() }
+        if isConnected { connected() }
     }
 
     // MARK: What the loop asks
@@ -102,7 +123,7 @@ package final class ClientConnection {
         switch phase {
         case .connecting: .write
         case .closed: []
-        case .handshaking, .settling, .open, .draining:
+        case .tunnelling, .handshaking, .settling, .open, .draining:
             channel.hasBacklog ? [.read, .write] : .read
         }
     }
@@ -135,8 +156,7 @@ package final class ClientConnection {
                 return finish(.connectFailed(code: error.code))
             }
             guard !readiness.isDisjoint(with: [.writable, .failed, .hungUp]) else { return }
-            phase = .handshaking
-            shakeHands()
+            connected()
             return flush()
         }
         if readiness != .writable { receiveFromSocket() }
@@ -145,6 +165,7 @@ package final class ClientConnection {
     /// Takes ciphertext of the peer in, without a socket.
     package func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
+        if phase == .tunnelling { return receiveFromProxy(ciphertext) }
         channel.receive(ciphertext)
         advance()
     }
@@ -214,7 +235,7 @@ package final class ClientConnection {
     /// Says GOAWAY and closes once every open stream has ended.
     package func shutdown() {
         switch phase {
-        case .connecting, .handshaking, .settling:
+        case .connecting, .tunnelling, .handshaking, .settling:
             finish(.closedHere)
         case .open:
             phase = .draining
@@ -242,6 +263,6 @@ package final class ClientConnection {
         } catch {
             return finish(error)
         }
-        if phase != .connecting, phase != .handshaking, channel.isFinished { finish(naturalEnd) }
+        if hasSession, channel.isFinished { finish(naturalEnd) }
     }
 }

@@ -31,6 +31,7 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
     case connectFailed(code: Int32)
     /// The owner gave up waiting.
     case timedOut
+    case proxy(ProxyError)
     case tls(TLSError)
     /// The peer closed without GOAWAY.
     case closedByPeer
@@ -48,6 +49,7 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
         case .unresolved(let text): "name resolution failed: \(text)"
         case .connectFailed(let code): "connect failed: \(systemErrorText(code))"
         case .timedOut: "timed out"
+        case .proxy(let error): error.description
         case .tls(let error): error.description
         case .closedByPeer: "closed by the peer without notice"
         case .socketFailed(let error): "connection lost: \(error)"

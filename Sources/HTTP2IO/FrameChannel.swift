@@ -45,6 +45,20 @@ struct FrameChannel: ~Copyable {
         transport.receive(ciphertext)
     }
 
+    /// Queues bytes as they are, before TLS begins.
+    mutating func writePlain(_ bytes: [UInt8]) {
+        transport.writePlain(bytes)
+    }
+
+    /// Reads once from the socket, past TLS.
+    mutating func receivePlainFromSocket() throws(ConnectionFailure) -> [UInt8] {
+        do throws(SystemError) {
+            return try transport.receivePlainFromSocket()
+        } catch {
+            throw .socketFailed(error)
+        }
+    }
+
     /// Reads once from the socket.
     ///
     /// - Returns: whether more may wait there.

@@ -6,6 +6,8 @@ import Vocabulary
 /// One per connection, because `nameIndexedOnce` remembers what the connection has seen.
 @safe struct HeaderFieldWriter {
     private var indexedNames: [[UInt8]] = []
+    /// APNs has three such names.
+    private static let maxIndexedNames = 16
     private var fields: [nghttp2_nv] = unsafe []
 
     /// Lends the fields to `submit`.
@@ -62,6 +64,7 @@ import Vocabulary
             where unsafe known.count == name.count && known.elementsEqual(name) {
                 return false
             }
+            guard indexedNames.count < Self.maxIndexedNames else { return false }
             unsafe indexedNames.append(Array(name))
             return true
         }

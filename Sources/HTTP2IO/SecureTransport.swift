@@ -50,6 +50,27 @@ struct SecureTransport: ~Copyable {
         unsafe ciphertext.withUnsafeBytes { unsafe tls.receive($0) }
     }
 
+    /// Queues bytes as they are, before TLS begins.
+    mutating func writePlain(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe outgoing.append(start, byteCount: bytes.count)
+        }
+        producedByteCount += UInt64(bytes.count)
+    }
+
+    /// Reads once from the socket, past TLS.
+    mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
+        let transfer: Socket.Transfer
+        switch socket {
+        case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
+        case .none: return []
+        }
+        if transfer == .endOfStream { hasReachedEnd = true }
+        guard case .transferred(let count) = transfer else { return [] }
+        return Array(receiveBuffer[..<count])
+    }
+
     /// Reads once from the socket.
     ///
     /// - Returns: whether the buffer was filled, so that more may wait.

@@ -31,7 +31,8 @@ import Testing
         )
         let signature = try #require(
             Base64URL.decode(
-                "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+                "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmX"
+                    + "FCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
             )
         )
         let verifier = try ES256Verifier(publicKeyPEM: rfcPublicKeyPEM)

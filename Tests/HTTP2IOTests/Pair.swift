@@ -43,7 +43,9 @@ final class Pair {
         return pair
     }
 
-    /// Carries bytes both ways until neither side has any; 1000 rounds are more than any test needs.
+    /// Carries bytes both ways until neither side has any.
+    ///
+    /// A thousand rounds are more than any test needs.
     func run() {
         for _ in 0..<1000 {
             client.flush()

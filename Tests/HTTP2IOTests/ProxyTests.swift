@@ -1,0 +1,71 @@
+import HTTP2IO
+import Testing
+
+@Suite struct ProxyTests {
+    private func client(_ tunnel: ProxyTunnel) throws -> ClientConnection {
+        try ClientConnection(
+            inMemoryWithServerName: "localhost",
+            tunnel: tunnel,
+            tls: .client(trust: .pem(Pair.authority.rootPEM))
+        )
+    }
+
+    @Test(arguments: [
+        (ProxyTunnel(host: "api.push.apple.com", port: 443), "api.push.apple.com:443", nil),
+        (ProxyTunnel(host: "2001:db8::1", port: 2197), "[2001:db8::1]:2197", nil),
+        (
+            ProxyTunnel(host: "a", port: 1, authorization: "Basic eDp5"), "a:1",
+            "Proxy-Authorization: Basic eDp5\r\n"
+        ),
+    ])
+    func `the proxy is asked for a tunnel`(
+        tunnel: ProxyTunnel,
+        target: String,
+        extra: String?
+    ) throws {
+        let client = try client(tunnel)
+        client.flush()
+        #expect(
+            String(decoding: client.takeOutgoing(), as: UTF8.self)
+                == "CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n\(extra ?? "")\r\n"
+        )
+    }
+
+    @Test(arguments: [1, 3, 1000])
+    func `TLS begins once the tunnel stands`(pieceLength: Int) throws {
+        let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
+        client.flush()
+        _ = client.takeOutgoing()
+        let answer = Array("HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n".utf8)
+        for start in stride(from: 0, to: answer.count, by: pieceLength) {
+            #expect(client.takeOutgoing().isEmpty)
+            client.receive(Array(answer[start...].prefix(pieceLength)))
+        }
+        let server = try ServerConnection(inMemory: .server(Pair.identity))
+        for _ in 0..<4 {
+            client.flush()
+            server.receive(client.takeOutgoing())
+            server.flush()
+            client.receive(server.takeOutgoing())
+        }
+        var events: [ConnectionEvent] = []
+        client.takeEvents(into: &events)
+        #expect(events == [.opened(maxConcurrentStreams: 1000)])
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", ProxyError.refused(status: 407)),
+        ("HTTP/1.0 502 Bad Gateway\r\nX: y\r\n\r\n", .refused(status: 502)),
+        ("HTTP/1.1 abc\r\n\r\n", .notHTTP),
+        ("HTTP/1.1\r\n\r\n", .notHTTP),
+        ("SSH-2.0-OpenSSH", .notHTTP),
+        ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000), .notHTTP),
+    ])
+    func `a proxy that gives no tunnel is told about`(answer: String, error: ProxyError) throws {
+        let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
+        client.receive(Array(answer.utf8))
+        var events: [ConnectionEvent] = []
+        client.takeEvents(into: &events)
+        #expect(events == [.closed(.proxy(error))])
+    }
+}

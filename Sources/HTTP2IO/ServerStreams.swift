@@ -94,11 +94,11 @@ struct ServerStreams {
         guard table[slot].headerByteCount <= configuration.maxRequestHeaderByteCount else {
             return false
         }
-        unsafe table[slot].headers.append(
-            name,
-            value,
-            indexing: isNeverIndexed ? .neverIndexed : .indexed
-        )
+        let indexing: HeaderBlock.Indexing = isNeverIndexed ? .neverIndexed : .indexed
+        // Not the two-sequence form: across modules only a closure is specialised for buffers.
+        unsafe table[slot].headers.append(name, indexing: indexing) {
+            unsafe $0.append(contentsOf: value)
+        }
         return true
     }
 

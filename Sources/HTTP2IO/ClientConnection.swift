@@ -168,6 +168,7 @@ package final class ClientConnection {
         if phase == .tunnelling { return receiveFromProxy(ciphertext) }
         channel.receive(ciphertext)
         advance()
+        if channel.isClosedByPeer { peerClosed() }
     }
 
     /// The peer's direction ended, without a socket.

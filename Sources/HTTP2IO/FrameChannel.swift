@@ -155,6 +155,11 @@ struct FrameChannel: ~Copyable {
     /// Takes all ciphertext for the peer, without a socket.
     mutating func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
 
+    /// Ends both directions of the socket; what waits is not sent.
+    mutating func abort() {
+        transport.shutDown()
+    }
+
     /// Says close_notify, tries once to send what waits, and ends both directions.
     mutating func close() {
         transport.writeEnd()

@@ -3,7 +3,9 @@ import Vocabulary
 
 /// Turns header blocks into nghttp2's form, with the HPACK representation each field asks for.
 ///
-/// One per connection, because `nameIndexedOnce` remembers what the connection has seen.
+/// One per connection, because `nameIndexedOnce` remembers what the connection has seen. Where a
+/// field is not to be indexed, nghttp2 writes "never indexed" (RFC 7541, 6.2.3), which takes the
+/// name's index just as "without indexing" does; `authorization` it never indexes at all.
 @safe struct HeaderFieldWriter {
     private var indexedNames: [[UInt8]] = []
     /// APNs has three such names.

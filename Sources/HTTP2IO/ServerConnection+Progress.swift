@@ -67,10 +67,10 @@ extension ServerConnection {
         return .closedHere
     }
 
-    func finish(_ failure: ConnectionFailure) {
+    func finish(_ failure: ConnectionFailure, abruptly: Bool = false) {
         if phase == .closed { return }
         phase = .closed
-        channel.close()
+        if abruptly { channel.abort() } else { channel.close() }
         streams.value.events.append(.closed(failure))
     }
 }

@@ -221,6 +221,11 @@ package final class ServerConnection {
         finish(.closedHere)
     }
 
+    /// Ends the TCP connection without a word of TLS or HTTP/2; what waits is not sent.
+    package func abort() {
+        finish(.closedHere, abruptly: true)
+    }
+
     /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
     package func flush() {
         guard phase != .closed else { return }

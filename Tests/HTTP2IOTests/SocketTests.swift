@@ -146,10 +146,11 @@ import Vocabulary
         #expect(goesOn || unwritten.isEmpty)
     }
 
-    @Test func `the server's end closes the client`() throws {
+    @Test(arguments: [false, true])
+    func `the server's end closes the client`(abruptly: Bool) throws {
         let world = try World(family: .ipv4)
         while world.clientEvents.isEmpty { try world.turn() }
-        world.server?.close()
+        if abruptly { world.server?.abort() } else { world.server?.close() }
         while !world.client.isClosed { try world.turn() }
         #expect(world.clientEvents.last == .closed(.closedByPeer))
         try world.loop.deregister(world.client.fileDescriptor)

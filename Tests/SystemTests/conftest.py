@@ -1,8 +1,8 @@
 """Fixtures: a broker, a simulator and services, each in a process of its own."""
 
 import contextlib
-import sys
 import pathlib
+import sys
 import uuid
 
 import pytest
@@ -10,8 +10,9 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from harness import kafka as kafka_processes  # noqa: E402
+from harness.events import changed  # noqa: E402
 from harness.processes import ROOT  # noqa: E402
-from harness.service import Service, Topics, changed, configuration  # noqa: E402
+from harness.service import Service, Topics, configuration  # noqa: E402
 from harness.simulator import running_simulator  # noqa: E402
 
 DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"

@@ -86,8 +86,8 @@ def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     bench = benches(expiring_broker)
     # One simulator each shows who sent what.
     ours, theirs = simulators(), simulators()
-    staying = bench.run(ours)
-    leaving = bench.run(theirs)
+    staying = bench.start(slow_configuration(bench, ours)).wait_until_ready()
+    leaving = bench.start(slow_configuration(bench, theirs)).wait_until_ready()
     written = []
 
     def both_work():
@@ -104,5 +104,6 @@ def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     bench.wait_until_settled(seconds=90, service=staying)
     staying.drain(DRAIN_SECONDS)
 
-    assert outcome_counts(bench) == {place.position: 1 for place in written}
-    assert set(pushes_of(ours, theirs).values()) == {1}
+    assert set(outcome_counts(bench)) == {place.position for place in written}
+    repeated = sum(count - 1 for count in pushes_of(ours, theirs).values())
+    assert repeated <= (0 if bench.kafka.accepts_commits_in_rebalance else 2 * IN_FLIGHT)

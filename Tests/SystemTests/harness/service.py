@@ -9,7 +9,7 @@ import urllib.request
 import yaml
 
 from .deadlines import eventually
-from .events import APP, changed
+from .events import APP
 from .kafka import Kafka
 from .processes import Child, built_binary, json_object
 
@@ -149,6 +149,3 @@ def outcomes_of(kafka: Kafka, topics: Topics):
 def position_of(outcome):
     """(partition, offset) of the event that the outcome is about."""
     return (outcome["source"]["partition"], outcome["source"]["offset"])
-
-
-__all__ = ["Service", "Topics", "changed", "configuration", "outcomes_of", "position_of"]

@@ -56,6 +56,12 @@ extension ClientConnection {
         if channel.isClosedByPeer { peerClosed() }
     }
 
+    /// Reads what the peer said before writing to it failed: answers, or the GOAWAY's reason.
+    func hearOut() {
+        // As often as the kernel's buffers could need.
+        for _ in 0..<16 where hasSession && phase != .closed { receiveFromSocket() }
+    }
+
     func peerClosed() {
         if phase == .closed { return }
         if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }

@@ -40,8 +40,8 @@ package final class ClientConnection {
 
     /// Starts to connect.
     ///
-    /// With a `tunnel` the address is that of an HTTP proxy. The certificate must be for `serverName`: a DNS name, which is also the SNI, or a numeric
-    /// address.
+    /// With a `tunnel` the address is that of an HTTP proxy. The certificate must be for
+    /// `serverName`: a DNS name, which is also the SNI, or a numeric address.
     ///
     /// - Throws: What fails at once: no descriptor left, no route, a bad server name.
     package convenience init(
@@ -262,6 +262,7 @@ package final class ClientConnection {
         do throws(ConnectionFailure) {
             try sendFrames()
         } catch {
+            hearOut()
             return finish(error)
         }
         if hasSession, channel.isFinished { finish(naturalEnd) }

@@ -34,6 +34,8 @@ package final class Resolver: Sendable {
     private struct Mailbox {
         var queries: [Query] = []
         var resolutions: [Resolution] = []
+        /// Queries whose resolutions were not taken yet, the one on the thread included.
+        var outstanding = 0
         var isClosed = false
     }
 
@@ -87,7 +89,8 @@ package final class Resolver: Sendable {
     ) -> Bool {
         let query = Query(id: id, host: host, port: port, shuffleSeed: shuffleSeed)
         let isTaken = shared.mailbox.withLock { mailbox in
-            guard mailbox.queries.count + mailbox.resolutions.count < capacity else { return false }
+            guard mailbox.outstanding < capacity else { return false }
+            mailbox.outstanding += 1
             mailbox.queries.append(query)
             return true
         }
@@ -101,6 +104,7 @@ package final class Resolver: Sendable {
         return shared.mailbox.withLock { mailbox in
             let resolutions = mailbox.resolutions
             mailbox.resolutions = []
+            mailbox.outstanding -= resolutions.count
             return resolutions
         }
     }

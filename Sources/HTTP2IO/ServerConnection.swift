@@ -134,7 +134,7 @@ package final class ServerConnection {
 
     /// Answers a request; `:status` is the first of `headers`.
     ///
-    /// - Returns: false when the stream has ended or a field is not valid.
+    /// - Returns: false when the stream has ended, has its answer, or a field is not valid.
     @discardableResult
     package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
         let raw = unsafe channel.session.raw
@@ -142,7 +142,8 @@ package final class ServerConnection {
             let slot = unsafe streams.value.table.slot(
                 of: nghttp2_session_get_stream_user_data(raw, streamID),
                 streamID: streamID
-            )
+            ),
+            !streams.value.table[slot].isAnswered
         else { return false }
         streams.value.table[slot].responseBody = OutgoingBody(body, body.indices)
         let status = unsafe writer.withFields(of: headers) { fields, count in
@@ -156,6 +157,7 @@ package final class ServerConnection {
             )
             return unsafe nghttp2_submit_response(raw, streamID, fields, count, &provider)
         }
+        streams.value.table[slot].isAnswered = status == 0
         return status == 0
     }
 

@@ -42,6 +42,8 @@ struct ServerStream: StreamEntry {
     /// Over the stream limit: refused, never told.
     var isRefused = false
     var requestBody: [UInt8] = []
+    /// A response was submitted: there is only one.
+    var isAnswered = false
     var responseBody = OutgoingBody()
 
     init(streamID: Int32) {

@@ -178,6 +178,20 @@ import Vocabulary
         )
     }
 
+    @Test func `a stream is answered once, and not after its end`() throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(), body: [], tag: 1)
+        pair.run()
+        #expect(!pair.server.respond(1, status: 200, headers: [("bad", "a\r\nb")]))
+        #expect(pair.server.respond(1, status: 200, body: [1]))
+        #expect(!pair.server.respond(1, status: 500, body: [2]))
+        #expect(!pair.server.respond(3, status: 200))
+        pair.run()
+        #expect(!pair.server.respond(1, status: 200))
+        let response = HTTP2Response(status: 200, body: [1])
+        #expect(pair.clientEvents == [.responseArrived(tag: 1, response)])
+    }
+
     @Test func `a lenient server leaves the judgement to its owner`() throws {
         let pair = try Pair.opened(settings: [.maxConcurrentStreams(2)]) {
             $0.refusesExcessStreams = false

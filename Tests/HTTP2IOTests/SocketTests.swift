@@ -156,6 +156,31 @@ import Vocabulary
         try world.loop.deregister(world.client.fileDescriptor)
     }
 
+    @Test func `what the peer said before a write failed is heard`() throws {
+        let world = try World(family: .ipv4)
+        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
+        world.clientEvents = []
+        let server = try #require(world.server)
+        server.sendGoAway(lastStreamID: 0, debugData: Array("bye".utf8))
+        server.flush()
+        server.close()
+        // Closes the descriptor: the first write is answered with RST, the next one fails.
+        try world.loop.deregister(server.fileDescriptor)
+        world.server = nil
+        for tag in 0..<UInt64(900) where !world.client.isClosed {
+            try world.client.submit(requestHeaders(), body: [], tag: tag)
+            world.client.flush()
+        }
+        world.client.takeEvents(into: &world.clientEvents)
+        let goAway = ConnectionEvent.goAwayReceived(
+            lastStreamID: 0,
+            errorCode: .noError,
+            debugData: Array("bye".utf8)
+        )
+        #expect(world.clientEvents.contains(goAway))
+        #expect(world.clientEvents.contains(.closed(.goAway(.noError))))
+    }
+
     @Test func `a refused connection says so`() throws {
         // A port that was just given back: nobody listens there.
         let address = try Listener(.loopback(port: 0)).address
@@ -287,5 +312,8 @@ import Vocabulary
         #expect(resolver.resolve("127.0.0.1", port: 1, id: 1))
         #expect(resolver.resolve("127.0.0.1", port: 1, id: 2))
         #expect(!resolver.resolve("127.0.0.1", port: 1, id: 3))
+        var taken = 0
+        while taken < 2 { taken += resolver.takeResolutions().count }
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 3))
     }
 }

@@ -79,7 +79,6 @@ def violations_match(outcome, pointer, rule):
     return any(
         violation["instance_location"] == pointer
         and violation["keyword_location"].endswith(rule)
-        and violation["keyword_location"]
         and violation["message"]
         for violation in outcome.get("violations") or []
     )

@@ -127,11 +127,11 @@ def assert_requests_are_the_events(run):
         for example in run.examples
         if example.outcome in ("accepted", "unregistered", "rejected")
     }
-    assert {request["apns_id"] for request in run.requests} == set(events)
+    assert {request["apns-id"] for request in run.requests} == set(events)
     for request in run.requests:
-        example = events[request["apns_id"]]
+        example = events[request["apns-id"]]
         event = example.event
-        assert request["device_token"] == event["device_token"]
+        assert request["token"] == event["device_token"]
         assert request["topic"] == topic_of(event)
         assert request["push_type"] == event["push_type"]
         assert request["environment"] == event.get("environment", "production")
@@ -141,7 +141,7 @@ def assert_requests_are_the_events(run):
         assert request["expiration"] == event.get("expiration")
         assert request["collapse_id"] == event.get("collapse_id")
         assert request["payload_sha256"] == sha256(payload_bytes(example.record.value))
-    accepted = collections.Counter(r["apns_id"] for r in run.requests if r["status"] == 200)
+    accepted = collections.Counter(r["apns-id"] for r in run.requests if r["status"] == 200)
     assert set(accepted.values()) == {1}
     assert len(accepted) == sum(example.outcome == "accepted" for example in run.examples)
 

@@ -21,7 +21,7 @@ def slow_configuration(bench, simulator):
 def pushes_of(*simulators):
     """How often each notification was asked for, over all simulators."""
     requests = [request for simulator in simulators for request in simulator.requests()]
-    return collections.Counter(request["apns_id"] for request in requests)
+    return collections.Counter(request["apns-id"] for request in requests)
 
 
 def outcome_counts(bench):

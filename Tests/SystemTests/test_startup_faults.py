@@ -99,13 +99,13 @@ def same_bundle_twice(settings, _):
 
 # fault: what its line must name
 FATAL_FAULTS = {
-    missing_key_file: r"apns\.credentials\[0\]\.key_file",
-    unreadable_key_file: r"apns\.credentials\[0\]\.key_file",
-    garbage_key_file: r"apns\.credentials\[0\]\.key_file",
-    empty_key_file: r"apns\.credentials\[0\]\.key_file",
-    short_key_id: r"apns\.credentials\[0\]\.key_id",
-    no_bundle_ids: r"apns\.credentials\[0\]\.bundle_ids",
-    same_bundle_twice: r"apns\.credentials\[1\]\.bundle_ids",
+    missing_key_file: r"apns\.credentials\.0\.key_file",
+    unreadable_key_file: r"apns\.credentials\.0\.key_file",
+    garbage_key_file: r"apns\.credentials\.0\.key_file",
+    empty_key_file: r"apns\.credentials\.0\.key_file",
+    short_key_id: r"apns\.credentials\.0\.key_id",
+    no_bundle_ids: r"apns\.credentials\.0\.bundle_ids",
+    same_bundle_twice: r"apns\.credentials\.1\.bundle_ids",
     unknown_key: r"kafka\.bootstrap_server\b",
     wrong_type: r"limits\.in_flight_events",
     no_sources: r"\bsources\b",
@@ -142,10 +142,14 @@ def test_all_faults_are_reported_at_once(bench, simulator, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["kafka: [unclosed\n", "kafka:\n\tbootstrap_servers: tab\n", "a: 1\na: 1\n", "- list\n", ""],
+    ["kafka: [unclosed\n", "kafka:\n\tbootstrap_servers: tab\n", "- a list\n"],
 )
 def test_bad_yaml_is_named_with_its_file(text, bench):
     assert_one_clear_line(bench.start(text), r"heliograph\.yaml")
+
+
+def test_an_empty_file_lacks_what_is_required(bench):
+    assert_one_clear_line(bench.start(""), r"^(heliograph: |error: )?sources\b")
 
 
 def test_a_missing_configuration_file_is_named():
@@ -199,7 +203,7 @@ def test_no_broker_is_a_reason_not_to_be_ready(bench, simulator):
 def test_an_unknown_topic_is_named(bench, simulator):
     sources = [{"topic": "no-such-topic"}]
     service = bench.start(bench.configuration(simulator, sources=sources))
-    assert_not_ready(service, r"sources\[0\]\.topic.*no-such-topic")
+    assert_not_ready(service, r"sources\.0\.topic.*no-such-topic")
 
 
 def test_an_unknown_results_topic_is_named(bench, simulator):

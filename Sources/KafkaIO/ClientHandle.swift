@@ -1,0 +1,169 @@
+import CLinux
+import CRdkafka
+import Glibc
+import Synchronization
+
+/// One client instance, its event queue, and the eventfd that the queue rings.
+///
+/// Belongs to one thread. Letting go of it leaves the instance running, deaf: the process may
+/// exit, and only `destroy` or `destroyAside` free it. `rd_kafka_destroy` of a consumer can hang
+/// for ever (kafka.md B7), so no `deinit` calls it.
+@safe final class ClientHandle {
+    let raw: OpaquePointer
+    let queue: OpaquePointer
+    /// Cached `rd_kafka_topic_t`: they must be freed before the instance.
+    private var topics: [String: OpaquePointer] = unsafe [:]
+    private let wakeup: Int32
+    private var isAlive = true
+
+    /// - Parameter wakeup: an eventfd in non-blocking mode; it may serve several clients. It is
+    ///   rung when the queue turns non-empty, and stays the caller's to close.
+    init(
+        configuration: consuming KafkaConfiguration,
+        type: rd_kafka_type_t,
+        wakeup: Int32?
+    ) throws(KafkaError) {
+        let raw = unsafe try configuration.makeClient(type)
+        unsafe self.raw = raw
+        self.wakeup = wakeup ?? -1
+        if type == RD_KAFKA_CONSUMER {
+            // One queue for everything: records, rebalances, commits, errors and logs.
+            unsafe rd_kafka_poll_set_consumer(raw)
+        }
+        let queue = unsafe rd_kafka_queue_get_consumer(raw) ?? rd_kafka_queue_get_main(raw)
+        guard let queue = unsafe queue else {
+            preconditionFailure("librdkafka always has a main queue")
+        }
+        unsafe self.queue = queue
+        unsafe rd_kafka_set_log_queue(raw, nil)
+        var one: UInt64 = 1
+        if self.wakeup >= 0 {
+            unsafe rd_kafka_queue_io_event_enable(queue, self.wakeup, &one, 8)
+        }
+    }
+
+    deinit { if isAlive { unhook() } }
+
+    /// The next event, or nil when the queue is empty.
+    ///
+    /// Never waits unless asked to.
+    func nextEvent(waitMilliseconds: Int32 = 0) -> LibraryEvent? {
+        guard let event = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
+        return unsafe LibraryEvent(owning: event)
+    }
+
+    /// Rings the eventfd as the queue itself does.
+    ///
+    /// The queue rings only when it turns from empty to non-empty; who leaves events in it must
+    /// ring in its place.
+    func ring() {
+        guard wakeup >= 0 else { return }
+        _ = eventfd_write(wakeup, 1)
+    }
+
+    /// The first fatal error of this instance.
+    var fatalError: KafkaError? {
+        var text = [CChar](repeating: 0, count: 512)
+        let code = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_fatal_error(raw, buffer.baseAddress, buffer.count)
+        }
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return KafkaError(
+            code: KafkaError.Code(code),
+            text: String(nulTerminated: text),
+            isFatal: true
+        )
+    }
+
+    /// An `ERROR` event's error, with the cause in place of a mere "fatal".
+    func error(of event: borrowing LibraryEvent) -> KafkaError? {
+        guard let error = event.error else { return nil }
+        return error.isFatal || error.code == .fatal ? fatalError ?? error : error
+    }
+
+    /// The library's handle of a topic, made at first use.
+    func topic(_ name: String) -> OpaquePointer? {
+        if let known = unsafe topics[name] { return unsafe known }
+        guard let handle = unsafe rd_kafka_topic_new(raw, name, nil) else { return nil }
+        unsafe topics[name] = handle
+        return unsafe handle
+    }
+
+    /// Frees the instance on this thread, which can take as long as its brokers like.
+    func destroy() {
+        guard isAlive else { return }
+        letGo().destroy()
+    }
+
+    /// Frees the instance on a thread of its own; `ClientHandle.beingDestroyed` counts it.
+    ///
+    /// Returns at once. A thread that never ends costs its instance's memory, nothing else.
+    func destroyAside() {
+        guard isAlive else { return }
+        let remains = unsafe Unmanaged.passRetained(letGo())
+        Self.destructions.add(1, ordering: .relaxed)
+        var thread = pthread_t()
+        // SAFETY: the thread takes the reference over and is the only one to use it.
+        let result = unsafe pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context = unsafe context else { return nil }
+                let remains = unsafe Unmanaged<Remains>.fromOpaque(context).takeRetainedValue()
+                remains.destroy()
+                ClientHandle.destructions.subtract(1, ordering: .relaxed)
+                return nil
+            },
+            remains.toOpaque()
+        )
+        if result == 0 {
+            pthread_detach(thread)
+        } else {
+            // No thread to be had: the instance stays as it is, and stays counted.
+            unsafe remains.release()
+        }
+    }
+
+    /// Instances given to `destroyAside` that are not gone yet.
+    static var beingDestroyed: Int { destructions.load(ordering: .relaxed) }
+
+    private static let destructions = Atomic<Int>(0)
+
+    /// The instance must no longer write to a descriptor whose number may be used anew.
+    private func unhook() {
+        unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
+    }
+
+    private func letGo() -> Remains {
+        unhook()
+        isAlive = false
+        defer { unsafe topics.removeAll() }
+        return unsafe Remains(raw: raw, queue: queue, topics: Array(topics.values))
+    }
+
+    /// What is left to free: one thread at a time has it.
+    @safe private final class Remains {
+        private let raw: OpaquePointer
+        private let queue: OpaquePointer
+        private let topics: [OpaquePointer]
+
+        init(raw: OpaquePointer, queue: OpaquePointer, topics: [OpaquePointer]) {
+            unsafe self.raw = raw
+            unsafe self.queue = queue
+            unsafe self.topics = topics
+        }
+
+        /// Records still queued are dropped: their owner knows that no report came.
+        func destroy() {
+            if unsafe rd_kafka_type(raw) == RD_KAFKA_PRODUCER {
+                let everything =
+                    RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT
+                    | RD_KAFKA_PURGE_F_NON_BLOCKING
+                unsafe rd_kafka_purge(raw, everything)
+            }
+            for unsafetopic in unsafe topics { unsafe rd_kafka_topic_destroy(topic) }
+            unsafe rd_kafka_queue_destroy(queue)
+            unsafe rd_kafka_destroy_flags(raw, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        }
+    }
+}

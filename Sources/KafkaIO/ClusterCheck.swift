@@ -1,0 +1,181 @@
+import CRdkafka
+package import Vocabulary
+
+/// Questions to the cluster at start-up.
+///
+/// Every call waits, up to its deadline: never on a loop's thread.
+package struct ClusterCheck {
+    /// Why the cluster gave no answer at all.
+    package enum Failure: Error, Hashable, Sendable {
+        /// No broker answered within the deadline; the last thing a connection said, if anything.
+        case unreachable(lastError: String?)
+        case failed(KafkaError)
+    }
+
+    /// A topic to be made.
+    package struct NewTopic: Hashable, Sendable {
+        package var topic: KafkaTopic
+        package var partitions: Int
+        /// Nil: the broker's default (KIP-464, brokers from 2.4 on).
+        package var replicationFactor: Int?
+        /// Topic properties such as `cleanup.policy`.
+        package var properties: [String: String]
+
+        package init(
+            topic: KafkaTopic,
+            partitions: Int,
+            replicationFactor: Int? = nil,
+            properties: [String: String] = [:]
+        ) {
+            self.topic = topic
+            self.partitions = partitions
+            self.replicationFactor = replicationFactor
+            self.properties = properties
+        }
+    }
+
+    private let client: ClientHandle
+
+    package init(
+        bootstrapServers: String,
+        properties: [String: String]
+    ) throws(KafkaError) {
+        let configuration = try KafkaConfiguration(
+            .inspector,
+            bootstrapServers: bootstrapServers,
+            properties: properties
+        )
+        configuration.enableEvents(RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG)
+        // A consumer, for only consumers can ask about a topic without creating it.
+        client = try ClientHandle(
+            configuration: configuration,
+            type: RD_KAFKA_CONSUMER,
+            wakeup: nil
+        )
+    }
+
+    /// Each topic's number of partitions, or why it has none.
+    package func describe(
+        _ topics: [KafkaTopic],
+        deadline: Duration
+    ) throws(Failure) -> [KafkaTopic: Result<Int, KafkaError>] {
+        var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
+        let clock = ContinuousClock()
+        let end = clock.now + deadline
+        for topic in topics {
+            do {
+                let count = try client.partitionCount(
+                    of: topic,
+                    deadline: max(clock.now.duration(to: end), .milliseconds(1))
+                )
+                answers[topic] = .success(count)
+            } catch {
+                guard ![.transport, .timedOut, .allBrokersDown].contains(error.code) else {
+                    throw .unreachable(lastError: lastConnectionError())
+                }
+                answers[topic] = .failure(error)
+            }
+        }
+        return answers
+    }
+
+    /// Creates topics; nil is success, and an existing topic is `topicAlreadyExists`.
+    package func create(
+        _ topics: [NewTopic],
+        deadline: Duration
+    ) throws(Failure) -> [KafkaTopic: KafkaError?] {
+        var pointers: [OpaquePointer?] = unsafe []
+        defer { for unsafepointer in unsafe pointers { unsafe rd_kafka_NewTopic_destroy(pointer) } }
+        for topic in topics {
+            do {
+                unsafe pointers.append(try Self.make(topic))
+            } catch {
+                throw .failed(error)
+            }
+        }
+        let milliseconds = Int32(clamping: deadline.milliseconds)
+        let options = unsafe rd_kafka_AdminOptions_new(client.raw, RD_KAFKA_ADMIN_OP_CREATETOPICS)
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
+        unsafe rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, nil, 0)
+        unsafe rd_kafka_CreateTopics(client.raw, &pointers, pointers.count, options, client.queue)
+        unsafe rd_kafka_AdminOptions_destroy(options)
+        return try createAnswer()
+    }
+
+    /// Ends the client on a thread aside.
+    package func destroyAside() {
+        client.destroyAside()
+    }
+
+    /// The library answers each request, at the latest with a time-out.
+    private func createAnswer() throws(Failure) -> [KafkaTopic: KafkaError?] {
+        var connectionError: String?
+        while true {
+            guard let event = client.nextEvent(waitMilliseconds: 1000) else { continue }
+            if event.type == RD_KAFKA_EVENT_ERROR { connectionError = event.error?.text }
+            guard event.type == RD_KAFKA_EVENT_CREATETOPICS_RESULT else { continue }
+            if let error = event.error {
+                throw [.transport, .timedOut].contains(error.code)
+                    ? .unreachable(lastError: connectionError) : .failed(error)
+            }
+            var answers: [KafkaTopic: KafkaError?] = [:]
+            for (name, error) in event.createdTopics {
+                answers.updateValue(error, forKey: KafkaTopic(name))
+            }
+            return answers
+        }
+    }
+
+    private func lastConnectionError() -> String? {
+        var text: String?
+        while let event = client.nextEvent() {
+            if event.type == RD_KAFKA_EVENT_ERROR, let error = event.error,
+                error.code != .allBrokersDown
+            {
+                text = error.text
+            }
+        }
+        return text
+    }
+
+    private static func make(_ topic: NewTopic) throws(KafkaError) -> OpaquePointer {
+        var text = [CChar](repeating: 0, count: 256)
+        let pointer = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_NewTopic_new(
+                topic.topic.name,
+                Int32(clamping: topic.partitions),
+                Int32(clamping: topic.replicationFactor ?? -1),
+                buffer.baseAddress,
+                buffer.count
+            )
+        }
+        guard let pointer = unsafe pointer else {
+            throw KafkaError(RD_KAFKA_RESP_ERR__INVALID_ARG, text: String(nulTerminated: text))
+        }
+        for (name, value) in topic.properties.sorted(by: { $0.key < $1.key }) {
+            unsafe rd_kafka_NewTopic_set_config(pointer, name, value)
+        }
+        return unsafe pointer
+    }
+}
+
+extension ClientHandle {
+    /// Asks a broker how many partitions a topic has; waits for the answer.
+    func partitionCount(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> Int {
+        guard let handle = unsafe self.topic(topic.name) else {
+            throw KafkaError(rd_kafka_last_error())
+        }
+        var metadata: UnsafePointer<rd_kafka_metadata>?
+        let milliseconds = Int32(clamping: deadline.milliseconds)
+        let code = unsafe rd_kafka_metadata(raw, 0, handle, &metadata, milliseconds)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        guard let metadata = unsafe metadata else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
+        defer { unsafe rd_kafka_metadata_destroy(metadata) }
+        guard unsafe metadata.pointee.topic_cnt == 1 else {
+            throw KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+        }
+        let answer = unsafe metadata.pointee.topics[0]
+        if let error = KafkaError(unlessSuccess: unsafe answer.err) { throw error }
+        return unsafe Int(answer.partition_cnt)
+    }
+}

@@ -1,0 +1,274 @@
+import CRdkafka
+package import Vocabulary
+
+/// A member of a consumer group.
+///
+/// Belongs to one thread. No call waits, and nothing calls back: everything that happens comes
+/// out of `poll`. An assignment goes `partitionsAssigned`, `assign`, `partitionsRevoked`,
+/// `unassign`; rebalances are eager, so it is always the whole.
+///
+/// Letting go of a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After
+/// `closed`, a process that exits does just that; others call `destroyAside`.
+package final class Consumer {
+    /// Where the member stands in a rebalance.
+    private enum Phase: Hashable {
+        /// Owns nothing. Next: `offered`, `closed`.
+        case idle
+        /// `partitionsAssigned` waits for `assign`. Next: `assigned`, `revoking`, `closed`.
+        case offered
+        /// Records flow. Next: `revoking`, `closed`.
+        case assigned
+        /// `partitionsRevoked` waits for `unassign`. Next: `idle`, `closed`.
+        case revoking
+        case closed
+    }
+
+    let client: ClientHandle
+    private let group: String
+    private var phase = Phase.idle
+    private var isClosing = false
+    var reader = RecordReader()
+    /// The partitions that `pause` stopped and nothing has started since.
+    private var paused: Set<PartitionID> = []
+    /// The commit under way.
+    private var committing: [PartitionID]?
+    /// Counts rebalances: answers asked for before the last one are void.
+    private var rebalances: UInt = 0
+
+    /// Starts the client; it joins the group once it is subscribed.
+    ///
+    /// - Parameters:
+    ///   - group: `group.id`.
+    ///   - properties: librdkafka's, the operator's; see `KafkaConfiguration`.
+    ///   - wakeup: a non-blocking eventfd, rung when there is something to poll. The loop reads
+    ///     it, then polls.
+    package init(
+        group: String,
+        bootstrapServers: String,
+        properties: [String: String],
+        wakeup: Int32
+    ) throws(KafkaError) {
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            group: group
+        )
+        configuration.enableEvents(
+            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT
+                | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG
+        )
+        self.group = group
+        client = try ClientHandle(
+            configuration: configuration,
+            type: RD_KAFKA_CONSUMER,
+            wakeup: wakeup
+        )
+    }
+
+    /// What the identifiers in events stand for.
+    package var partitions: PartitionTable { reader.partitions }
+
+    /// To be called once: a changed subscription rewinds partitions in 2.0.2 (kafka.md B1).
+    package func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
+        let list = PartitionList(
+            topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) }
+        )
+        let code = unsafe rd_kafka_subscribe(client.raw, list.raw)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+
+    /// Appends what has happened, at most `budget` events.
+    ///
+    /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
+    ///   waits on the eventfd comes back by itself.
+    package func poll(budget: Int, into events: inout [ConsumerEvent]) -> Bool {
+        guard phase != .closed else { return false }
+        for _ in 0..<budget {
+            guard let event = client.nextEvent() else { return finishPoll(into: &events) }
+            translate(event, into: &events)
+        }
+        client.ring()
+        return true
+    }
+
+    /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
+    package func fetchStoredOffsets(of partitions: [PartitionID], timeout: Duration = .seconds(10))
+    {
+        let list = PartitionList(partitions.map { reader.partitions[$0] })
+        let options = unsafe rd_kafka_AdminOptions_new(
+            client.raw,
+            RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS
+        )
+        let milliseconds = Int32(clamping: timeout.milliseconds)
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
+        // SAFETY: the opaque is a number that is never dereferenced.
+        unsafe rd_kafka_AdminOptions_set_opaque(
+            options,
+            UnsafeMutableRawPointer(bitPattern: rebalances)
+        )
+        var request = unsafe rd_kafka_ListConsumerGroupOffsets_new(group, list.raw)
+        unsafe rd_kafka_ListConsumerGroupOffsets(client.raw, &request, 1, options, client.queue)
+        unsafe rd_kafka_ListConsumerGroupOffsets_destroy(request)
+        unsafe rd_kafka_AdminOptions_destroy(options)
+    }
+
+    /// Answers `partitionsAssigned`; records flow from the given offsets on.
+    package func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
+        precondition(phase == .offered, "assign answers partitionsAssigned, once")
+        let list = PartitionList(capacity: starts.count)
+        for (partition, start) in starts {
+            list.append(reader.partitions[partition], offset: start.libraryOffset)
+        }
+        let code = unsafe rd_kafka_assign(client.raw, list.raw)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        phase = .assigned
+    }
+
+    /// Answers `partitionsRevoked`; the group waits for it.
+    package func unassign() throws(KafkaError) {
+        precondition(phase == .revoking, "unassign answers partitionsRevoked, once")
+        // A pause would outlive the assignment; at this point nothing can be fetched twice.
+        resume(Array(paused))
+        let code = unsafe rd_kafka_assign(client.raw, nil)
+        phase = .idle
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+
+    /// Whether `commit` may be called.
+    package var canCommit: Bool { committing == nil }
+
+    /// Stores offsets and metadata for the group; `commitFinished` answers.
+    ///
+    /// One commit at a time: the library may repeat an old request after a newer one.
+    package func commit(_ requests: [CommitRequest]) throws(KafkaError) {
+        precondition(canCommit, "a commit is under way")
+        precondition(!requests.isEmpty, "an empty commit would store librdkafka's own offsets")
+        let list = PartitionList(capacity: requests.count)
+        for request in requests {
+            precondition(request.isStorable, "metadata must be ASCII without NUL, 4,096 bytes")
+            list.append(
+                reader.partitions[request.partition],
+                offset: request.offset.rawValue,
+                metadata: request.metadata
+            )
+        }
+        let code = unsafe rd_kafka_commit_queue(client.raw, list.raw, client.queue, nil, nil)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        committing = requests.map(\.partition)
+    }
+
+    /// Stops records of these partitions at once; what was fetched ahead is fetched again later.
+    package func pause(_ partitions: [PartitionID]) {
+        let running = partitions.filter { !paused.contains($0) }
+        guard phase == .assigned, !running.isEmpty else { return }
+        let list = PartitionList(running.map { reader.partitions[$0] })
+        unsafe rd_kafka_pause_partitions(client.raw, list.raw)
+        paused.formUnion(running)
+    }
+
+    /// Lets records of these partitions flow again; ignores those that were not paused.
+    ///
+    /// 2.0.2 rewinds a partition that is resumed without having been paused (kafka.md B1).
+    package func resume(_ partitions: [PartitionID]) {
+        let stopped = Set(partitions).intersection(paused).sorted()
+        guard !stopped.isEmpty else { return }
+        let list = PartitionList(stopped.map { reader.partitions[$0] })
+        unsafe rd_kafka_resume_partitions(client.raw, list.raw)
+        paused.subtract(stopped)
+    }
+
+    /// Moves an assigned partition; the way out of `partitionFailed`.
+    package func seek(_ partition: PartitionID, to start: StartOffset) throws(KafkaError) {
+        precondition(phase == .assigned, "only an assigned partition can be moved")
+        let list = PartitionList(capacity: 1)
+        list.append(reader.partitions[partition], offset: start.libraryOffset)
+        // A timeout of 0 makes it asynchronous (rdkafka.h).
+        if let error = unsafe KafkaError(
+            consuming: rd_kafka_seek_partitions(client.raw, list.raw, 0)
+        ) {
+            throw error
+        }
+    }
+
+    /// The partition's oldest offset and the next one to be written, as last heard of.
+    ///
+    /// - Returns: nil before the first fetch; never asks a broker.
+    package func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
+        let name = reader.partitions[partition]
+        var low: Int64 = -1
+        var high: Int64 = -1
+        let code = unsafe rd_kafka_get_watermark_offsets(
+            client.raw,
+            name.topic.name,
+            name.partition,
+            &low,
+            &high
+        )
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0, low <= high else { return nil }
+        return max(low, 0)..<high
+    }
+
+    /// Starts to leave the group: `partitionsRevoked` if it owns any, at last `closed`.
+    package func beginClose() {
+        guard !isClosing else { return }
+        isClosing = true
+        let refusal = unsafe KafkaError(
+            consuming: rd_kafka_consumer_close_queue(client.raw, client.queue)
+        )
+        // After a fatal error there is no group to leave, and the library refuses.
+        if refusal != nil { hasNothingToLeave = true }
+        client.ring()
+    }
+
+    /// Frees a closed consumer on a thread of its own, which may never end (kafka.md B7).
+    package func destroyAside() {
+        phase = .closed
+        client.destroyAside()
+    }
+
+    private var hasNothingToLeave = false
+
+    private func finishPoll(into events: inout [ConsumerEvent]) -> Bool {
+        let isClosed = unsafe hasNothingToLeave || rd_kafka_consumer_closed(client.raw) != 0
+        if isClosing, isClosed {
+            phase = .closed
+            events.append(.closed)
+        }
+        return false
+    }
+
+    /// A rebalance voids what was known of the assignment before it.
+    func rebalanceBegan(assigned: Bool) {
+        rebalances += 1
+        reader.forgetHandles()
+        if assigned { paused.removeAll() }
+        phase = assigned ? .offered : .revoking
+    }
+
+    func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }
+
+    /// The partitions of the commit that an answer is for.
+    func commitEnded() -> [PartitionID] {
+        defer { committing = nil }
+        return committing ?? []
+    }
+}
+
+extension StartOffset {
+    var libraryOffset: Int64 {
+        switch self {
+        case .at(let offset): offset.rawValue
+        case .beginning: Int64(RD_KAFKA_OFFSET_BEGINNING)
+        case .end: Int64(RD_KAFKA_OFFSET_END)
+        case .stored: Int64(RD_KAFKA_OFFSET_STORED)
+        }
+    }
+}
+
+extension CommitRequest {
+    /// Whether 2.0.2 stores the metadata unchanged.
+    package var isStorable: Bool {
+        metadata.utf8.count <= 4096 && metadata.utf8.allSatisfy { (1...127).contains($0) }
+    }
+}

@@ -1,0 +1,83 @@
+package import Vocabulary
+
+/// Where reading of a partition begins.
+package enum StartOffset: Hashable, Sendable {
+    case at(Offset)
+    case beginning
+    case end
+    /// Where the group's stored offset says; librdkafka looks it up itself.
+    ///
+    /// For use when `storedOffsetsFetched` keeps failing: the stored metadata stays unread.
+    case stored
+}
+
+/// What a group's coordinator keeps for a partition.
+package struct StoredOffset: Hashable, Sendable {
+    package var partition: PartitionID
+    /// Nil: nothing was ever committed, or it has expired.
+    package var offset: Offset?
+    package var metadata: String?
+    package var error: KafkaError?
+
+    package init(
+        partition: PartitionID,
+        offset: Offset?,
+        metadata: String? = nil,
+        error: KafkaError? = nil
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.metadata = metadata
+        self.error = error
+    }
+}
+
+/// One partition's share of a commit.
+package struct CommitRequest: Hashable, Sendable {
+    package var partition: PartitionID
+    /// One past the last settled record.
+    package var offset: Offset
+    /// ASCII without NUL, at most 4,096 bytes: 2.0.2 garbles the rest, brokers refuse more.
+    package var metadata: String
+
+    package init(partition: PartitionID, offset: Offset, metadata: String) {
+        self.partition = partition
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
+/// One partition's result of a commit; nil is success.
+package struct CommitResult: Hashable, Sendable {
+    package var partition: PartitionID
+    package var error: KafkaError?
+
+    package init(partition: PartitionID, error: KafkaError?) {
+        self.partition = partition
+        self.error = error
+    }
+}
+
+/// What happened to a consumer, in the past tense.
+package enum ConsumerEvent: Sendable {
+    case recordArrived(Record)
+    /// The group gave these partitions to this member: `assign` answers, once.
+    case partitionsAssigned([PartitionID])
+    /// The group takes every partition back: `unassign` answers, after draining.
+    ///
+    /// No record of them arrives any more. If they were lost, another member may have them
+    /// already, and commits are refused.
+    case partitionsRevoked([PartitionID], lost: Bool)
+    /// The answer to `fetchStoredOffsets`; dropped if a rebalance came between.
+    case storedOffsetsFetched(Result<[StoredOffset], KafkaError>)
+    case commitFinished([CommitResult])
+    /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
+    case statistics([UInt8])
+    /// The partition delivers nothing until `seek` or the next assignment.
+    case partitionFailed(PartitionID, KafkaError)
+    /// Informational unless `isFatal`; then this member is out of the group for good.
+    case failed(KafkaError)
+    case logged(KafkaLogLine)
+    /// The answer to `beginClose`: the last event.
+    case closed
+}

@@ -1,0 +1,100 @@
+import CRdkafka
+package import Vocabulary
+
+/// A Kafka cluster inside this process: librdkafka's mock cluster.
+///
+/// For demonstrations and tests. It keeps about 5 MB per partition and nothing over a restart; a
+/// group's first join takes 3 s, later rebalances `session.timeout.ms` less 1 s (both fixed in
+/// 2.0.2), so members should set `session.timeout.ms=2000` and `fetch.wait.max.ms=10`.
+///
+/// Safe to share: each function of `rdkafka_mock.h` locks or runs on the cluster's own thread.
+@safe package final class EmbeddedKafka: @unchecked Sendable {
+    /// The requests of the Kafka protocol that can be made to fail (KIP "API keys").
+    package enum Request: Int16, Sendable, CaseIterable {
+        case produce = 0
+        case fetch = 1
+        case metadata = 3
+        case offsetCommit = 8
+        case offsetFetch = 9
+        case findCoordinator = 10
+        case joinGroup = 11
+        case heartbeat = 12
+        case syncGroup = 14
+        case initProducerID = 22
+    }
+
+    private let client: OpaquePointer
+    private let cluster: OpaquePointer
+    package let brokerCount: Int
+    /// `host:port` of every broker, separated by commas.
+    package let bootstrapServers: String
+
+    /// Opens the brokers' ports on the loopback interface; each gets a free one.
+    package init(brokers brokerCount: Int = 1) throws(KafkaError) {
+        // The handle that carries the cluster talks to no broker and must not log about it.
+        let configuration = try KafkaConfiguration(.inspector, bootstrapServers: "")
+        let client = unsafe try configuration.makeClient(RD_KAFKA_PRODUCER)
+        guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(brokerCount)) else {
+            unsafe rd_kafka_destroy(client)
+            throw KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, text: "no mock cluster")
+        }
+        unsafe self.client = client
+        unsafe self.cluster = cluster
+        self.brokerCount = brokerCount
+        unsafe bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(cluster))
+    }
+
+    deinit {
+        unsafe rd_kafka_mock_cluster_destroy(cluster)
+        unsafe rd_kafka_destroy(client)
+    }
+
+    /// A topic that nobody creates comes into being with four partitions when it is asked for.
+    package func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
+        let code = unsafe rd_kafka_mock_topic_create(
+            cluster,
+            topic.name,
+            Int32(clamping: partitions),
+            Int32(brokerCount)
+        )
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+
+    /// The next requests of that kind fail with these errors, in order.
+    ///
+    /// `KafkaError.Code.transport` closes the connection instead.
+    package func failNext(_ request: Request, with codes: [KafkaError.Code]) {
+        let errors = codes.map(\.libraryCode)
+        unsafe rd_kafka_mock_push_request_errors_array(
+            cluster,
+            request.rawValue,
+            errors.count,
+            errors
+        )
+    }
+
+    package func stopFailing(_ request: Request) {
+        unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
+    }
+
+    /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
+    package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
+        let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR
+        unsafe rd_kafka_mock_topic_set_error(cluster, topic.name, error)
+    }
+
+    /// Brokers are numbered from 1.
+    package func setBroker(_ broker: Int, isUp: Bool) {
+        if isUp {
+            unsafe rd_kafka_mock_broker_set_up(cluster, Int32(broker))
+        } else {
+            unsafe rd_kafka_mock_broker_set_down(cluster, Int32(broker))
+        }
+    }
+
+    /// Delays each answer of that broker.
+    package func setRoundTripTime(_ time: Duration, ofBroker broker: Int) {
+        let milliseconds = Int32(clamping: time.milliseconds)
+        unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
+    }
+}

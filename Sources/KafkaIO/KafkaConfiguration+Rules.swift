@@ -1,0 +1,137 @@
+extension KafkaConfiguration {
+    /// What a configuration is for; the properties differ.
+    package enum Role: String, Hashable, Sendable, CaseIterable {
+        case consumer
+        case producer
+        /// Start-up checks: metadata and topic creation, no records.
+        case inspector
+    }
+
+    /// A property whose meaning Heliograph relies on.
+    struct Reservation {
+        /// Values that change nothing and are therefore accepted.
+        var harmless: Set<String> = []
+        /// Completes "…: set by Heliograph: ".
+        var reason: String
+    }
+
+    /// Set before the operator's properties, which win.
+    static func defaults(for role: Role) -> [(String, String)] {
+        switch role {
+        case .consumer: connectionDefaults + consumerDefaults
+        case .producer: connectionDefaults + producerDefaults
+        case .inspector: connectionDefaults
+        }
+    }
+
+    /// Set last; `reservations` keeps the operator's properties away from them.
+    static func forced(for role: Role) -> [(String, String)] {
+        switch role {
+        case .consumer:
+            [
+                ("log.queue", "true"), ("enable.auto.commit", "false"),
+                ("enable.auto.offset.store", "false"), ("auto.offset.reset", "error"),
+                ("isolation.level", "read_committed"), ("enable.partition.eof", "false"),
+            ]
+        case .producer:
+            [
+                ("log.queue", "true"), ("enable.idempotence", "true"), ("acks", "all"),
+                ("delivery.report.only.error", "false"),
+            ]
+        case .inspector:
+            [("log.queue", "true"), ("allow.auto.create.topics", "false")]
+        }
+    }
+
+    /// Connections that break are found within seconds and tried again within five.
+    private static let connectionDefaults = [
+        ("client.id", "heliograph"), ("log.connection.close", "false"),
+        ("socket.keepalive.enable", "true"), ("socket.nagle.disable", "true"),
+        ("socket.timeout.ms", "30000"), ("socket.connection.setup.timeout.ms", "10000"),
+        ("reconnect.backoff.ms", "100"), ("reconnect.backoff.max.ms", "5000"),
+        ("metadata.max.age.ms", "180000"), ("topic.metadata.refresh.interval.ms", "60000"),
+    ]
+
+    /// The queue holds more than a second of traffic: a full one pauses fetching for 1 s (2.0.2).
+    private static let consumerDefaults = [
+        ("partition.assignment.strategy", "range,roundrobin"),
+        ("session.timeout.ms", "30000"), ("heartbeat.interval.ms", "3000"),
+        ("max.poll.interval.ms", "120000"),
+        ("queued.min.messages", "100000"), ("queued.max.messages.kbytes", "32768"),
+        ("fetch.message.max.bytes", "1048576"), ("fetch.max.bytes", "8388608"),
+        ("fetch.wait.max.ms", "100"), ("fetch.min.bytes", "1"), ("fetch.error.backoff.ms", "100"),
+        ("check.crcs", "true"), ("allow.auto.create.topics", "false"),
+        ("statistics.interval.ms", "5000"),
+    ]
+
+    /// The queue is larger than any in-flight limit, so that a full one is a rare event.
+    private static let producerDefaults = [
+        ("linger.ms", "5"), ("batch.size", "131072"), ("batch.num.messages", "10000"),
+        ("compression.codec", "lz4"), ("queue.buffering.max.messages", "50000"),
+        ("queue.buffering.max.kbytes", "65536"), ("message.timeout.ms", "120000"),
+        ("request.timeout.ms", "15000"), ("retry.backoff.ms", "100"),
+    ]
+
+    private static let ownCommits = "offsets are committed after their outcome is acknowledged"
+    private static let allReports = "every outcome waits for its delivery report"
+    private static let configured = "it has its own key in the configuration"
+
+    /// Aliases of one property stand together.
+    static let reservations: [String: Reservation] = [
+        "bootstrap.servers": Reservation(reason: configured),
+        "metadata.broker.list": Reservation(reason: configured),
+        "group.id": Reservation(reason: configured),
+        "enable.auto.commit": Reservation(harmless: ["false"], reason: ownCommits),
+        "auto.commit.enable": Reservation(harmless: ["false"], reason: ownCommits),
+        "auto.commit.interval.ms": Reservation(reason: ownCommits),
+        "enable.auto.offset.store": Reservation(harmless: ["false"], reason: ownCommits),
+        "offset.store.method": Reservation(harmless: ["broker"], reason: ownCommits),
+        "auto.offset.reset": Reservation(
+            harmless: ["error"],
+            reason: "the start position is given with each assignment"
+        ),
+        "enable.partition.eof": Reservation(
+            harmless: ["false"],
+            reason: "the end of a partition means nothing to a service that waits for more"
+        ),
+        "isolation.level": Reservation(
+            harmless: ["read_committed"],
+            reason: "an event of an aborted transaction must not be sent"
+        ),
+        "partition.assignment.strategy": Reservation(
+            harmless: ["range", "roundrobin", "range,roundrobin", "roundrobin,range"],
+            reason: "cooperative rebalancing loses assignments in librdkafka before 2.10"
+        ),
+        "group.protocol": Reservation(
+            harmless: ["classic"],
+            reason: "the service answers classic rebalances"
+        ),
+        "delivery.report.only.error": Reservation(harmless: ["false"], reason: allReports),
+        "acks": Reservation(harmless: ["all", "-1"], reason: allReports),
+        "request.required.acks": Reservation(harmless: ["all", "-1"], reason: allReports),
+        "enable.idempotence": Reservation(
+            harmless: ["true"],
+            reason: "a retried request must not write an outcome twice"
+        ),
+        "transactional.id": Reservation(reason: "outcomes are not written in transactions"),
+        "log.queue": Reservation(harmless: ["true"], reason: "logs go through the event loop"),
+        "log_cb": callback, "error_cb": callback, "stats_cb": callback, "throttle_cb": callback,
+        "socket_cb": callback, "connect_cb": callback, "closesocket_cb": callback,
+        "open_cb": callback, "resolve_cb": callback, "background_event_cb": callback,
+        "rebalance_cb": callback, "consume_cb": callback, "offset_commit_cb": callback,
+        "dr_cb": callback, "dr_msg_cb": callback, "oauthbearer_token_refresh_cb": callback,
+        "ssl.certificate.verify_cb": callback, "interceptors": callback, "opaque": callback,
+        "default_topic_conf": callback, "enabled_events": callback,
+        "test.mock.num.brokers": Reservation(
+            reason: "it would replace the real brokers by simulated ones"
+        ),
+    ]
+
+    private static let callback = Reservation(reason: "it takes a pointer, not a text")
+
+    /// A property whose value is never printed.
+    static func isSecret(_ property: String) -> Bool {
+        property.contains("password") || property.contains("secret")
+            || property == "ssl.key.pem" || property == "sasl.oauthbearer.config"
+    }
+}

@@ -1,0 +1,204 @@
+import CRdkafka
+
+/// The properties of one client instance: defaults, then the operator's, then the forced ones.
+///
+/// A property may be limited to one role by a prefix, as in `consumer.fetch.wait.max.ms`.
+@safe package struct KafkaConfiguration: ~Copyable {
+    /// One property that cannot be used, and why.
+    package struct Problem: Hashable, Sendable, CustomStringConvertible {
+        package enum Kind: Hashable, Sendable {
+            /// librdkafka, as built here, knows no property of that name.
+            case unknownProperty
+            case badValue
+            /// Heliograph's promises rest on the value it sets itself.
+            case setByHeliograph
+        }
+
+        package let property: String
+        package let kind: Kind
+        /// For people; never repeats a secret.
+        package let text: String
+
+        package var description: String { "\(property): \(text)" }
+    }
+
+    /// Nil once librdkafka owns the properties.
+    private var raw: OpaquePointer?
+    /// What was set, in order, with secrets masked.
+    private let settings: [(name: String, value: String)]
+
+    /// - Throws: `KafkaError` with code `invalidConfiguration` that names every problem.
+    package init(
+        _ role: Role,
+        bootstrapServers: String,
+        properties: [String: String] = [:],
+        group: String? = nil
+    ) throws(KafkaError) {
+        var wanted = Self.defaults(for: role)
+        var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
+        for (name, value) in Self.properties(properties, for: role) {
+            if let problem = Self.reservationProblem(name, value) {
+                problems.append(problem)
+            } else {
+                wanted.append((name, value))
+            }
+        }
+        wanted += Self.forced(for: role)
+        wanted.append(("bootstrap.servers", bootstrapServers))
+        if let group { wanted.append(("group.id", group)) }
+
+        let conf = unsafe rd_kafka_conf_new()
+        for (name, value) in wanted {
+            if let problem = unsafe Self.assign(name, value, in: conf) { problems.append(problem) }
+        }
+        guard problems.isEmpty else {
+            unsafe rd_kafka_conf_destroy(conf)
+            throw KafkaError(
+                code: .invalidConfiguration,
+                text: problems.map(\.description).joined(separator: "; ")
+            )
+        }
+        unsafe raw = conf
+        settings = Self.masked(wanted)
+    }
+
+    deinit { if let raw = unsafe raw { unsafe rd_kafka_conf_destroy(raw) } }
+
+    /// Everything that is wrong with an operator's properties, sorted by name.
+    package static func problems(in properties: [String: String]) -> [Problem] {
+        let trial = unsafe rd_kafka_conf_new()
+        defer { unsafe rd_kafka_conf_destroy(trial) }
+        var problems = oauthBearerProblem(properties).map { [$0] } ?? []
+        for (key, value) in properties {
+            let name = withoutPrefix(key)
+            if let problem = reservationProblem(name, value) {
+                problems.append(problem)
+            } else if let problem = unsafe assign(name, value, in: trial) {
+                problems.append(problem)
+            }
+        }
+        return problems.sorted { ($0.property, $0.text) < ($1.property, $1.text) }
+    }
+
+    /// One `name=value` a line; secrets are masked.
+    package var description: String {
+        settings.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
+    }
+
+    /// Enables event delivery for the given `RD_KAFKA_EVENT_…` bits.
+    func enableEvents(_ events: Int32) {
+        unsafe rd_kafka_conf_set_events(raw, events)
+    }
+
+    /// Creates the client instance; from here on librdkafka owns the properties.
+    consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+        let conf = unsafe raw
+        unsafe raw = nil
+        var text = [CChar](repeating: 0, count: 512)
+        // SAFETY: rd_kafka_new takes the configuration over only when it succeeds.
+        let client = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_new(type, conf, buffer.baseAddress, buffer.count)
+        }
+        guard let client = unsafe client else {
+            let code = rd_kafka_last_error()
+            unsafe rd_kafka_conf_destroy(conf)
+            throw KafkaError(code, text: String(nulTerminated: text))
+        }
+        return unsafe client
+    }
+
+    /// The last value of each property, in the order of first appearance.
+    private static func masked(
+        _ wanted: [(String, String)]
+    ) -> [(name: String, value: String)] {
+        var values: [String: String] = [:]
+        var names: [String] = []
+        for (name, value) in wanted where values.updateValue(value, forKey: name) == nil {
+            names.append(name)
+        }
+        return names.map { ($0, isSecret($0) ? "***" : values[$0] ?? "") }
+    }
+
+    /// The properties that concern `role`, without prefixes, the prefixed ones last.
+    private static func properties(
+        _ properties: [String: String],
+        for role: Role
+    ) -> [(String, String)] {
+        let sorted = properties.sorted { $0.key < $1.key }
+        let general = sorted.filter { withoutPrefix($0.key) == $0.key }
+        let prefix = role.rawValue + "."
+        let own = sorted.filter { $0.key.hasPrefix(prefix) }
+        return general.map { ($0.key, $0.value) } + own.map { (withoutPrefix($0.key), $0.value) }
+    }
+
+    private static func withoutPrefix(_ key: String) -> String {
+        for role in Role.allCases where key.hasPrefix(role.rawValue + ".") {
+            return String(key.dropFirst(role.rawValue.count + 1))
+        }
+        return key
+    }
+
+    private static func reservationProblem(_ name: String, _ value: String) -> Problem? {
+        guard let reservation = reservations[name], !reservation.harmless.contains(value) else {
+            return nil
+        }
+        return Problem(
+            property: name,
+            kind: .setByHeliograph,
+            text: "set by Heliograph: \(reservation.reason)"
+        )
+    }
+
+    /// Token refreshes would need a source of tokens, and this library is built without OIDC.
+    private static func oauthBearerProblem(_ properties: [String: String]) -> Problem? {
+        let unsecured = properties["enable.sasl.oauthbearer.unsecure.jwt"] == "true"
+        for name in ["sasl.mechanism", "sasl.mechanisms"]
+        where properties[name] == "OAUTHBEARER" && !unsecured {
+            return Problem(
+                property: name,
+                kind: .badValue,
+                text: "OAUTHBEARER needs a token source, which Heliograph does not have"
+            )
+        }
+        return nil
+    }
+
+    private static func assign(
+        _ name: String,
+        _ value: String,
+        in conf: OpaquePointer?
+    ) -> Problem? {
+        var text = [CChar](repeating: 0, count: 512)
+        let result = unsafe text.withUnsafeMutableBufferPointer { buffer in
+            unsafe rd_kafka_conf_set(conf, name, value, buffer.baseAddress, buffer.count)
+        }
+        switch result {
+        case RD_KAFKA_CONF_OK: return nil
+        case RD_KAFKA_CONF_UNKNOWN:
+            return Problem(
+                property: name,
+                kind: .unknownProperty,
+                text: "librdkafka \(KafkaLibrary.version) has no property of this name"
+            )
+        default:
+            let explanation = isSecret(name) ? "bad value" : String(nulTerminated: text)
+            return Problem(property: name, kind: .badValue, text: explanation)
+        }
+    }
+}
+
+/// The library that is loaded, which may be newer than the one compiled against.
+package enum KafkaLibrary {
+    package static var version: String {
+        // SAFETY: a static string (rdkafka.h).
+        unsafe String(cString: rd_kafka_version_str())
+    }
+}
+
+extension String {
+    /// Text that C wrote into a buffer.
+    init(nulTerminated buffer: [CChar]) {
+        let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        self = String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,123 @@
+import CRdkafka
+
+/// An error of the Kafka client or of a broker.
+package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// `rd_kafka_resp_err_t`: negative inside the client, positive from a broker.
+    package struct Code: RawRepresentable, Hashable, Sendable {
+        package let rawValue: Int32
+
+        package init(rawValue: Int32) {
+            self.rawValue = rawValue
+        }
+
+        init(_ code: rd_kafka_resp_err_t) {
+            rawValue = code.rawValue
+        }
+
+        var libraryCode: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue) }
+
+        /// The C name without its prefix, such as `_TRANSPORT` or `NOT_LEADER_FOR_PARTITION`.
+        package var name: String {
+            // SAFETY: the text is a static string of the library (rdkafka.h).
+            unsafe String(cString: rd_kafka_err2name(libraryCode))
+        }
+
+        var text: String {
+            // SAFETY: as above.
+            unsafe String(cString: rd_kafka_err2str(libraryCode))
+        }
+    }
+
+    package let code: Code
+    /// A sentence for people; may name brokers, never a secret.
+    package let text: String
+    /// The client instance that raised it can do no more work and must be replaced.
+    package let isFatal: Bool
+
+    package init(code: Code, text: String? = nil, isFatal: Bool = false) {
+        self.code = code
+        self.text = text ?? code.text
+        self.isFatal = isFatal
+    }
+
+    init(_ code: rd_kafka_resp_err_t, text: String? = nil) {
+        self.init(code: Code(code), text: text)
+    }
+
+    /// Nil for `RD_KAFKA_RESP_ERR_NO_ERROR`.
+    init?(unlessSuccess code: rd_kafka_resp_err_t, text: String? = nil) {
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        self.init(code, text: text)
+    }
+
+    /// Takes over an error object of the library and frees it; nil for no error.
+    init?(consuming error: OpaquePointer?) {
+        guard let error = unsafe error else { return nil }
+        code = unsafe Code(rd_kafka_error_code(error))
+        text = unsafe String(cString: rd_kafka_error_string(error))
+        isFatal = unsafe rd_kafka_error_is_fatal(error) != 0
+        unsafe rd_kafka_error_destroy(error)
+    }
+
+    /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
+    package var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
+
+    package var name: String { code.name }
+
+    package var description: String {
+        "\(isFatal ? "fatal " : "")\(name): \(text)"
+    }
+
+    private static let retryable: Set<Code> = [
+        .transport, .timedOut, .messageTimedOut, .allBrokersDown, .queueFull, .waitCoordinator,
+        .purgedInQueue, .purgedInFlight, .requestTimedOut, .leaderNotAvailable,
+        .notLeaderForPartition, .networkException, .coordinatorLoadInProgress,
+        .coordinatorNotAvailable, .notCoordinator, .notEnoughReplicas,
+        .notEnoughReplicasAfterAppend, .rebalanceInProgress, .storageError,
+    ]
+}
+
+extension KafkaError.Code {
+    package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
+    package static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+    package static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    package static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    package static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    package static let waitCoordinator = Self(RD_KAFKA_RESP_ERR__WAIT_COORD)
+    package static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+    package static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+    package static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
+    package static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+    package static let clientUnknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+    /// The stored or given offset does not exist (`auto.offset.reset=error`).
+    package static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    package static let failed = Self(RD_KAFKA_RESP_ERR__FAIL)
+    package static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
+    package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    package static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    package static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
+    package static let requestTimedOut = Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+    package static let leaderNotAvailable = Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+    package static let notLeaderForPartition = Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
+    package static let networkException = Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION)
+    package static let coordinatorLoadInProgress = Self(
+        RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS
+    )
+    package static let coordinatorNotAvailable = Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
+    package static let notCoordinator = Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
+    package static let notEnoughReplicas = Self(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
+    package static let notEnoughReplicasAfterAppend = Self(
+        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    )
+    package static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
+    package static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
+    package static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+    package static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+    package static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
+    package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    package static let topicAuthorizationFailed = Self(
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+    )
+    package static let storageError = Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)
+}

@@ -1,0 +1,124 @@
+import CRdkafka
+import Vocabulary
+
+/// One event popped from a queue of the library, freed with its owner.
+///
+/// Everything in it dies with it (rdkafka.h, `rd_kafka_event_destroy`).
+@safe struct LibraryEvent: ~Copyable {
+    private let raw: OpaquePointer
+
+    init(owning raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    deinit { unsafe rd_kafka_event_destroy(raw) }
+
+    /// `RD_KAFKA_EVENT_…`.
+    var type: Int32 { unsafe rd_kafka_event_type(raw) }
+
+    var errorCode: rd_kafka_resp_err_t { unsafe rd_kafka_event_error(raw) }
+
+    /// What the event failed with; nil after success.
+    var error: KafkaError? {
+        let code = errorCode
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        // SAFETY: the text lives as long as the event; it is copied at once.
+        let text = unsafe String(cString: rd_kafka_event_error_string(raw))
+        return KafkaError(
+            code: KafkaError.Code(code),
+            text: text,
+            isFatal: unsafe rd_kafka_event_error_is_fatal(raw) != 0
+        )
+    }
+
+    /// The number that was given to the request this event answers; 0 for none.
+    var requestNumber: UInt { unsafe UInt(bitPattern: rd_kafka_event_opaque(raw)) }
+
+    /// The next message of a `FETCH` or `DR` event, valid until the event is freed.
+    func nextMessage() -> UnsafePointer<rd_kafka_message_t>? {
+        unsafe rd_kafka_event_message_next(raw)
+    }
+
+    /// The partition that an `ERROR` is about.
+    var partition: TopicPartition? {
+        guard let pointer = unsafe rd_kafka_event_topic_partition(raw) else { return nil }
+        // SAFETY: the caller owns this copy (rdkafka.h); it is read, then freed.
+        defer { unsafe rd_kafka_topic_partition_destroy(pointer) }
+        return unsafe TopicPartition(pointer.pointee)
+    }
+
+    /// The elements of a `REBALANCE` or `OFFSET_COMMIT` event.
+    var partitions: [PartitionList.Element] {
+        unsafe PartitionList.elements(of: rd_kafka_event_topic_partition_list(raw))
+    }
+
+    /// The one group in the answer to `ListConsumerGroupOffsets`.
+    var storedOffsets: Result<[PartitionList.Element], KafkaError> {
+        if let error { return .failure(error) }
+        var count = 0
+        guard let result = unsafe rd_kafka_event_ListConsumerGroupOffsets_result(raw),
+            let groups = unsafe rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count),
+            count == 1, let group = unsafe groups[0]
+        else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
+        // SAFETY: groups, their errors and lists belong to the event.
+        if let error = unsafe rd_kafka_group_result_error(group) {
+            let text = unsafe String(cString: rd_kafka_error_string(error))
+            return .failure(unsafe KafkaError(rd_kafka_error_code(error), text: text))
+        }
+        return .success(
+            unsafe PartitionList.elements(of: rd_kafka_group_result_partitions(group))
+        )
+    }
+
+    /// The JSON text of a `STATS` event.
+    var statistics: [UInt8] {
+        guard let text = unsafe rd_kafka_event_stats(raw) else { return [] }
+        return unsafe Array(String(cString: text).utf8)
+    }
+
+    var logLine: KafkaLogLine? {
+        var facility: UnsafePointer<CChar>?
+        var text: UnsafePointer<CChar>?
+        var level: Int32 = 0
+        guard unsafe rd_kafka_event_log(raw, &facility, &text, &level) == 0,
+            let facility = unsafe facility, let text = unsafe text
+        else { return nil }
+        return unsafe KafkaLogLine(
+            level: level,
+            facility: String(cString: facility),
+            text: String(cString: text)
+        )
+    }
+
+    /// The answer to `CreateTopics`: each topic's error.
+    var createdTopics: [(name: String, error: KafkaError?)] {
+        var count = 0
+        guard let result = unsafe rd_kafka_event_CreateTopics_result(raw),
+            let topics = unsafe rd_kafka_CreateTopics_result_topics(result, &count)
+        else { return [] }
+        return (0..<count).compactMap { index in
+            guard let topic = unsafe topics[index] else { return nil }
+            let text = unsafe rd_kafka_topic_result_error_string(topic)
+            let error = unsafe KafkaError(
+                unlessSuccess: rd_kafka_topic_result_error(topic),
+                text: text.map { unsafe String(cString: $0) }
+            )
+            return unsafe (String(cString: rd_kafka_topic_result_name(topic)), error)
+        }
+    }
+}
+
+/// A line that librdkafka would have written to standard error.
+package struct KafkaLogLine: Hashable, Sendable {
+    /// As in syslog (RFC 5424, 6.2.1): 0 emergency to 7 debug.
+    package let level: Int32
+    /// librdkafka's own word for the place, such as `FAIL` or `REBALANCE`.
+    package let facility: String
+    package let text: String
+
+    package init(level: Int32, facility: String, text: String) {
+        self.level = level
+        self.facility = facility
+        self.text = text
+    }
+}

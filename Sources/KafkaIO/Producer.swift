@@ -1,0 +1,205 @@
+import CRdkafka
+package import Vocabulary
+
+/// Why a record was not taken.
+package enum ProduceError: Error, Hashable, Sendable {
+    /// Keep the record and try again after `poll`.
+    case queueFull
+    /// This record will not be taken by this instance, however often it is tried.
+    case refused(KafkaError)
+}
+
+/// What happened to a producer, in the past tense.
+package enum ProducerEvent: Hashable, Sendable {
+    /// The record with this tag is written to all in-sync replicas, or is not: then the error
+    /// says whether to produce it again.
+    case deliveryReported(tag: UInt64, KafkaError?)
+    /// Informational unless `isFatal`; then the producer is to be replaced.
+    case failed(KafkaError)
+    /// librdkafka's statistics as JSON text, if `statistics.interval.ms` is set.
+    case statistics([UInt8])
+    case logged(KafkaLogLine)
+}
+
+/// An idempotent producer with `acks=all`.
+///
+/// Belongs to one thread; no call waits. It can be thrown away at any time (`abandon`): who
+/// produces keeps each record until its delivery report, so nothing in here is needed.
+package final class Producer {
+    let client: ClientHandle
+    /// Records whose delivery report has not come.
+    package private(set) var outstanding = 0
+    private var isAbandoned = false
+
+    /// - Parameter wakeup: a non-blocking eventfd, rung when there is something to poll.
+    package init(
+        bootstrapServers: String,
+        properties: [String: String],
+        wakeup: Int32
+    ) throws(KafkaError) {
+        let configuration = try KafkaConfiguration(
+            .producer,
+            bootstrapServers: bootstrapServers,
+            properties: properties
+        )
+        configuration.enableEvents(
+            RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG
+        )
+        client = try ClientHandle(
+            configuration: configuration,
+            type: RD_KAFKA_PRODUCER,
+            wakeup: wakeup
+        )
+    }
+
+    /// Queues a copy of the record; `deliveryReported` with the tag answers.
+    ///
+    /// - Parameters:
+    ///   - key: decides the partition; nil spreads records.
+    ///   - value: nil is a tombstone.
+    package func produce(
+        topic: KafkaTopic,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [RecordHeader] = [],
+        tag: UInt64
+    ) throws(ProduceError) {
+        guard !isAbandoned, let handle = unsafe client.topic(topic.name) else {
+            throw .refused(
+                KafkaError(isAbandoned ? RD_KAFKA_RESP_ERR__DESTROY : rd_kafka_last_error())
+            )
+        }
+        let list = unsafe Self.headerList(headers)
+        let error = unsafe Self.withMemory(key, value) { key, value in
+            unsafe send(to: handle, key: key, value: value, headers: list, tag: tag)
+        }
+        guard let error = unsafe KafkaError(consuming: error) else {
+            outstanding += 1
+            return
+        }
+        // SAFETY: the library takes the headers over only when it takes the record.
+        if let list = unsafe list { unsafe rd_kafka_headers_destroy(list) }
+        throw error.code == .queueFull ? .queueFull : .refused(client.fatalError ?? error)
+    }
+
+    /// Appends what has happened, about `budget` events: reports come in batches, never split.
+    ///
+    /// - Returns: true if there may be more; the eventfd is rung for it.
+    package func poll(budget: Int, into events: inout [ProducerEvent]) -> Bool {
+        guard !isAbandoned else { return false }
+        let limit = events.count + budget
+        while events.count < limit {
+            guard let event = client.nextEvent() else { return false }
+            translate(event, into: &events)
+        }
+        client.ring()
+        return true
+    }
+
+    /// Throws the producer away: no report follows, and what it holds may or may not be written.
+    ///
+    /// The library's own threads end on a thread aside, however long that takes.
+    package func abandon() {
+        isAbandoned = true
+        client.destroyAside()
+    }
+
+    /// Abandoned producers and consumers of this process that have not ended yet.
+    package static var abandonedStillRunning: Int { ClientHandle.beingDestroyed }
+
+    /// Makes the library believe in a fatal error, as its own tests do.
+    package func injectFatalError(_ code: KafkaError.Code, reason: String) {
+        unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)
+    }
+
+    private func translate(_ event: borrowing LibraryEvent, into events: inout [ProducerEvent]) {
+        switch event.type {
+        case RD_KAFKA_EVENT_DR:
+            while let message = unsafe event.nextMessage() {
+                outstanding -= 1
+                let tag = unsafe UInt64(UInt(bitPattern: message.pointee._private))
+                let error = unsafe KafkaError(unlessSuccess: message.pointee.err)
+                events.append(.deliveryReported(tag: tag, error))
+            }
+        case RD_KAFKA_EVENT_ERROR:
+            if let error = client.error(of: event) { events.append(.failed(error)) }
+        case RD_KAFKA_EVENT_STATS: events.append(.statistics(event.statistics))
+        case RD_KAFKA_EVENT_LOG:
+            if let line = event.logLine { events.append(.logged(line)) }
+        default: break
+        }
+    }
+
+    /// - Returns: the library's error object, or nil.
+    private func send(
+        to topic: OpaquePointer,
+        key: UnsafeRawBufferPointer?,
+        value: UnsafeRawBufferPointer?,
+        headers: OpaquePointer?,
+        tag: UInt64
+    ) -> OpaquePointer? {
+        // SAFETY: RD_KAFKA_MSG_F_COPY copies the value, and keys are always copied.
+        unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 6) { arguments in
+            unsafe arguments.initialize(repeating: rd_kafka_vu_t())
+            unsafe arguments[0].vtype = RD_KAFKA_VTYPE_RKT
+            unsafe arguments[0].u.rkt = topic
+            unsafe arguments[1].vtype = RD_KAFKA_VTYPE_MSGFLAGS
+            unsafe arguments[1].u.i = RD_KAFKA_MSG_F_COPY
+            unsafe arguments[2].vtype = RD_KAFKA_VTYPE_OPAQUE
+            unsafe arguments[2].u.ptr = UnsafeMutableRawPointer(bitPattern: UInt(tag))
+            unsafe arguments[3].vtype = RD_KAFKA_VTYPE_KEY
+            unsafe arguments[3].u.mem.ptr = UnsafeMutableRawPointer(mutating: key?.baseAddress)
+            unsafe arguments[3].u.mem.size = key?.count ?? 0
+            unsafe arguments[4].vtype = RD_KAFKA_VTYPE_VALUE
+            unsafe arguments[4].u.mem.ptr = UnsafeMutableRawPointer(mutating: value?.baseAddress)
+            unsafe arguments[4].u.mem.size = value?.count ?? 0
+            guard let headers = unsafe headers else {
+                return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 5)
+            }
+            // One list, never single headers: those are freed twice on an error (kafka.md B11).
+            unsafe arguments[5].vtype = RD_KAFKA_VTYPE_HEADERS
+            unsafe arguments[5].u.headers = headers
+            return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)
+        }
+    }
+
+    private static func headerList(_ headers: [RecordHeader]) -> OpaquePointer? {
+        guard !headers.isEmpty else { return nil }
+        let list = unsafe rd_kafka_headers_new(headers.count)
+        for header in headers {
+            unsafe withMemory(header.value, nil) { value, _ in
+                _ = unsafe rd_kafka_header_add(
+                    list,
+                    header.name,
+                    header.name.utf8.count,
+                    value?.baseAddress,
+                    value?.count ?? 0
+                )
+            }
+        }
+        return unsafe list
+    }
+
+    /// Lends both arrays; nil stays null, and an empty array has an address, as C wants it.
+    private static func withMemory<R>(
+        _ first: [UInt8]?,
+        _ second: [UInt8]?,
+        _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) -> R
+    ) -> R {
+        unsafe withMemory(first) { first in
+            unsafe withMemory(second) { second in unsafe body(first, second) }
+        }
+    }
+
+    private static func withMemory<R>(
+        _ bytes: [UInt8]?,
+        _ body: (UnsafeRawBufferPointer?) -> R
+    ) -> R {
+        guard let bytes else { return body(nil) }
+        guard bytes.isEmpty else { return unsafe bytes.withUnsafeBytes { unsafe body($0) } }
+        var nothing: UInt8 = 0
+        return unsafe withUnsafeBytes(of: &nothing) { one in
+            unsafe body(UnsafeRawBufferPointer(rebasing: one[..<0]))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import CRdkafka
+import Vocabulary
+
+/// Copies fetched messages out of the library's buffers.
+struct RecordReader {
+    private(set) var partitions = PartitionTable()
+    /// What the pointers of the current assignment stand for.
+    private var known: [Source: PartitionID] = [:]
+    private var lastSource = Source(topic: 0, partition: -1)
+    private var lastID = PartitionID(index: 0)
+
+    /// A topic handle of the library, by address, and a partition of it.
+    private struct Source: Hashable {
+        var topic: UInt
+        var partition: Int32
+    }
+
+    mutating func intern(_ partition: TopicPartition) -> PartitionID {
+        partitions.intern(partition)
+    }
+
+    /// To be called at each rebalance: a handle's address may come to mean another topic.
+    mutating func forgetHandles() {
+        known.removeAll(keepingCapacity: true)
+        lastSource = Source(topic: 0, partition: -1)
+    }
+
+    mutating func record(from message: UnsafePointer<rd_kafka_message_t>) -> Record {
+        let fields = unsafe message.pointee
+        var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+        let milliseconds = unsafe rd_kafka_message_timestamp(message, &kind)
+        return unsafe Record(
+            partition: partition(of: fields),
+            offset: Offset(fields.offset),
+            timestamp: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
+                ? nil : Timestamp(milliseconds: milliseconds),
+            key: Self.bytes(fields.key, fields.key_len),
+            value: Self.bytes(fields.payload, fields.len),
+            headers: Self.headers(of: message)
+        )
+    }
+
+    private mutating func partition(of message: rd_kafka_message_t) -> PartitionID {
+        let source = unsafe Source(
+            topic: UInt(bitPattern: message.rkt),
+            partition: message.partition
+        )
+        if source == lastSource { return lastID }
+        let id: PartitionID
+        if let seen = known[source] {
+            id = seen
+        } else {
+            // SAFETY: the name lives as long as the handle, which the message holds.
+            let name = unsafe String(cString: rd_kafka_topic_name(message.rkt))
+            id = intern(TopicPartition(topic: KafkaTopic(name), partition: source.partition))
+            known[source] = id
+        }
+        lastSource = source
+        lastID = id
+        return id
+    }
+
+    /// Null is nil; nothing is an empty array.
+    private static func bytes(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
+        guard let start = unsafe start else { return nil }
+        return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
+    private static func headers(
+        of message: UnsafePointer<rd_kafka_message_t>
+    ) -> [RecordHeader] {
+        var list: OpaquePointer?
+        guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR,
+            let list = unsafe list
+        else { return [] }
+        var headers: [RecordHeader] = []
+        unsafe headers.reserveCapacity(rd_kafka_header_cnt(list))
+        var name: UnsafePointer<CChar>?
+        var value: UnsafeRawPointer?
+        var count = 0
+        // SAFETY: names and values live as long as the message; they are copied at once.
+        while unsafe rd_kafka_header_get_all(list, headers.count, &name, &value, &count)
+            == RD_KAFKA_RESP_ERR_NO_ERROR, let text = unsafe name
+        {
+            unsafe headers.append(
+                RecordHeader(name: String(cString: text), value: bytes(value, count))
+            )
+        }
+        return headers
+    }
+}

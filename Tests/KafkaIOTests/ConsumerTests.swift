@@ -1,0 +1,179 @@
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+@Suite struct ConsumerTests {
+    @Test func `Keys, values, headers and null come back byte for byte`() throws {
+        let topic = try SharedCluster.freshTopic()
+        let source = try Source()
+        let binary = (0...255).map { UInt8($0) }
+        let headers = [
+            RecordHeader(name: "traceparent", value: Array("00-1-2-3".utf8)),
+            RecordHeader(name: "empty", value: []),
+            RecordHeader(name: "null", value: nil),
+            RecordHeader(name: "traceparent", value: binary),
+        ]
+        let sent: [(key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader])] = [
+            (Array("key".utf8), binary, headers), (nil, [], []), ([], nil, []), (binary, [0], []),
+        ]
+        for (index, record) in sent.enumerated() {
+            try source.producer.produce(
+                topic: topic,
+                key: record.key,
+                value: record.value,
+                headers: record.headers,
+                tag: UInt64(index)
+            )
+        }
+        #expect(source.producer.outstanding == 4)
+        try source.turn { source.reports.count == 4 }
+        #expect(source.reports.map(\.tag) == [0, 1, 2, 3])
+        #expect(source.reports.allSatisfy { $0.error == nil })
+        #expect(source.producer.outstanding == 0)
+
+        let member = try Member(group: topic.name, topic: topic)
+        try member.turn { member.records.count == 4 }
+        #expect(member.records.map(\.key) == sent.map(\.key))
+        #expect(member.records.map(\.value) == sent.map(\.value))
+        #expect(member.records.map(\.headers) == sent.map(\.headers))
+        #expect(member.records.map(\.offset.rawValue) == [0, 1, 2, 3])
+        #expect(member.records.allSatisfy { $0.timestamp != nil })
+        let partition = try #require(member.records.first?.partition)
+        #expect(
+            member.consumer.partitions[partition] == TopicPartition(topic: topic, partition: 0)
+        )
+        #expect(member.consumer.knownOffsets(of: partition) == 0..<4)
+        try member.close()
+    }
+
+    @Test func `A commit with metadata is read back by the next member, which goes on there`()
+        throws
+    {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 10)
+        let first = try Member(group: topic.name, topic: topic)
+        try first.turn { first.records.count == 10 }
+        let partition = try #require(first.assigned.first)
+        #expect(first.consumer.canCommit)
+        try first.consumer.commit([
+            CommitRequest(partition: partition, offset: Offset(4), metadata: "v1:5-6,8")
+        ])
+        #expect(!first.consumer.canCommit)
+        try first.turn { !first.commits.isEmpty }
+        #expect(first.commits == [[CommitResult(partition: partition, error: nil)]])
+        #expect(first.consumer.canCommit)
+        try first.close()
+        #expect(first.revocations.map(\.lost) == [false])
+
+        let second = try Member(group: topic.name, topic: topic)
+        second.answersAssignments = false
+        try second.turn { !second.assigned.isEmpty }
+        second.consumer.fetchStoredOffsets(of: second.assigned)
+        try second.turn { !second.stored.isEmpty }
+        let stored = try #require(try second.stored.first?.get().first)
+        #expect(stored.offset == Offset(4))
+        #expect(stored.metadata == "v1:5-6,8")
+        #expect(stored.error == nil)
+        #expect(second.records.isEmpty)
+        try second.consumer.assign([(stored.partition, .at(Offset(4)))])
+        try second.turn { second.records.count == 6 }
+        #expect(second.records.map(\.text) == ["4", "5", "6", "7", "8", "9"])
+        try second.close()
+    }
+
+    @Test func `A partition without a commit has no stored offset`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        let member = try Member(group: topic.name, topic: topic)
+        member.answersAssignments = false
+        try member.turn { !member.assigned.isEmpty }
+        member.consumer.fetchStoredOffsets(of: member.assigned)
+        try member.turn { !member.stored.isEmpty }
+        let stored = try #require(try member.stored.first?.get())
+        #expect(stored.map(\.partition) == member.assigned)
+        #expect(stored.allSatisfy { $0.offset == nil && $0.error == nil })
+    }
+
+    @Test func `Stored offsets that cannot be read are an error, not an empty answer`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("refused")
+        try kafka.createTopic(topic, partitions: 1)
+        let member = try Member(
+            group: topic.name,
+            topic: topic,
+            servers: kafka.bootstrapServers
+        )
+        member.answersAssignments = false
+        try member.turn { !member.assigned.isEmpty }
+        let denied = KafkaError.Code(rawValue: 30)  // GROUP_AUTHORIZATION_FAILED
+        kafka.failNext(.offsetFetch, with: [denied])
+        member.consumer.fetchStoredOffsets(of: member.assigned)
+        try member.turn { !member.stored.isEmpty }
+        let failure = #expect(throws: KafkaError.self) { try member.stored.first?.get() }
+        #expect(failure?.code == denied)
+        #expect(failure?.isRetryable == false)
+    }
+
+    @Test func `Pausing loses nothing, repeats nothing and keeps the order`() throws {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 3000, size: 100)
+        let member = try Member(group: topic.name, topic: topic)
+        try member.turn { !member.assigned.isEmpty }
+        for round in 1...5 {
+            while member.records.count < round * 300 {
+                if try !member.poll(budget: 50) { #expect(member.wakeup.wait()) }
+            }
+            member.consumer.pause(member.assigned)
+            member.consumer.pause(member.assigned)
+            let count = member.records.count
+            while try member.poll(budget: 50) {}
+            #expect(member.records.count == count, "a paused partition is silent")
+            member.consumer.resume(member.assigned)
+        }
+        try member.turn { member.records.count >= 3000 }
+        #expect(member.records.map(\.offset.rawValue) == (0..<3000).map { Int64($0) })
+        try member.close()
+    }
+
+    @Test func `Resuming what is not paused rewinds nothing`() throws {
+        let topic = try SharedCluster.freshTopic()
+        let source = try Source()
+        try source.fill(topic, count: 500)
+        let member = try Member(group: topic.name, topic: topic)
+        try member.turn { member.records.count == 500 }
+        member.consumer.resume(member.assigned)
+        member.consumer.resume(member.assigned)
+        try source.fill(topic, count: 500)
+        try member.turn { member.records.count >= 1000 }
+        #expect(member.records.map(\.offset.rawValue) == (0..<1000).map { Int64($0) })
+        try member.close()
+    }
+
+    @Test func `An offset that does not exist fails its partition, and a seek heals it`() throws {
+        let topic = try SharedCluster.freshTopic()
+        let source = try Source()
+        try source.fill(topic, count: 3)
+        let member = try Member(group: topic.name, topic: topic)
+        member.start = { _ in .at(Offset(1000)) }
+        try member.turn { !member.partitionFailures.isEmpty }
+        let (partition, error) = try #require(member.partitionFailures.first)
+        #expect(error.code == .offsetOutOfReach)
+        #expect(!error.isFatal)
+        #expect(member.records.isEmpty)
+        try member.consumer.seek(partition, to: .beginning)
+        try member.turn { member.records.count == 3 }
+        #expect(member.records.map(\.text) == ["0", "1", "2"])
+    }
+
+    @Test func `A small budget leaves the eventfd ringing`() throws {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 100)
+        let member = try Member(group: topic.name, topic: topic)
+        let end = ContinuousClock.now + .seconds(60)
+        while member.records.count < 100, ContinuousClock.now < end {
+            #expect(member.wakeup.wait())
+            _ = try member.poll(budget: 1)
+        }
+        #expect(member.records.count == 100)
+    }
+}

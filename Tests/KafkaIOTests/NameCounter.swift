@@ -1,0 +1,8 @@
+import Synchronization
+
+/// Numbers that are given out once.
+final class NameCounter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,197 @@
+import CLinux
+import Glibc
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+/// An eventfd, and an epoll that waits for it: what a shard's loop does.
+final class WakeUp {
+    let descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+    private let epoll = epoll_create1(0)
+
+    init() {
+        var interest = unsafe epoll_event()
+        unsafe interest.events = EPOLLIN.rawValue
+        unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &interest)
+    }
+
+    deinit {
+        close(epoll)
+        close(descriptor)
+    }
+
+    /// Waits until something rings.
+    ///
+    /// - Returns: false if nothing rang in time.
+    func wait(_ limit: Duration = .seconds(30)) -> Bool {
+        var event = unsafe epoll_event()
+        let count = unsafe epoll_wait(epoll, &event, 1, Int32(limit.milliseconds))
+        var value: UInt64 = 0
+        unsafe eventfd_read(descriptor, &value)
+        return count == 1
+    }
+}
+
+struct DeadlinePassed: Error {}
+
+/// One cluster for all suites: its shutdown costs about a second.
+enum SharedCluster {
+    static let kafka = Result { () throws(KafkaError) in try EmbeddedKafka() }
+    private static let names = NameCounter()
+
+    /// A topic and a group that no other test uses.
+    static func freshTopic(partitions: Int = 1) throws -> KafkaTopic {
+        let topic = KafkaTopic("topic-\(names.next())")
+        try kafka.get().createTopic(topic, partitions: partitions)
+        return topic
+    }
+}
+
+/// Runs one loop over everything given to it, until a condition holds.
+func turn(
+    _ wakeup: WakeUp,
+    limit: Duration = .seconds(60),
+    until isDone: () -> Bool,
+    poll: () throws -> Bool
+) throws {
+    let end = ContinuousClock.now + limit
+    while true {
+        while try poll() {}
+        if isDone() { return }
+        let left = ContinuousClock.now.duration(to: end)
+        guard left > .zero else { throw DeadlinePassed() }
+        _ = wakeup.wait(left)
+    }
+}
+
+/// A member that answers rebalances at once, unless told to let the test answer.
+final class Member {
+    let wakeup = WakeUp()
+    let consumer: Consumer
+    var start: (PartitionID) -> StartOffset = { _ in .beginning }
+    var answersAssignments = true
+    var answersRevocations = true
+    /// Everything but records, statistics and logs.
+    var events: [ConsumerEvent] = []
+    var records: [Record] = []
+    var assigned: [PartitionID] = []
+    var isClosed = false
+    var revocations: [(partitions: [PartitionID], lost: Bool)] = []
+    var commits: [[CommitResult]] = []
+    var stored: [Result<[StoredOffset], KafkaError>] = []
+    var failures: [KafkaError] = []
+    var partitionFailures: [(PartitionID, KafkaError)] = []
+    var logs: [KafkaLogLine] = []
+
+    init(
+        group: String,
+        topic: KafkaTopic,
+        properties: [String: String] = [:],
+        servers: String? = nil
+    ) throws {
+        var all = [
+            "session.timeout.ms": "3000", "heartbeat.interval.ms": "200",
+            "fetch.wait.max.ms": "10",
+        ]
+        all.merge(properties) { $1 }
+        consumer = try Consumer(
+            group: group,
+            bootstrapServers: servers ?? SharedCluster.kafka.get().bootstrapServers,
+            properties: all,
+            wakeup: wakeup.descriptor
+        )
+        try consumer.subscribe([topic])
+    }
+
+    deinit { consumer.destroyAside() }
+
+    func poll(budget: Int = 1000) throws -> Bool {
+        var batch: [ConsumerEvent] = []
+        let more = consumer.poll(budget: budget, into: &batch)
+        for event in batch { try note(event) }
+        return more
+    }
+
+    func turn(limit: Duration = .seconds(60), until isDone: () -> Bool) throws {
+        try KafkaIOTests.turn(wakeup, limit: limit, until: isDone) { try poll() }
+    }
+
+    func close() throws {
+        answersRevocations = true
+        consumer.beginClose()
+        try turn { isClosed }
+    }
+
+    private func note(_ event: ConsumerEvent) throws {
+        switch event {
+        case .recordArrived(let record): records.append(record)
+        case .partitionsAssigned(let partitions):
+            assigned = partitions
+            if answersAssignments { try consumer.assign(partitions.map { ($0, start($0)) }) }
+        case .partitionsRevoked(let partitions, let lost):
+            revocations.append((partitions, lost))
+            if answersRevocations { try consumer.unassign() }
+        case .storedOffsetsFetched(let result): stored.append(result)
+        case .commitFinished(let results): commits.append(results)
+        case .failed(let error): failures.append(error)
+        case .partitionFailed(let partition, let error):
+            partitionFailures.append((partition, error))
+        case .logged(let line): logs.append(line)
+        case .statistics: break
+        case .closed: isClosed = true
+        }
+    }
+}
+
+/// A producer with its own loop.
+final class Source {
+    let wakeup = WakeUp()
+    let producer: Producer
+    var reports: [(tag: UInt64, error: KafkaError?)] = []
+    var failures: [KafkaError] = []
+
+    init(properties: [String: String] = [:], servers: String? = nil) throws {
+        producer = try Producer(
+            bootstrapServers: servers ?? SharedCluster.kafka.get().bootstrapServers,
+            properties: properties,
+            wakeup: wakeup.descriptor
+        )
+    }
+
+    deinit { producer.abandon() }
+
+    func turn(until isDone: () -> Bool) throws {
+        try KafkaIOTests.turn(wakeup, until: isDone) {
+            var events: [ProducerEvent] = []
+            let more = producer.poll(budget: 1000, into: &events)
+            for event in events {
+                switch event {
+                case .deliveryReported(let tag, let error): reports.append((tag, error))
+                case .failed(let error): failures.append(error)
+                case .logged, .statistics: break
+                }
+            }
+            return more
+        }
+    }
+
+    /// Writes values "0", "1", … to partition-by-key and waits for their reports.
+    func fill(_ topic: KafkaTopic, count: Int, size: Int = 0) throws {
+        let padding = String(repeating: ".", count: size)
+        let before = reports.count
+        for index in 0..<count {
+            try producer.produce(
+                topic: topic,
+                key: Array("\(index)".utf8),
+                value: Array("\(index)\(padding)".utf8),
+                tag: UInt64(index)
+            )
+        }
+        try turn { reports.count == before + count }
+    }
+}
+
+extension Record {
+    var text: String { String(decoding: value ?? [], as: UTF8.self) }
+}

@@ -1,0 +1,29 @@
+/// A C face over RE2: regular expressions in linear time, for `pattern` of JSON Schema.
+///
+/// No exception crosses this face. A compiled expression may be shared between threads
+/// (re2/re2.h, "Thread-safe").
+#ifndef HELIOGRAPH_CRE2_H
+#define HELIOGRAPH_CRE2_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hg_re2 hg_re2;
+
+/// NULL when RE2 does not take the expression, or without memory.
+hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count);
+void hg_re2_free(hg_re2 *expression);
+
+/// True if the expression matches anywhere in the text.
+bool hg_re2_matches(const hg_re2 *expression, const uint8_t *text, size_t byte_count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

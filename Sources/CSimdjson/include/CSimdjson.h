@@ -1,0 +1,100 @@
+/// A C face over simdjson's first stage, which finds the tokens of a JSON text and checks its
+/// UTF-8, and over a second stage of our own, which checks the grammar (RFC 8259) and writes a
+/// tape. simdjson's own tape has no source positions; ours is made of them, so that any value can
+/// be sent on byte for byte, numbers of any size pass, and no string is copied.
+///
+/// No exception crosses this face. A parser belongs to one thread at a time.
+#ifndef HELIOGRAPH_CSIMDJSON_H
+#define HELIOGRAPH_CSIMDJSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The kind of a tape entry, bits 56-59 of its second word.
+enum {
+    hg_json_null = 0,
+    hg_json_false = 1,
+    hg_json_true = 2,
+    /// A number without fraction and exponent, of any size.
+    hg_json_integer = 3,
+    hg_json_number = 4,
+    hg_json_string = 5,
+    /// A string with at least one backslash.
+    hg_json_escaped_string = 6,
+    hg_json_array = 7,
+    hg_json_object = 8,
+};
+
+enum {
+    hg_json_ok = 0,
+    hg_json_error_memory = 1,
+    /// Longer than `max_byte_count`.
+    hg_json_error_too_large = 2,
+    hg_json_error_utf8 = 3,
+    hg_json_error_empty = 4,
+    hg_json_error_unclosed_string = 5,
+    /// A byte below 0x20 inside a string.
+    hg_json_error_control_character = 6,
+    hg_json_error_syntax = 7,
+    hg_json_error_depth = 8,
+    hg_json_error_number = 9,
+    /// An unknown escape, or half of a surrogate pair.
+    hg_json_error_escape = 10,
+    hg_json_error_trailing = 11,
+    /// The tape is too short; `entry_count` says how many entries would do.
+    hg_json_error_tape = 12,
+    hg_json_error_internal = 13,
+};
+
+/// The longest text that any parser takes: counts and indexes must fit the tape's words.
+enum { hg_json_longest_text = 0xFFFFFF };
+
+/// The offset of an error that has none.
+#define HG_JSON_NO_OFFSET UINT32_MAX
+
+typedef struct hg_json_parser hg_json_parser;
+
+typedef struct {
+    int32_t status;
+    /// Where in the text, in bytes, or `HG_JSON_NO_OFFSET`.
+    uint32_t offset;
+    uint32_t entry_count;
+} hg_json_result;
+
+/// NULL without memory, or if the CPU is not supported.
+hg_json_parser *hg_json_parser_new(uint32_t max_byte_count, uint32_t max_depth);
+void hg_json_parser_free(hg_json_parser *parser);
+
+/// Parses one document and writes two words per value and per member name, in source order:
+///
+/// word 0: start of the source bytes (bits 0-31), their end (bits 32-63), quotes included;
+/// word 1: for strings their content's hash, else the index of the entry behind the value's last
+///         (bits 0-31); for containers the number of members or items (bits 32-55); the kind.
+hg_json_result hg_json_parse(
+    hg_json_parser *parser,
+    const uint8_t *bytes,
+    size_t byte_count,
+    uint64_t *tape,
+    size_t entry_capacity
+);
+
+/// The hash of a string's content as word 1 of its entry has it.
+uint32_t hg_json_hash(const uint8_t *bytes, size_t byte_count);
+
+/// Resolves the escapes between a string's quotes; `output` has room for `byte_count` bytes.
+///
+/// Returns the number of bytes written, or SIZE_MAX at a bad escape.
+size_t hg_json_unescape(const uint8_t *bytes, size_t byte_count, uint8_t *output);
+
+/// The nearest double to a JSON number's text; infinity beyond the range, zero below it.
+double hg_json_double(const uint8_t *bytes, size_t byte_count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,109 @@
+extension JSONDocument {
+    /// The bytes of a string with its escapes resolved; empty for what is no string.
+    ///
+    /// A string without escapes is a slice of the source, and costs no copy.
+    package borrowing func content(of node: JSONNode) -> ArraySlice<UInt8> {
+        guard node.isString else { return [] }
+        let range = node.range.lowerBound + 1..<node.range.upperBound - 1
+        guard node.kind == .escapedString else { return source[range] }
+        return StringContent.unescaped(source[range])?[...] ?? []
+    }
+
+    /// A string's content; nil for what is no string.
+    package borrowing func string(_ node: JSONNode) -> String? {
+        guard node.isString else { return nil }
+        return String(decoding: content(of: node), as: UTF8.self)
+    }
+
+    /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
+    package borrowing func scalarCount(of node: JSONNode) -> Int {
+        content(of: node).reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
+    }
+
+    /// A number's exact value; nil if it is no number, has a fraction, or does not fit.
+    ///
+    /// `1.0` and `1e3` are integers (JSON Schema Core, 4.2.3).
+    package borrowing func integer(_ node: JSONNode) -> Int64? {
+        switch node.kind {
+        case .integer:
+            return Self.parseInteger(source[node.range])
+        case .number:
+            guard let value = double(node), value == value.rounded(), abs(value) <= 0x1p53
+            else { return nil }
+            return Int64(value)
+        case .null, .false, .true, .string, .escapedString, .array, .object:
+            return nil
+        }
+    }
+
+    /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
+    package borrowing func double(_ node: JSONNode) -> Double? {
+        guard node.kind == .integer || node.kind == .number else { return nil }
+        return StringContent.double(source[node.range])
+    }
+
+    private static func parseInteger(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard digits.count <= 20 else { return nil }
+        let isNegative = digits.first == UInt8(ascii: "-")
+        var value: Int64 = 0
+        for digit in isNegative ? digits.dropFirst() : digits {
+            let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = shifted.subtractingReportingOverflow(
+                Int64(digit &- UInt8(ascii: "0"))
+            )
+            guard !overflow, !carry else { return nil }
+            value = sum
+        }
+        // Counted downwards, because Int64.min has no positive twin.
+        if isNegative { return value }
+        return value == .min ? nil : -value
+    }
+
+    /// The JSON Pointer (RFC 6901) of a value or of a member's value.
+    package borrowing func pointer(to target: JSONNode) -> String {
+        var pointer = ""
+        var container = root
+        while container.index != target.index {
+            guard let (step, child) = child(of: container, around: target.index) else { break }
+            pointer += "/" + step
+            container = child
+        }
+        return pointer
+    }
+
+    private borrowing func child(
+        of container: JSONNode,
+        around index: Int
+    ) -> (step: String, child: JSONNode)? {
+        var cursor = children(of: container)
+        if container.kind == .object {
+            while let (name, value) = nextMember(&cursor) {
+                guard index < value.next else { continue }
+                return (JSONPointer.escaped(string(name) ?? ""), value)
+            }
+            return nil
+        }
+        var position = 0
+        while let item = nextItem(&cursor) {
+            if index < item.next { return ("\(position)", item) }
+            position += 1
+        }
+        return nil
+    }
+}
+
+/// The one rule of RFC 6901 that pointers need when they are written.
+package enum JSONPointer {
+    /// A name as a reference token: `~` is `~0` and `/` is `~1`.
+    package static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") })
+        else { return name }
+        return name.reduce(into: "") { token, character in
+            switch character {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.append(character)
+            }
+        }
+    }
+}

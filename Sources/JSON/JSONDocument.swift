@@ -1,0 +1,163 @@
+import CSimdjson
+
+/// A reusable parser together with the document that it parsed last.
+///
+/// Parsing copies no string and converts no number: the tape holds source positions, and what is
+/// asked for is read from the source. Nothing is allocated once the buffers have grown to the
+/// documents' size. Names may repeat inside an object; whoever minds looks for it.
+@safe package struct JSONDocument: ~Copyable {
+    // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
+    private let parser: OpaquePointer
+    private let maxByteCount: Int
+    /// Two words an entry; the layout is that of `hg_json_parse`.
+    @usableFromInline var tape: [UInt64]
+    @usableFromInline private(set) var entryCount = 0
+    /// The text of the document; empty after a failure.
+    package private(set) var source: [UInt8] = []
+
+    /// Makes a parser.
+    ///
+    /// It traps when the CPU is not supported by simdjson, or when there is no memory for it.
+    package init(limits: JSONLimits = JSONLimits()) {
+        maxByteCount = min(max(limits.maxByteCount, 0), Int(hg_json_longest_text))
+        let parser = unsafe hg_json_parser_new(
+            UInt32(maxByteCount),
+            UInt32(clamping: min(max(limits.maxDepth, 1), 100_000))
+        )
+        guard let parser = unsafe parser else { preconditionFailure("no JSON parser") }
+        unsafe self.parser = unsafe parser
+        tape = Array(repeating: 0, count: 512)
+    }
+
+    deinit { unsafe hg_json_parser_free(parser) }
+
+    /// Parses a text; what was parsed before is gone, also after a failure.
+    package mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
+        var result = run(bytes)
+        if result.status == hg_json_error_tape {
+            tape = Array(repeating: 0, count: Int(result.entry_count) * 2 + 512)
+            result = run(bytes)
+        }
+        guard result.status == hg_json_ok else {
+            entryCount = 0
+            source = []
+            throw JSONError(result)
+        }
+        entryCount = Int(result.entry_count)
+        source = bytes
+    }
+
+    private mutating func run(_ bytes: [UInt8]) -> hg_json_result {
+        let parser = unsafe parser
+        // SAFETY: the capacity is counted in entries of two words.
+        return unsafe tape.withUnsafeMutableBufferPointer { tape in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe hg_json_parse(
+                    parser,
+                    bytes.baseAddress,
+                    bytes.count,
+                    tape.baseAddress,
+                    tape.count / 2
+                )
+            }
+        }
+    }
+}
+
+extension JSONDocument {
+    /// The whole document's value.
+    ///
+    /// It traps if the last `parse` failed, or none was made.
+    package var root: JSONNode { node(at: 0) }
+
+    @inlinable
+    borrowing func node(at index: Int) -> JSONNode {
+        precondition(index < entryCount, "a node of another document")
+        return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
+    }
+
+    /// A cursor before the first child of an object or array; for scalars there is none.
+    @inlinable
+    package borrowing func children(of container: JSONNode) -> JSONCursor {
+        switch container.kind {
+        case .array, .object:
+            JSONCursor(index: container.index + 1, remaining: container.count)
+        case .null, .false, .true, .integer, .number, .string, .escapedString:
+            JSONCursor(index: container.index, remaining: 0)
+        }
+    }
+
+    /// The next item of an array.
+    @inlinable
+    package borrowing func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
+        guard cursor.remaining > 0 else { return nil }
+        let item = node(at: cursor.index)
+        cursor.remaining -= 1
+        cursor.index = item.next
+        return item
+    }
+
+    /// The next member of an object, in source order.
+    @inlinable
+    package borrowing func nextMember(
+        _ cursor: inout JSONCursor
+    ) -> (name: JSONNode, value: JSONNode)? {
+        guard cursor.remaining > 0 else { return nil }
+        let name = node(at: cursor.index)
+        let value = node(at: cursor.index + 1)
+        cursor.remaining -= 1
+        cursor.index = value.next
+        return (name, value)
+    }
+
+    /// The value of the first member of that name.
+    @inlinable
+    package borrowing func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
+        guard object.kind == .object else { return nil }
+        var index = object.index + 1
+        for _ in 0..<object.count {
+            let candidate = node(at: index)
+            let value = node(at: index + 1)
+            if isEqual(candidate, to: name) { return value }
+            index = value.next
+        }
+        return nil
+    }
+
+    /// Whether a string's content is that of `name`.
+    @inlinable
+    package borrowing func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
+        guard node.isString, node.hash == name.contentHash else { return false }
+        return hasContent(node, name.bytes)
+    }
+
+    @usableFromInline
+    borrowing func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
+        guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
+        let start = node.range.lowerBound + 1
+        guard node.byteCount == bytes.count + 2 else { return false }
+        for index in 0..<bytes.count where source[start + index] != bytes[index] { return false }
+        return true
+    }
+}
+
+extension JSONError {
+    fileprivate init(_ result: hg_json_result) {
+        let kind: Kind =
+            switch Int(result.status) {
+            case hg_json_error_too_large: .tooLarge
+            case hg_json_error_utf8: .invalidUTF8
+            case hg_json_error_empty: .empty
+            case hg_json_error_unclosed_string: .unclosedString
+            case hg_json_error_control_character: .controlCharacter
+            case hg_json_error_depth: .tooDeep
+            case hg_json_error_number: .invalidNumber
+            case hg_json_error_escape: .invalidEscape
+            case hg_json_error_trailing: .trailingContent
+            case hg_json_error_memory: .outOfMemory
+            default: .unexpectedToken
+            }
+        let offset = result.offset == HG_JSON_NO_OFFSET ? nil : Int(result.offset)
+        self.init(kind: kind, offset: offset)
+    }
+}

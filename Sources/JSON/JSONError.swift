@@ -1,0 +1,72 @@
+/// Why a text is no JSON document, and at which byte where that is known.
+package struct JSONError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable, CaseIterable {
+        case outOfMemory
+        /// Longer than `JSONLimits.maxByteCount`.
+        case tooLarge
+        case invalidUTF8
+        /// No byte, or white space only.
+        case empty
+        case unclosedString
+        /// A byte below 0x20 inside a string (RFC 8259, 7).
+        case controlCharacter
+        /// A token that the grammar has no place for; at the text's length: it ends too early.
+        case unexpectedToken
+        /// Deeper than `JSONLimits.maxDepth`.
+        case tooDeep
+        case invalidNumber
+        /// An unknown escape, or half of a surrogate pair.
+        case invalidEscape
+        /// Something follows the document.
+        case trailingContent
+        /// An object of a `JSONValue` has the same name twice.
+        case duplicateName
+    }
+
+    package let kind: Kind
+    /// In bytes from the text's start; nil where the parser cannot tell.
+    package let offset: Int?
+
+    package init(kind: Kind, offset: Int?) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+extension JSONError: CustomStringConvertible {
+    /// What is wrong and where, without a byte of the text.
+    package var description: String {
+        guard let offset else { return sentence }
+        return "\(sentence) at byte \(offset)"
+    }
+
+    private var sentence: String {
+        switch kind {
+        case .outOfMemory: "no memory to parse the text"
+        case .tooLarge: "the text is longer than allowed"
+        case .invalidUTF8: "bytes that are not UTF-8"
+        case .empty: "the text is empty"
+        case .unclosedString: "a string without its closing quote"
+        case .controlCharacter: "an unescaped control character in a string"
+        case .unexpectedToken: "not JSON: an unexpected token or end"
+        case .tooDeep: "nested too deeply"
+        case .invalidNumber: "not a JSON number"
+        case .invalidEscape: "an invalid escape in the string"
+        case .trailingContent: "content after the document's end"
+        case .duplicateName: "a name that its object has twice"
+        }
+    }
+}
+
+/// What a parser takes.
+package struct JSONLimits: Hashable, Sendable {
+    /// No parser takes more than 16,777,215 bytes, whatever stands here.
+    package var maxByteCount: Int
+    /// Objects and arrays inside each other; 1 is a container of scalars.
+    package var maxDepth: Int
+
+    package init(maxByteCount: Int = 1 << 20, maxDepth: Int = 64) {
+        self.maxByteCount = maxByteCount
+        self.maxDepth = maxDepth
+    }
+}

@@ -1,0 +1,78 @@
+/// A value, or a member's name, of the document that was parsed last.
+///
+/// It means something only together with the `JSONDocument` that gave it out, until the next
+/// `parse`; after that it names some other value, or traps, but never reads foreign memory.
+package struct JSONNode: Hashable, Sendable {
+    package enum Kind: UInt8, Hashable, Sendable {
+        case null
+        case `false`
+        case `true`
+        /// Without fraction and exponent, of any size.
+        case integer
+        case number
+        case string
+        /// A string with at least one backslash.
+        case escapedString
+        case array
+        case object
+    }
+
+    /// The entry's place on the tape.
+    package let index: Int
+    @usableFromInline let span: UInt64
+    @usableFromInline let shape: UInt64
+
+    @inlinable
+    init(index: Int, span: UInt64, shape: UInt64) {
+        self.index = index
+        self.span = span
+        self.shape = shape
+    }
+
+    @inlinable package var kind: Kind {
+        Kind(rawValue: UInt8(truncatingIfNeeded: shape >> 56)) ?? .null
+    }
+
+    @inlinable package var isString: Bool { kind == .string || kind == .escapedString }
+
+    /// The value's bytes in the source, quotes and brackets included.
+    @inlinable package var range: Range<Int> {
+        Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
+    }
+
+    @inlinable package var byteCount: Int { Int(span >> 32) - Int(span & 0xFFFF_FFFF) }
+
+    /// The members of an object or the items of an array.
+    @inlinable package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+
+    /// The hash of a string's content.
+    @inlinable var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+
+    /// The tape index behind the value and all that is inside it.
+    @inlinable var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+}
+
+/// A string that is looked for often: its bytes, and their hash as the parser computes it.
+package struct JSONName: Hashable, Sendable {
+    package let text: String
+    @usableFromInline let bytes: [UInt8]
+    @usableFromInline let contentHash: UInt32
+
+    package init(_ text: String) {
+        self.text = text
+        bytes = Array(text.utf8)
+        contentHash = StringContent.hash(of: bytes)
+    }
+}
+
+/// A place in an object or array whose children are being visited.
+package struct JSONCursor: Hashable, Sendable {
+    @usableFromInline var index: Int
+    @usableFromInline var remaining: Int
+
+    @inlinable
+    init(index: Int, remaining: Int) {
+        self.index = index
+        self.remaining = remaining
+    }
+}

@@ -1,0 +1,111 @@
+/// Appends JSON to a byte buffer, and puts the commas.
+///
+/// The caller keeps to the grammar: a name before each value of an object, and as many ends as
+/// beginnings.
+package struct JSONWriter {
+    /// What was written so far, behind what the buffer held.
+    package private(set) var bytes: [UInt8]
+    private var needsComma = false
+
+    package init(buffer: consuming [UInt8] = []) {
+        bytes = buffer
+    }
+
+    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    package mutating func endObject() { end(UInt8(ascii: "}")) }
+    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    package mutating func endArray() { end(UInt8(ascii: "]")) }
+
+    package mutating func name(_ text: String) {
+        string(text)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func null() { raw("null".utf8) }
+
+    package mutating func bool(_ value: Bool) { raw((value ? "true" : "false").utf8) }
+
+    package mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
+
+    /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
+    package mutating func number(_ value: Double) {
+        value.isFinite ? raw("\(value)".utf8) : null()
+    }
+
+    package mutating func string(_ text: String) { string(utf8: text.utf8) }
+
+    /// Writes a string of UTF-8 bytes.
+    package mutating func string(utf8 content: some Sequence<UInt8>) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        for byte in content { appendEscaped(byte) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Writes a string or null.
+    package mutating func string(_ text: String?) {
+        if let text { string(text) } else { null() }
+    }
+
+    /// Appends a whole value that is JSON already.
+    package mutating func raw(_ json: some Sequence<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    /// Writes a tree.
+    package mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let value): bool(value)
+        case .integer(let value): integer(value)
+        case .number(let value): number(value)
+        case .string(let text): string(text)
+        case .array(let items):
+            beginArray()
+            for item in items { self.value(item) }
+            endArray()
+        case .object(let object):
+            beginObject()
+            for member in object.members {
+                name(member.name)
+                self.value(member.value)
+            }
+            endObject()
+        }
+    }
+
+    private mutating func begin(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func end(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    private mutating func appendEscaped(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+        case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+        case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+        case 0..<0x20:
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(UInt8(ascii: "0") + byte >> 4)
+            let low = byte & 15
+            bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") - 10 + low)
+        default: bytes.append(byte)
+        }
+    }
+}

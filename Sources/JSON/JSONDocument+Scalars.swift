@@ -63,7 +63,7 @@ extension JSONDocument {
     package borrowing func pointer(to target: JSONNode) -> String {
         var pointer = ""
         var container = root
-        while container.index != target.index {
+        while container.index < target.index {
             guard let (step, child) = child(of: container, around: target.index) else { break }
             pointer += "/" + step
             container = child

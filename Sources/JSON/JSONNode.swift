@@ -46,7 +46,7 @@ package struct JSONNode: Hashable, Sendable {
     @inlinable package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
-    @inlinable var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+    @inlinable package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
     @inlinable var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
@@ -56,7 +56,7 @@ package struct JSONNode: Hashable, Sendable {
 package struct JSONName: Hashable, Sendable {
     package let text: String
     @usableFromInline let bytes: [UInt8]
-    @usableFromInline let contentHash: UInt32
+    package let contentHash: UInt32
 
     package init(_ text: String) {
         self.text = text

@@ -1,0 +1,21 @@
+/// A shipped schema, compiled into the binary so that it needs no file beside it.
+package struct EmbeddedSchema: Hashable, Sendable {
+    /// The stem of its file in `schemas/`.
+    package let name: String
+    /// The file's text, without the last line end.
+    package let text: String
+
+    /// Every shipped schema.
+    package static let all: [EmbeddedSchema] = [
+        .notificationEventV1, .notificationOutcomeV1, .tokenStatusV1, .apsPayloadV1,
+    ]
+
+    /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.
+    package func compiled() -> Schema {
+        do {
+            return try Schema(text: Array(text.utf8))
+        } catch {
+            preconditionFailure("the shipped schema \(name) is broken: \(error)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import JSON
+
+/// Where an event's fields stand in its document, found in one pass over the top level.
+struct EventFields {
+    var id: JSONNode?
+    var deviceToken: JSONNode?
+    var bundleID: JSONNode?
+    var topic: JSONNode?
+    var pushType: JSONNode?
+    var payload: JSONNode?
+    var environment: JSONNode?
+    var priority: JSONNode?
+    var expiration: JSONNode?
+    var collapseID: JSONNode?
+    var apnsID: JSONNode?
+    var tokenRegisteredAt: JSONNode?
+    var occurredAt: JSONNode?
+    var metadata: JSONNode?
+    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
+    var repeated: JSONNode?
+
+    private enum Field: String, CaseIterable {
+        case id
+        case deviceToken = "device_token"
+        case bundleID = "bundle_id"
+        case topic
+        case pushType = "push_type"
+        case payload
+        case environment
+        case priority
+        case expiration
+        case collapseID = "collapse_id"
+        case apnsID = "apns_id"
+        case tokenRegisteredAt = "token_registered_at"
+        case occurredAt = "occurred_at"
+        case metadata
+    }
+
+    private static let fields = Field.allCases
+    private static let table = NameTable(fields.map { JSONName($0.rawValue) })
+
+    /// A repeated name leaves its field nil: neither value is more right than the other.
+    init(_ root: JSONNode, _ document: borrowing JSONDocument) {
+        guard root.kind == .object else { return }
+        var seen: UInt32 = 0
+        var cursor = document.children(of: root)
+        while let (name, value) = document.nextMember(&cursor) {
+            guard let position = Self.table.position(of: name, in: document) else { continue }
+            let bit = UInt32(1) << UInt32(position)
+            if seen & bit == 0 {
+                set(Self.fields[position], value)
+            } else {
+                set(Self.fields[position], nil)
+                repeated = repeated ?? value
+            }
+            seen |= bit
+        }
+    }
+
+    private mutating func set(_ field: Field, _ value: JSONNode?) {
+        switch field {
+        case .id: id = value
+        case .deviceToken: deviceToken = value
+        case .bundleID: bundleID = value
+        case .topic: topic = value
+        case .pushType: pushType = value
+        case .payload: payload = value
+        case .environment: environment = value
+        case .priority: priority = value
+        case .expiration: expiration = value
+        case .collapseID: collapseID = value
+        case .apnsID: apnsID = value
+        case .tokenRegisteredAt: tokenRegisteredAt = value
+        case .occurredAt: occurredAt = value
+        case .metadata: metadata = value
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import JSON
+package import Vocabulary
+
+/// Writes outcomes as design.md, section 3 and `schemas/notification-outcome.v1` have them.
+package struct OutcomeEncoder: Sendable {
+    package init() {}
+
+    /// Appends the value of the outcome record.
+    ///
+    /// - Parameters:
+    ///   - record: the record that the event was decoded from; `metadata` is copied out of it.
+    ///   - source: the partition's name, for the `source` field.
+    package func encode(
+        _ outcome: Outcome,
+        record: Record,
+        source: TopicPartition,
+        into buffer: inout [UInt8]
+    ) {
+        var writer = JSONWriter(buffer: buffer)
+        buffer = []
+        writer.beginObject()
+        writeSubject(outcome, &writer)
+        writeVerdict(outcome, &writer)
+        writer.field("attempts")
+        writer.integer(max(outcome.attempts, 0))
+        writer.timestamp("received_at", outcome.receivedAt)
+        writer.timestamp("completed_at", outcome.completedAt)
+        writer.field("latency_ms")
+        writer.integer(Self.latencyMilliseconds(outcome, record))
+        writer.field("source")
+        writer.beginObject()
+        writer.field("topic", source.topic.name)
+        writer.field("partition")
+        writer.integer(source.partition)
+        writer.field("offset")
+        writer.integer(record.offset.rawValue)
+        writer.endObject()
+        if let range = outcome.subject.metadata, let value = record.value,
+            value.indices.contains(range.lowerBound), range.upperBound <= value.count
+        {
+            writer.field("metadata")
+            writer.raw(value[range])
+        }
+        writer.endObject()
+        buffer = writer.bytes
+    }
+
+    /// The device token, else the record's own key.
+    package func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
+        outcome.subject.deviceToken.map { Array($0.hexadecimal.utf8) } ?? record.key
+    }
+
+    /// `outcome`, `reason`, `event-id` where there is one, and the record's trace headers.
+    package func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
+        var headers = [RecordHeader("outcome", outcome.kind.rawValue)]
+        if let reason = outcome.reason { headers.append(RecordHeader("reason", reason.text)) }
+        if let id = outcome.subject.eventID { headers.append(RecordHeader("event-id", id)) }
+        headers += record.headers.filter { $0.name == "traceparent" || $0.name == "tracestate" }
+        return headers
+    }
+
+    private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
+        let subject = outcome.subject
+        writer.field("event_id", subject.eventID)
+        writer.field("apns_id", subject.apnsID?.description)
+        if let id = outcome.apnsUniqueID { writer.field("apns_unique_id", id) }
+        writer.field("device_token", subject.deviceToken?.hexadecimal)
+        writer.field("topic", subject.topic?.name)
+        writer.field("push_type", subject.pushType?.rawValue)
+        writer.field("environment", subject.environment?.rawValue)
+        writer.field("credential", outcome.credential)
+    }
+
+    private func writeVerdict(_ outcome: Outcome, _ writer: inout JSONWriter) {
+        writer.field("outcome", outcome.kind.rawValue)
+        writer.field("reason", outcome.reason?.text)
+        writer.field("decided_by", outcome.decidedBy.rawValue)
+        writer.field("token_action", outcome.tokenAction.rawValue)
+        if let status = outcome.httpStatus {
+            writer.field("http_status")
+            writer.integer(status)
+        }
+        if let time = outcome.unregisteredAt {
+            writer.field("unregistered_at")
+            writer.integer(time.milliseconds)
+        }
+        guard !outcome.violations.isEmpty else { return }
+        writer.field("violations")
+        writer.beginArray()
+        for violation in outcome.violations {
+            writer.beginObject()
+            writer.field("instance_location", violation.instanceLocation)
+            writer.field("keyword_location", violation.keywordLocation)
+            writer.field("message", violation.message)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// From the event's `occurred_at`, else its record's timestamp, else its arrival; never
+    /// negative, because the producer's clock is not ours.
+    private static func latencyMilliseconds(_ outcome: Outcome, _ record: Record) -> Int64 {
+        let start = outcome.subject.occurredAt ?? record.timestamp ?? outcome.receivedAt
+        let (latency, overflow) = outcome.completedAt.milliseconds
+            .subtractingReportingOverflow(start.milliseconds)
+        return overflow ? 0 : max(latency, 0)
+    }
+}
+
+extension RecordHeader {
+    init(_ name: String, _ text: String) {
+        self.init(name: name, value: Array(text.utf8))
+    }
+}
+
+extension JSONWriter {
+    mutating func field(_ name: String) {
+        self.name(name)
+    }
+
+    mutating func field(_ name: String, _ text: String?) {
+        self.name(name)
+        string(text)
+    }
+
+    mutating func timestamp(_ name: String, _ timestamp: Timestamp) {
+        var text: [UInt8] = []
+        timestamp.appendRFC3339(to: &text)
+        self.name(name)
+        string(utf8: text)
+    }
+}

@@ -1,0 +1,135 @@
+package import Vocabulary
+
+extension Timestamp {
+    /// Reads a date-time of RFC 3339, 5.6, cut to milliseconds.
+    ///
+    /// Strict: real days only, an offset of at most 23:59; second 60 stands for the next
+    /// minute's first, and only where UTC can have it.
+    package init?(rfc3339 text: ArraySlice<UInt8>) {
+        let base = text.startIndex
+        guard text.count >= 20,
+            let year = Self.number(text, base, 4), text[base + 4] == UInt8(ascii: "-"),
+            let month = Self.number(text, base + 5, 2), text[base + 7] == UInt8(ascii: "-"),
+            let day = Self.number(text, base + 8, 2), text[base + 10] | 0x20 == UInt8(ascii: "t"),
+            let hour = Self.number(text, base + 11, 2), text[base + 13] == UInt8(ascii: ":"),
+            let minute = Self.number(text, base + 14, 2), text[base + 16] == UInt8(ascii: ":"),
+            let second = Self.number(text, base + 17, 2),
+            (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        var position = base + 19
+        guard let fraction = Self.milliseconds(text, &position),
+            let offset = Self.offsetMinutes(text[position...])
+        else { return nil }
+        let minutes = (Self.daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
+        // A leap second is the last of a UTC day (RFC 3339, 5.7).
+        if second == 60, (minutes % 1440 + 1440) % 1440 != 1439 { return nil }
+        self.init(milliseconds: (minutes * 60 + second) * 1000 + fraction)
+    }
+
+    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are cut to that range.
+    package func appendRFC3339(to text: inout [UInt8]) {
+        let limited = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+        let millisecond = (limited % 1000 + 1000) % 1000
+        let seconds = (limited - millisecond) / 1000
+        let second = (seconds % 86_400 + 86_400) % 86_400
+        let (year, month, day) = Self.date((seconds - second) / 86_400)
+        Self.append(year, 4, "-", &text)
+        Self.append(month, 2, "-", &text)
+        Self.append(day, 2, "T", &text)
+        Self.append(second / 3600, 2, ":", &text)
+        Self.append(second / 60 % 60, 2, ":", &text)
+        Self.append(second % 60, 2, ".", &text)
+        Self.append(millisecond, 3, "Z", &text)
+    }
+
+    private static func append(
+        _ value: Int64,
+        _ width: Int,
+        _ separator: Unicode.Scalar,
+        _ text: inout [UInt8]
+    ) {
+        var divisor: Int64 = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
+        text.append(UInt8(ascii: separator))
+    }
+
+    private static func number(_ text: ArraySlice<UInt8>, _ start: Int, _ count: Int) -> Int64? {
+        var value: Int64 = 0
+        for index in start..<start + count {
+            let digit = text[index] &- UInt8(ascii: "0")
+            guard digit < 10 else { return nil }
+            value = value * 10 + Int64(digit)
+        }
+        return value
+    }
+
+    /// An optional fraction; nil when a point has no digit behind it.
+    private static func milliseconds(
+        _ text: ArraySlice<UInt8>,
+        _ position: inout Int
+    ) -> Int64? {
+        guard position < text.endIndex, text[position] == UInt8(ascii: ".") else { return 0 }
+        position += 1
+        let start = position
+        var value: Int64 = 0
+        var weight: Int64 = 100
+        while position < text.endIndex {
+            let digit = text[position] &- UInt8(ascii: "0")
+            guard digit < 10 else { break }
+            value += Int64(digit) * weight
+            weight /= 10
+            position += 1
+        }
+        return position > start ? value : nil
+    }
+
+    private static func offsetMinutes(_ text: ArraySlice<UInt8>) -> Int64? {
+        guard let sign = text.first else { return nil }
+        if sign | 0x20 == UInt8(ascii: "z") { return text.count == 1 ? 0 : nil }
+        let base = text.startIndex
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), text.count == 6,
+            let hour = number(text, base + 1, 2), text[base + 3] == UInt8(ascii: ":"),
+            let minute = number(text, base + 4, 2), hour < 24, minute < 60
+        else { return nil }
+        let offset = hour * 60 + minute
+        return sign == UInt8(ascii: "-") ? -offset : offset
+    }
+
+    private static func days(in month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Days of the proleptic Gregorian calendar; years are counted from March, so that the leap
+    /// day is a year's last.
+    private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let marchYear = month > 2 ? year : year - 1
+        let monthFromMarch = (month + 9) % 12
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+            - 719_468
+    }
+
+    private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra =
+            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}

@@ -1,0 +1,243 @@
+import EventSchema
+import JSON
+import Testing
+import Vocabulary
+
+/// A valid event's members, to be changed one at a time.
+struct EventText {
+    var members: [(String, String)] = [
+        ("id", "\"e1\""), ("device_token", "\"00ffAA\""), ("bundle_id", "\"com.example.App\""),
+        ("push_type", "\"alert\""), ("payload", #"{ "aps" : {"alert":"hi"}}"#),
+    ]
+
+    func with(_ name: String, _ value: String?) -> EventText {
+        var copy = self
+        copy.members.removeAll { $0.0 == name }
+        if let value { copy.members.append((name, value)) }
+        return copy
+    }
+
+    var bytes: [UInt8] {
+        Array(("{" + members.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}").utf8)
+    }
+
+    var record: Record { Self.record(bytes) }
+
+    static func record(_ value: [UInt8]?) -> Record {
+        Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(7),
+            timestamp: nil,
+            key: nil,
+            value: value
+        )
+    }
+}
+
+@Suite struct EventDecoderTests {
+    @Test func `a valid event keeps its payload byte for byte`() throws {
+        var decoder = EventDecoder()
+        let text = EventText().with("metadata", #"{ "k":"v" }"#)
+            .with("occurred_at", "\"1970-01-01T01:00:00.5+01:00\"").with("priority", "5")
+        guard case .event(let event) = decoder.decode(text.record) else {
+            Issue.record("not an event")
+            return
+        }
+        #expect(event.id == "e1")
+        #expect(event.deviceToken.hexadecimal == "00ffAA")
+        #expect(event.destination == .bundleID("com.example.App"))
+        #expect(event.priority == .powerAware)
+        #expect(event.occurredAt == Timestamp(milliseconds: 500))
+        #expect(
+            String(decoding: text.bytes[event.payload], as: UTF8.self)
+                == #"{ "aps" : {"alert":"hi"}}"#
+        )
+        let metadata = try #require(event.metadata)
+        #expect(String(decoding: text.bytes[metadata], as: UTF8.self) == #"{ "k":"v" }"#)
+        #expect(event.warnings.isEmpty)
+    }
+
+    @Test func `a null value is a tombstone`() {
+        var decoder = EventDecoder()
+        let decoded = decoder.decode(EventText.record(nil))
+        #expect(decoded == .tombstone)
+    }
+
+    @Test(
+        arguments: [
+            ("id", nil, "", "/required"), ("id", "\"\"", "/id", "/properties/id/minLength"),
+            ("id", "7", "/id", "/properties/id/type"),
+            ("device_token", "\"abc\"", "/device_token", "/properties/device_token/pattern"),
+            ("push_type", "\"Alert\"", "/push_type", "/properties/push_type/enum"),
+            ("priority", "7", "/priority", "/properties/priority/enum"),
+            ("expiration", "-1", "/expiration", "/properties/expiration/minimum"),
+            ("expiration", "1.5", "/expiration", "/properties/expiration/type"),
+            ("topic", "\"a.b\"", "", "/oneOf"), ("typo", "1", "/typo", "/additionalProperties"),
+            ("payload", "[]", "/payload", "/properties/payload/type"),
+            (
+                "occurred_at", "\"2025-02-29T00:00:00Z\"", "/occurred_at",
+                "/properties/occurred_at/format"
+            ),
+            (
+                "metadata", "{\"a\":1}", "/metadata/a",
+                "/properties/metadata/additionalProperties/type"
+            ),
+            (
+                "apns_id", "\"00000000-0000-0000-0000-00000000000A\"", "/apns_id",
+                "/properties/apns_id/pattern"
+            ),
+        ] as [(String, String?, String, String)]
+    )
+    func `a broken field is named with its keyword`(
+        name: String,
+        value: String?,
+        instance: String,
+        keyword: String
+    ) {
+        var decoder = EventDecoder()
+        let decoded = decoder.decode(EventText().with(name, value).record)
+        guard case .invalid(let event) = decoded else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.reason == .schemaViolation)
+        #expect(event.violations.map(\.instanceLocation) == [instance])
+        #expect(event.violations.map(\.keywordLocation) == [keyword])
+        #expect(event.pushType == (name == "push_type" ? nil : .alert))
+        #expect(event.id == (name == "id" ? nil : "e1"))
+    }
+
+    @Test func `background admits only priority 5`() {
+        var decoder = EventDecoder(payloadPolicy: .off)
+        let background = EventText().with("push_type", "\"background\"")
+        guard case .event = decoder.decode(background.with("priority", "5").record),
+            case .event = decoder.decode(background.record),
+            case .invalid(let event) = decoder.decode(background.with("priority", "10").record)
+        else {
+            Issue.record("priority rule")
+            return
+        }
+        #expect(
+            event.violations.map(\.keywordLocation) == ["/allOf/0/then/properties/priority/const"]
+        )
+    }
+
+    @Test(arguments: [("alert", 4096), ("voip", 5120)])
+    func `a payload is admitted up to its limit in bytes`(pushType: String, limit: Int) {
+        var decoder = EventDecoder()
+        func decode(_ byteCount: Int) -> DecodedRecord {
+            let text = #"{"x":""# + String(repeating: "x", count: byteCount - 8) + #""}"#
+            return decoder.decode(
+                EventText().with("push_type", "\"\(pushType)\"").with("payload", text).record
+            )
+        }
+        guard case .event(let event) = decode(limit), case .invalid(let bad) = decode(limit + 1)
+        else {
+            Issue.record("payload limit")
+            return
+        }
+        #expect(event.payload.count == limit)
+        #expect(bad.reason == .payloadTooLarge)
+        #expect(bad.violations.map(\.instanceLocation) == ["/payload"])
+    }
+
+    @Test func `a collapse ID is limited in bytes, not characters`() {
+        var decoder = EventDecoder()
+        let fits = "\"" + String(repeating: "é", count: 32) + "\""
+        let over = "\"" + String(repeating: "é", count: 32) + "a\""
+        guard case .event = decoder.decode(EventText().with("collapse_id", fits).record),
+            case .invalid(let event) = decoder.decode(EventText().with("collapse_id", over).record)
+        else {
+            Issue.record("collapse ID")
+            return
+        }
+        #expect(
+            event.violations.map(\.keywordLocation) == ["/properties/collapse_id/x-maxBytes"]
+        )
+    }
+
+    @Test func `a name that stands twice makes the event malformed`() {
+        var decoder = EventDecoder()
+        var text = EventText()
+        text.members.append(("device\\u005ftoken", "\"11\""))
+        guard case .invalid(let event) = decoder.decode(text.record) else {
+            Issue.record("ambiguous event was accepted")
+            return
+        }
+        #expect(event.reason == .malformedEvent)
+        #expect(event.violations.map(\.instanceLocation) == ["/device_token"])
+        #expect(event.deviceToken == nil)
+    }
+
+    @Test func `a value over the size limit is too large, and no JSON is malformed`() {
+        var decoder = EventDecoder(limits: JSONLimits(maxByteCount: 100))
+        guard case .invalid(let large) = decoder.decode(EventText().record),
+            case .invalid(let broken) = decoder.decode(EventText.record(Array("{".utf8)))
+        else {
+            Issue.record("limits")
+            return
+        }
+        #expect(large.reason == .eventTooLarge)
+        #expect(broken.reason == .malformedEvent)
+    }
+
+    @Test func `the payload policy decides what a doubtful payload becomes`() {
+        let text = EventText().with("payload", #"{"aps":{"badge":-1}}"#)
+        var off = EventDecoder(payloadPolicy: .off)
+        var warn = EventDecoder(payloadPolicy: .warn)
+        var strict = EventDecoder(payloadPolicy: .strict)
+        guard case .event(let quiet) = off.decode(text.record),
+            case .event(let warned) = warn.decode(text.record),
+            case .invalid(let refused) = strict.decode(text.record)
+        else {
+            Issue.record("policy")
+            return
+        }
+        #expect(quiet.warnings.isEmpty)
+        #expect(warned.warnings.map(\.instanceLocation) == ["/payload/aps/badge"])
+        #expect(refused.violations == warned.warnings)
+    }
+
+    @Test func `mutated events never crash and are an event or invalid`() {
+        var random = SplitMix(state: 20_260_131)
+        var decoder = EventDecoder()
+        let text = EventText().with("metadata", #"{"k":"\u00e9"}"#).with("expiration", "12e1").bytes
+        var events = 0
+        var invalids = 0
+        for _ in 0..<20_000 {
+            var bytes = text
+            for _ in 0...random.next(below: 3) {
+                let position = random.next(below: bytes.count)
+                switch random.next(below: 3) {
+                case 0: bytes[position] = UInt8(random.next(below: 256))
+                case 1: bytes.remove(at: position)
+                default: bytes.insert(bytes[random.next(below: bytes.count)], at: position)
+                }
+            }
+            switch decoder.decode(EventText.record(bytes)) {
+            case .event(let event):
+                #expect(event.payload.upperBound <= bytes.count)
+                events += 1
+            case .invalid(let event):
+                #expect((1...20).contains(event.violations.count))
+                invalids += 1
+            case .tombstone: Issue.record("a value is no tombstone")
+            }
+        }
+        #expect(events > 0)
+        #expect(invalids > 10_000)
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct SplitMix {
+    var state: UInt64
+
+    mutating func next(below limit: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return Int((mixed ^ mixed >> 31) % UInt64(limit))
+    }
+}

@@ -1,0 +1,159 @@
+import EventSchema
+import Foundation
+import JSON
+import Testing
+import Vocabulary
+
+@Suite struct SchemaTests {
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func `each embedded schema is the file in schemas`() throws {
+        for schema in EmbeddedSchema.all {
+            let file = Self.root.appending(path: "schemas/\(schema.name).schema.json")
+            #expect(try String(contentsOf: file, encoding: .utf8) == schema.text + "\n")
+        }
+        let folder = try FileManager.default.contentsOfDirectory(
+            atPath: Self.root.appending(path: "schemas").path(percentEncoded: false)
+        )
+        #expect(folder.filter { $0.hasSuffix(".json") }.count == EmbeddedSchema.all.count)
+    }
+
+    @Test(arguments: EmbeddedSchema.all)
+    func `each schema has valid and invalid examples that are such`(
+        embedded: EmbeddedSchema
+    ) throws {
+        let schema = try Schema(text: Array(embedded.text.utf8))
+        for (folder, expected) in [("valid", true), ("invalid", false)] {
+            let place = Self.root.appending(path: "schemas/examples/\(embedded.name)/\(folder)")
+            let files = try FileManager.default.contentsOfDirectory(
+                at: place,
+                includingPropertiesForKeys: nil
+            )
+            #expect(!files.isEmpty)
+            for file in files {
+                var document = JSONDocument()
+                try document.parse(Array(Data(contentsOf: file)))
+                let isAdmitted = schema.admits(document, document.root)
+                let violations = schema.violations(in: document, document.root)
+                #expect(isAdmitted == expected, "\(file.lastPathComponent): \(violations)")
+                #expect(violations.isEmpty == expected)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"unevaluatedProperties":false}"#, "/unevaluatedProperties"),
+        (#"{"properties":{"a":{"format":"email"}}}"#, "/properties/a/format"),
+        (#"{"$ref":"https://example.com/x"}"#, "/$ref"), (##"{"$ref":"#/$defs/x"}"##, "/$ref"),
+        (#"{"pattern":"(?=a)"}"#, "/pattern"), (#"{"type":"text"}"#, "/type"),
+        (#"{"$defs":{"a":{"minLength":-1}}}"#, "/$defs/a/minLength"),
+        (#"{"multipleOf":0}"#, "/multipleOf"), (#"[]"#, ""),
+    ])
+    func `a keyword that cannot be enforced is refused`(text: String, pointer: String) {
+        let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(text.utf8)) }
+        #expect(error?.pointer == pointer)
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"type":["integer","null"]}"#, ["1", "1.0", "null", "1e400"],
+                ["1.5", "\"1\"", "true"]
+            ),
+            (#"{"const":{"a":[1,2.0],"b":null}}"#, [#"{"b":null,"a":[1.0,2]}"#], [#"{"a":[1,2]}"#]),
+            (
+                #"{"enum":["a",1,null,true]}"#, ["\"\\u0061\"", "1.0", "null", "true"],
+                ["2", "false"]
+            ),
+            (#"{"minLength":2,"maxLength":2}"#, ["\"éé\"", "\"😀😀\"", "3"], ["\"é\"", "\"abc\""]),
+            (#"{"minimum":1,"exclusiveMaximum":3}"#, ["1", "2.9", "\"x\""], ["0.9", "3"]),
+            (#"{"exclusiveMinimum":1,"maximum":3}"#, ["1.1", "3"], ["1", "3.1"]),
+            (#"{"multipleOf":0.5}"#, ["1.5", "-2", "0"], ["1.25"]),
+            (
+                #"{"minItems":1,"maxItems":2,"uniqueItems":true}"#, ["[1]", "[1,[1]]"],
+                ["[]", "[1,2,3]", "[1,1.0]"]
+            ),
+            (
+                #"{"prefixItems":[{"type":"string"}],"items":{"type":"integer"}}"#,
+                ["[]", "[\"a\",1,2]"], ["[1]", "[\"a\",\"b\"]"]
+            ),
+            (
+                #"{"contains":{"const":1},"minContains":2,"maxContains":3}"#,
+                ["[1,1]", "[1,2,1,1]"],
+                ["[1]", "[1,1,1,1]"]
+            ),
+            (
+                #"{"minProperties":1,"maxProperties":1,"propertyNames":{"pattern":"^a"}}"#,
+                [#"{"a":1}"#], ["{}", #"{"a":1,"ab":2}"#, #"{"b":1}"#]
+            ),
+            (
+                #"{"properties":{"a":true},"patternProperties":{"^x-":{"type":"string"}},"additionalProperties":false}"#,
+                [#"{"a":1,"x-b":"c"}"#], [#"{"x-b":1}"#, #"{"b":1}"#]
+            ),
+            (
+                #"{"dependentRequired":{"a":["b"]}}"#, [#"{"a":1,"b":2}"#, #"{"b":1}"#],
+                [#"{"a":1}"#]
+            ),
+            (#"{"anyOf":[{"type":"string"},{"minimum":2}]}"#, ["\"a\"", "2"], ["1"]),
+            (#"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, ["1"], ["2", "0"]),
+            (#"{"not":{"type":"string"}}"#, ["1"], ["\"a\""]),
+            (
+                #"{"if":{"type":"string"},"then":{"minLength":1},"else":{"type":"null"}}"#,
+                ["\"a\"", "null"], ["\"\"", "1"]
+            ),
+            (
+                ##"{"$ref":"#/$defs/n","$defs":{"n":{"properties":{"n":{"$ref":"#/$defs/n"}},"additionalProperties":false}}}"##,
+                [#"{"n":{"n":{}}}"#], [#"{"n":{"m":1}}"#]
+            ),
+            (##"{"$ref":"#"}"##, [], ["1"]), ("true", ["1"], []), ("false", [], ["1"]),
+            (
+                #"{"format":"date-time"}"#,
+                [
+                    "\"2024-02-29t23:59:59z\"", "\"2016-12-31T23:59:60Z\"",
+                    "\"2000-01-01T00:00:00.123456+23:59\"",
+                ],
+                [
+                    "\"2023-02-29T00:00:00Z\"", "\"2024-01-01T24:00:00Z\"",
+                    "\"2024-01-01T00:00:00\"",
+                    "\"2024-01-01T00:00:00.Z\"", "\"2024-01-01T12:00:60Z\"",
+                    "\"2024-01-01 00:00:00Z\"",
+                    "\"1900-02-29T00:00:00Z\"", "\"2024-01-01T00:00:00+24:00\"",
+                ]
+            ),
+            (
+                #"{"x-maxBytes":4}"#, ["\"éé\"", "[1,]".replacing(",", with: " ")],
+                ["\"ééa\"", "[1, 2]"]
+            ),
+        ] as [(String, [String], [String])]
+    )
+    func `a keyword admits and refuses`(text: String, valid: [String], invalid: [String]) throws {
+        let schema = try Schema(text: Array(text.utf8))
+        for (sample, expected) in valid.map({ ($0, true) }) + invalid.map({ ($0, false) }) {
+            var document = JSONDocument()
+            try document.parse(Array(sample.utf8))
+            let isAdmitted = schema.admits(document, document.root)
+            let violations = schema.violations(in: document, document.root)
+            #expect(isAdmitted == expected, "\(text) with \(sample)")
+            #expect(violations.isEmpty == expected, "\(text) with \(sample)")
+        }
+    }
+
+    @Test func `violations are bounded and repeat no value`() throws {
+        let schema = try Schema(text: Array(#"{"additionalProperties":{"maxLength":1}}"#.utf8))
+        let members = (0..<100).map { "\"\($0)\":\"secret\"" }.joined(separator: ",")
+        var document = JSONDocument()
+        try document.parse(Array("{\(members)}".utf8))
+        let violations = schema.violations(in: document, document.root)
+        #expect(violations.count == 20)
+        #expect(violations.allSatisfy { !"\($0)".contains("secret") })
+    }
+
+    @Test func `a timestamp is written as it is read`() {
+        for milliseconds: Int64 in [0, 951_782_400_123, 1_709_251_199_999, -1] {
+            var text: [UInt8] = []
+            Timestamp(milliseconds: milliseconds).appendRFC3339(to: &text)
+            #expect(Timestamp(rfc3339: text[...])?.milliseconds == milliseconds)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import JSON
+import Testing
+
+@Suite struct JSONDocumentTests {
+    @Test(arguments: [
+        ("", JSONError.Kind.empty, nil), (" \n", .empty, nil), ("{\"a\":}", .unexpectedToken, 5),
+        ("{\"a\":1", .unexpectedToken, 6), ("{} x", .trailingContent, 3),
+        ("[1,]", .unexpectedToken, 3), ("{,}", .unexpectedToken, 1), ("01", .invalidNumber, 0),
+        ("[1.]", .invalidNumber, 1), ("[1e+]", .invalidNumber, 1), ("-", .invalidNumber, 0),
+        ("[+1]", .unexpectedToken, 1), ("truex", .unexpectedToken, 0),
+        ("\"abc", .unclosedString, nil), ("[\"a\"b]", .unexpectedToken, 4),
+        ("[\"\\x\"]", .invalidEscape, 1), ("[\"\\ud800\"]", .invalidEscape, 1),
+        ("[\"\\udc00\"]", .invalidEscape, 1), ("[\"\u{1}\"]", .controlCharacter, nil),
+        ("{1:2}", .unexpectedToken, 1), ("{\"a\" 1}", .unexpectedToken, 5),
+        ("]", .unexpectedToken, 0),
+        ("[1 2]", .unexpectedToken, 3), ("{\"a\":1]", .unexpectedToken, 6),
+    ])
+    func `a text that is no JSON is refused with its place`(
+        text: String,
+        kind: JSONError.Kind,
+        offset: Int?
+    ) {
+        var document = JSONDocument()
+        #expect(throws: JSONError(kind: kind, offset: offset)) {
+            try document.parse(Array(text.utf8))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([0x22, 0xFF, 0x22], 1), ([0x22, 0xC0, 0x80, 0x22], 1),
+            ([0x22, 0xED, 0xA0, 0x80, 0x22], 1),
+            ([0x5B, 0x22, 0xF4, 0x90, 0x80, 0x80, 0x22, 0x5D], 2),
+        ] as [([UInt8], Int)]
+    )
+    func `bytes that are not UTF-8 are refused with their place`(bytes: [UInt8], offset: Int) {
+        var document = JSONDocument()
+        #expect(throws: JSONError(kind: .invalidUTF8, offset: offset)) {
+            try document.parse(bytes)
+        }
+    }
+
+    @Test func `every value has its exact bytes in the source`() throws {
+        let text = #" { "a" : [ 1 , -2.5e3, "x\"y" ] , "b":{ }, "c" :true , "d": null } "#
+        var document = JSONDocument()
+        try document.parse(Array(text.utf8))
+        var cursor = document.children(of: document.root)
+        var slices: [String] = []
+        while let (name, value) = document.nextMember(&cursor) {
+            slices.append(document.string(name) ?? "")
+            slices.append(String(decoding: document.source[value.range], as: UTF8.self))
+        }
+        #expect(
+            slices == ["a", #"[ 1 , -2.5e3, "x\"y" ]"#, "b", "{ }", "c", "true", "d", "null"]
+        )
+    }
+
+    @Test func `depth is admitted up to the limit`() throws {
+        var document = JSONDocument(limits: JSONLimits(maxDepth: 64))
+        func nested(_ depth: Int) -> [UInt8] {
+            Array(repeating: 0x5B, count: depth) + Array(repeating: 0x5D, count: depth)
+        }
+        try document.parse(nested(64))
+        #expect(throws: JSONError(kind: .tooDeep, offset: 64)) { try document.parse(nested(65)) }
+    }
+
+    @Test func `size is admitted up to the limit`() throws {
+        var document = JSONDocument(limits: JSONLimits(maxByteCount: 10))
+        try document.parse(Array("[1234567 ]".utf8))
+        #expect(throws: JSONError(kind: .tooLarge, offset: nil)) {
+            try document.parse(Array("[12345678 ]".utf8))
+        }
+    }
+
+    @Test func `a number of a million digits is read without harm`() throws {
+        var document = JSONDocument(limits: JSONLimits(maxByteCount: 2_000_000))
+        try document.parse(Array(repeating: UInt8(ascii: "9"), count: 1_000_000))
+        let root = document.root
+        let integer = document.integer(root)
+        let double = document.double(root)
+        #expect(root.kind == .integer)
+        #expect(integer == nil)
+        #expect(double == .infinity)
+    }
+
+    @Test(
+        arguments: [
+            ("9223372036854775807", Int64.max), ("-9223372036854775808", Int64.min),
+            ("9223372036854775808", nil), ("-0", 0), ("1.0", 1), ("1e3", 1000), ("1.5", nil),
+            ("true", nil),
+        ] as [(String, Int64?)]
+    )
+    func `integers are exact or nil`(text: String, value: Int64?) throws {
+        var document = JSONDocument()
+        try document.parse(Array(text.utf8))
+        let integer = document.integer(document.root)
+        #expect(integer == value)
+    }
+
+    @Test func `a name is found whether or not it is written with escapes`() throws {
+        var document = JSONDocument()
+        try document.parse(Array(#"{"device\u005ftoken":"\ud83d\ude00\n"}"#.utf8))
+        let found = document.member(of: document.root, named: JSONName("device_token"))
+        let node = try #require(found)
+        let text = document.string(node)
+        #expect(text == "😀\n")
+    }
+
+    @Test func `a pointer escapes its tokens`() throws {
+        var document = JSONDocument()
+        try document.parse(Array(#"{"a/b":[0,{"~":1}]}"#.utf8))
+        var cursor = document.children(of: document.root)
+        let member = document.nextMember(&cursor)
+        let list = try #require(member).value
+        cursor = document.children(of: list)
+        _ = document.nextItem(&cursor)
+        let item = document.nextItem(&cursor)
+        let object = try #require(item)
+        let found = document.member(of: object, named: JSONName("~"))
+        let leaf = try #require(found)
+        let pointer = document.pointer(to: leaf)
+        #expect(pointer == "/a~1b/1/~0")
+    }
+
+    @Test func `what the writer writes reads back the same`() throws {
+        let text = #"{"b":[1,-2.5,"\u0001\"\\\n","é",true,false,null,{}],"a":{"x":[]}}"#
+        let value = try JSONValue.parse(Array(text.utf8))
+        var writer = JSONWriter()
+        writer.value(value)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
+    }
+
+    @Test func `a tree refuses a name that stands twice`() {
+        #expect(throws: JSONError(kind: .duplicateName, offset: 7)) {
+            try JSONValue.parse(Array(#"{"a":1,"a":2}"#.utf8))
+        }
+    }
+}

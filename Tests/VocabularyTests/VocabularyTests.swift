@@ -1,0 +1,62 @@
+import Testing
+import Vocabulary
+
+@Suite struct VocabularyTests {
+    /// Computed with Python's `uuid.uuid5`, in the namespace `uuid5(NAMESPACE_DNS, "heliograph")`.
+    @Test(arguments: [
+        ("e1", "00ffaa", "421de738-9041-581b-be9a-25b53666e25b"),
+        ("e1", "00FFAA", "421de738-9041-581b-be9a-25b53666e25b"),
+        (
+            "order-4711-shipped",
+            "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0",
+            "5f7df2bc-29ee-58d9-b043-c77a9b9e8055"
+        ),
+        (String(repeating: "é", count: 128), "ab", "542c73d5-e704-59fc-b60f-069f040b987e"),
+        ("", "00", "cc8cc7d5-fedb-5e5a-a460-c0a7220a36b8"),
+    ])
+    func `an event's identifier is a version 5 UUID`(id: String, token: String, uuid: String) throws
+    {
+        let token = try #require(DeviceToken(token))
+        #expect(APNsID(eventID: id, deviceToken: token).description == uuid)
+    }
+
+    @Test(arguments: [
+        "", "123e4567-e89b-12d3-a456-42661417400", "123e4567-e89b-12d3-a456-4266141740000",
+        "123e4567ae89b-12d3-a456-426614174000", "g23e4567-e89b-12d3-a456-426614174000",
+        "123e4567-e89b-12d3-a456-42661417400é",
+    ])
+    func `what is no canonical UUID is no APNs ID`(text: String) {
+        #expect(APNsID(text) == nil)
+    }
+
+    @Test func `an APNs ID is read in both cases and written in lower case`() {
+        let id = APNsID("123E4567-E89B-12D3-A456-426614174000")
+        #expect(id?.description == "123e4567-e89b-12d3-a456-426614174000")
+    }
+
+    @Test(arguments: [
+        ("", false), ("0", false), ("0g", false), ("00", true), ("aAfF09", true), ("éé", false),
+        ("٠٠", false),
+    ])
+    func `a device token is an even number of hexadecimal digits`(text: String, isToken: Bool) {
+        #expect((DeviceToken(text)?.hexadecimal == text) == isToken)
+    }
+
+    @Test(arguments: [(0, false), (1, true), (64, true), (65, false)])
+    func `a collapse ID has 1 to 64 bytes`(count: Int, isValid: Bool) {
+        #expect((CollapseID(String(repeating: "a", count: count)) != nil) == isValid)
+    }
+
+    @Test func `a header block keeps fields in order and finds the first of a name`() {
+        var block = HeaderBlock()
+        block.append("a", "1")
+        block.append("b", "2", indexing: .neverIndexed)
+        block.append("a", "3")
+        #expect(block.text(of: "a") == "1")
+        #expect(block.text(of: "b") == "2")
+        #expect(block.text(of: "c") == nil)
+        #expect(block.fields.map(\.indexing) == [.indexed, .neverIndexed, .indexed])
+        block.removeAll()
+        #expect(block.fields.isEmpty && block.bytes.isEmpty)
+    }
+}

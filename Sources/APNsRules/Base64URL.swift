@@ -15,7 +15,8 @@ package enum Base64URL {
         }
     }
 
-    /// The octets; nil for a foreign character, padding, or a length that no encoder makes.
+    /// The octets; nil for a foreign character, padding, or a length or spare bits that no encoder
+    /// makes.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var octets: [UInt8] = []
@@ -32,7 +33,7 @@ package enum Base64URL {
                 group &= (1 << bitCount) - 1
             }
         }
-        return octets
+        return group == 0 ? octets : nil
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {

@@ -1,0 +1,148 @@
+package import HTTP2IO
+
+/// Why a simulator did not start.
+package enum SimulatorError: Error, Hashable, Sendable {
+    case socket(SystemError)
+    case tls(TLSError)
+    case key(SigningKeyError)
+}
+
+/// A strict APNs on this machine, with faults by scenario.
+package struct APNsSimulator {
+    private let configuration: SimulatorConfiguration
+
+    package init(_ configuration: SimulatorConfiguration = SimulatorConfiguration()) {
+        self.configuration = configuration
+    }
+
+    /// Listens, and serves on a thread of its own.
+    package func start() throws(SimulatorError) -> RunningSimulator {
+        let material = try Material(configuration)
+        do throws(SystemError) {
+            let doors = try Doors(
+                production: configuration.production,
+                sandbox: configuration.sandbox
+            )
+            let productionPort = doors.productionPort
+            let sandboxPort = doors.sandboxPort
+            let shared = SimulatorShared(wakeup: try Wakeup())
+            let loop = try SimulatorLoop(
+                configuration: configuration,
+                tls: material.tls,
+                judge: material.judge,
+                doors: doors,
+                shared: shared
+            )
+            return try RunningSimulator(
+                productionPort: productionPort,
+                sandboxPort: sandboxPort,
+                caPEM: material.caPEM,
+                signingKey: material.signingKey,
+                shared: shared,
+                loop: loop
+            )
+        } catch {
+            throw .socket(error)
+        }
+    }
+}
+
+/// The private half of the key that a simulator made for its clients.
+package struct SimulatorSigningKey: Hashable, Sendable {
+    package let pem: [UInt8]
+    package let keyID: String
+    package let teamID: String
+}
+
+/// A simulator that serves; it stops when it is let go of.
+package final class RunningSimulator: Sendable {
+    /// Nil when that environment was not asked for.
+    package let productionPort: UInt16?
+    package let sandboxPort: UInt16?
+    /// The root of the certificate that was made; nil when one was given.
+    package let caPEM: [UInt8]?
+    /// Nil when keys were given.
+    package let signingKey: SimulatorSigningKey?
+    private let shared: SimulatorShared
+
+    init(
+        productionPort: UInt16?,
+        sandboxPort: UInt16?,
+        caPEM: [UInt8]?,
+        signingKey: SimulatorSigningKey?,
+        shared: SimulatorShared,
+        loop: sending SimulatorLoop
+    ) throws(SystemError) {
+        self.productionPort = productionPort
+        self.sandboxPort = sandboxPort
+        self.caPEM = caPEM
+        self.signingKey = signingKey
+        self.shared = shared
+        try shared.startThread(loop)
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// What was counted until now; a client that has its answer finds it counted.
+    package var statistics: SimulatorStatistics { shared.statistics }
+
+    /// Closes every connection and waits for the thread; again does nothing.
+    package func stop() {
+        shared.stop()
+    }
+}
+
+/// TLS, keys and judge, made from a configuration.
+private struct Material {
+    let tls: TLSContext
+    let caPEM: [UInt8]?
+    let judge: RequestJudge
+    let signingKey: SimulatorSigningKey?
+
+    init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
+        let identity: TLSIdentity
+        if let given = configuration.identity {
+            (identity, caPEM) = (given, nil)
+        } else {
+            let authority = EphemeralAuthority()
+            identity = authority.serverIdentity(names: configuration.names)
+            caPEM = authority.rootPEM
+        }
+        do throws(TLSError) {
+            tls = try TLSContext.server(identity, requestsClientCertificate: true)
+        } catch {
+            throw .tls(error)
+        }
+        do throws(SigningKeyError) {
+            let keys: [RegisteredKey]
+            if let given = configuration.keys {
+                (keys, signingKey) = (given, nil)
+            } else {
+                let made = SimulatorSigningKey(
+                    pem: EphemeralAuthority.signingKeyPEM(),
+                    keyID: "ABC123DEFG",
+                    teamID: "DEF123GHIJ"
+                )
+                let publicKeyPEM = try ES256Signer(pem: made.pem).publicKeyPEM
+                keys = [
+                    RegisteredKey(
+                        keyID: made.keyID,
+                        teamID: made.teamID,
+                        publicKeyPEM: publicKeyPEM
+                    )
+                ]
+                signingKey = made
+            }
+            judge = try RequestJudge(
+                keys: keys,
+                scenario: configuration.scenario,
+                strictness: configuration.strictness,
+                bundleIDs: configuration.bundleIDs
+            )
+        } catch {
+            throw .key(error)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Vocabulary
+
+/// Writes answers as APNs does; the block is used again.
+struct AnswerWriter {
+    private var block = HeaderBlock()
+    private var random: SplitMix64
+
+    init(seed: UInt64) {
+        random = SplitMix64(state: seed)
+    }
+
+    /// The answer's headers and body; only for answers that have a status.
+    mutating func write(
+        status: Int,
+        refusal: Refusal?,
+        apnsID: ArraySlice<UInt8>?,
+        environment: APNsEnvironment
+    ) -> HeaderBlock {
+        block.removeAll()
+        if status == 200 {
+            block.append(":status".utf8, "200".utf8)
+        } else {
+            block.append(":status".utf8, "\(status)".utf8)
+        }
+        if let apnsID {
+            block.append("apns-id".utf8, apnsID, indexing: .nameIndexedOnce)
+        } else {
+            // APNs' own identifiers come in upper case, whatever its documentation says.
+            let id = random.uuid().map { (0x61...0x66).contains($0) ? $0 & 0xDF : $0 }
+            block.append("apns-id".utf8, id, indexing: .nameIndexedOnce)
+        }
+        if environment == .sandbox {
+            block.append("apns-unique-id".utf8, random.uuid(), indexing: .nameIndexedOnce)
+        }
+        if refusal != nil { block.append("content-type".utf8, "application/json".utf8) }
+        if let seconds = refusal?.retryAfterSeconds {
+            block.append("retry-after".utf8, "\(seconds)".utf8)
+        }
+        return block
+    }
+
+    static let html = Array("<html><body><h1>503 Service Unavailable</h1></body></html>\n".utf8)
+}
+
+/// SplitMix64: identifiers that look random and cost little.
+struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A version 4 UUID in lower case.
+    mutating func uuid() -> [UInt8] {
+        APNsID(
+            high: next() & ~0xF000 | 0x4000,
+            low: next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        ).utf8
+    }
+}

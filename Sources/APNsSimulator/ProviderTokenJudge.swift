@@ -1,0 +1,85 @@
+import APNsRules
+import HTTP2IO
+import JSON
+import Vocabulary
+
+/// A provider token whose signature was found right.
+struct VerifiedProviderToken: Hashable, Sendable {
+    /// The whole value of `authorization`.
+    var authorization: [UInt8]
+    var teamID: String
+    var keyID: String
+    /// Index of the key among the registered ones.
+    var key: Int
+    /// Epoch seconds.
+    var issuedAt: Int64
+}
+
+/// Verifies provider tokens; one that was verified before costs a comparison.
+struct ProviderTokenJudge {
+    private struct Key {
+        var registered: RegisteredKey
+        var verifier: ES256Verifier
+    }
+
+    private let keys: [Key]
+    /// Tokens that were right, so that a new connection need not verify them again.
+    private var verified: [[UInt8]: VerifiedProviderToken] = [:]
+    private static let maxVerified = 256
+
+    init(_ keys: [RegisteredKey]) throws(SigningKeyError) {
+        var list: [Key] = []
+        for key in keys {
+            let verifier = try ES256Verifier(publicKeyPEM: key.publicKeyPEM)
+            list.append(Key(registered: key, verifier: verifier))
+        }
+        self.keys = list
+    }
+
+    func key(_ index: Int) -> RegisteredKey { keys[index].registered }
+
+    /// The token in a value of `authorization`; nil when it is not right, whatever its age.
+    mutating func verify(_ authorization: ArraySlice<UInt8>) -> VerifiedProviderToken? {
+        let bytes = Array(authorization)
+        if let known = verified[bytes] { return known }
+        guard let token = read(bytes) else { return nil }
+        if verified.count >= Self.maxVerified { verified.removeAll(keepingCapacity: true) }
+        verified[bytes] = token
+        return token
+    }
+
+    private func read(_ authorization: [UInt8]) -> VerifiedProviderToken? {
+        guard authorization.begins(authorization.indices, with: "bearer ") else { return nil }
+        let text = authorization.dropFirst("bearer ".utf8.count)
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3,
+            let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
+            let signature = APNsRules.Base64URL.decode(parts[2]), signature.count == 64,
+            header["alg"]?.string == "ES256",
+            let keyID = header["kid"]?.string, let teamID = claims["iss"]?.string,
+            let issuedAt = claims["iat"]?.integer,
+            let index = keys.firstIndex(where: { $0.registered.keyID == keyID }),
+            keys[index].registered.teamID == teamID,
+            keys[index].verifier.isValid(
+                signature,
+                of: Array(authorization[text.startIndex..<parts[1].endIndex])
+            )
+        else { return nil }
+        return VerifiedProviderToken(
+            authorization: authorization,
+            teamID: teamID,
+            keyID: keyID,
+            key: index,
+            issuedAt: issuedAt
+        )
+    }
+
+    private static func json(_ part: ArraySlice<UInt8>) -> JSONValue? {
+        guard let bytes = APNsRules.Base64URL.decode(part) else { return nil }
+        do throws(JSONError) {
+            return try JSONValue.parse(bytes)
+        } catch {
+            return nil
+        }
+    }
+}

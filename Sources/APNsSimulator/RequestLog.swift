@@ -1,0 +1,80 @@
+import Glibc
+import JSON
+import Vocabulary
+
+/// One line of JSON per request, gathered per turn of the loop.
+struct RequestLog {
+    private let fileDescriptor: Int32
+    private var pending: [UInt8] = []
+
+    init(fileDescriptor: Int32) {
+        self.fileDescriptor = fileDescriptor
+    }
+
+    mutating func append(
+        _ head: RequestHead,
+        _ bytes: [UInt8],
+        _ answer: Answer,
+        _ environment: APNsEnvironment,
+        now: Timestamp
+    ) {
+        var writer = JSONWriter(buffer: pending)
+        writer.beginObject()
+        writer.name("time")
+        writer.integer(now.milliseconds)
+        writer.name("environment")
+        writer.string(environment.rawValue)
+        writer.name("token")
+        let path = head[.path].map { bytes[$0] } ?? []
+        writer.string(utf8: path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path)
+        for (name, field) in [("apns-id", RequestHead.Name.apnsID), ("topic", .topic)] {
+            writer.name(name)
+            guard let range = head[field] else {
+                writer.null()
+                continue
+            }
+            writer.string(String(decoding: bytes[range], as: UTF8.self))
+        }
+        let (status, word) = answer.logged
+        writer.name("status")
+        if let status { writer.integer(status) } else { writer.null() }
+        writer.name("reason")
+        writer.string(word)
+        writer.endObject()
+        pending = writer.bytes
+        pending.append(UInt8(ascii: "\n"))
+    }
+
+    /// Writes what was gathered; lines that the descriptor refuses are lost.
+    mutating func flush() {
+        var start = 0
+        while start < pending.count {
+            let written = unsafe pending.withUnsafeBytes { bytes in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
+                // SAFETY: reads the bytes that are told, and keeps no pointer.
+                return unsafe write(fileDescriptor, rest.baseAddress, rest.count)
+            }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { break }
+            start += written
+        }
+        pending.removeAll(keepingCapacity: true)
+    }
+}
+
+extension Answer {
+    /// The status, and the reason or what stands for it.
+    fileprivate var logged: (status: Int?, word: String?) {
+        switch self {
+        case .accepted: (200, nil)
+        case .refused(let refusal): (refusal.status, refusal.reason.rawValue)
+        case .html(let status): (status, "html")
+        case .bare(let status): (status, "bare")
+        case .reset: (nil, "reset")
+        case .refusedStream: (nil, "refused")
+        case .goAway: (nil, "goaway")
+        case .silence: (nil, "silence")
+        case .close: (nil, "close")
+        }
+    }
+}

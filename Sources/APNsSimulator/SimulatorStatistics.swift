@@ -1,0 +1,56 @@
+package import Vocabulary
+
+/// What the simulator has seen so far.
+package struct SimulatorStatistics: Hashable, Sendable {
+    /// Connections that a client opened, TLS failures included.
+    package internal(set) var connections = 0
+    package internal(set) var openConnections = 0
+    package internal(set) var requests = 0
+    /// Answers 200.
+    package internal(set) var accepted = 0
+    /// Answers with a reason.
+    package internal(set) var refused: [APNsReason: Int] = [:]
+    /// Answers without a reason, resets, GOAWAYs, silences and closings.
+    package internal(set) var faults = 0
+    /// Notifications that were accepted although one of the same `apns-id` was before.
+    package internal(set) var duplicates = 0
+    /// The most streams that were ever open on one connection.
+    package internal(set) var maxOpenStreams = 0
+
+    package init() {}
+
+    mutating func count(_ answer: Answer) {
+        requests += 1
+        switch answer {
+        case .accepted: accepted += 1
+        case .refused(let refusal): refused[refusal.reason, default: 0] += 1
+        case .html, .bare, .reset, .refusedStream, .goAway, .silence, .close: faults += 1
+        }
+    }
+}
+
+/// Remembers the newest `apns-id`s that were accepted, up to a number.
+struct RecentIDs {
+    private let capacity: Int
+    private var members: Set<APNsID> = []
+    /// The members in order of arrival, in a ring once it is full.
+    private var order: [APNsID] = []
+    private var oldest = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// - Returns: false when the ID is among the newest.
+    mutating func insert(_ id: APNsID) -> Bool {
+        guard members.insert(id).inserted else { return false }
+        if order.count < capacity {
+            order.append(id)
+        } else {
+            members.remove(order[oldest])
+            order[oldest] = id
+            oldest = (oldest + 1) % capacity
+        }
+        return true
+    }
+}

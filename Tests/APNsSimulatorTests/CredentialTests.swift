@@ -1,0 +1,209 @@
+import APNsRules
+import APNsSimulator
+import HTTP2IO
+import Testing
+import Vocabulary
+
+@Suite struct CredentialTests {
+    private func answer(
+        _ judge: inout RequestJudge,
+        _ authorization: String?,
+        _ connection: inout ConnectionFacts,
+        topic: String = "com.example.app",
+        minutes: Int64 = 0
+    ) -> Answer {
+        judge.judge(
+            Fixture.headers(authorization, changing: [("apns-topic", topic)]),
+            connection: &connection,
+            now: Timestamp(milliseconds: Fixture.now.milliseconds + minutes * 60_000)
+        ).answer
+    }
+
+    private static func refusal(_ status: Int, _ reason: APNsReason) -> Answer {
+        .refused(Refusal(status, reason))
+    }
+
+    @Test(
+        arguments: [
+            (Int64(0), nil), (3600, nil), (3601, APNsReason.expiredProviderToken), (-3600, nil),
+            (-3601, .invalidProviderToken), (.max / 1000, .expiredProviderToken),
+        ] as [(Int64, APNsReason?)]
+    )
+    func `a provider token is good for an hour`(age: Int64, reason: APNsReason?) throws {
+        let fixture = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let age = min(age, 1_600_000_000)
+        let answer = answer(&judge, try fixture.authorization(age: age), &connection)
+        #expect(answer == reason.map { Self.refusal(403, $0) } ?? .accepted)
+        #expect(connection.isProven == (reason == nil))
+    }
+
+    @Test func `a token that was right expires on the connection it was right on`() throws {
+        let fixture = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let token = try fixture.authorization()
+        #expect(answer(&judge, token, &connection) == .accepted)
+        #expect(answer(&judge, token, &connection, minutes: 60) == .accepted)
+        #expect(
+            answer(&judge, token, &connection, minutes: 61)
+                == Self.refusal(403, .expiredProviderToken)
+        )
+    }
+
+    @Test(arguments: [
+        (#"{"alg":"ES256","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":1700000000}"#, true),
+        (
+            #"{"typ":"JWT","alg":"ES256","kid":"ABC123DEFG"}"#,
+            #"{"iat":1700000000,"iss":"DEF123GHIJ","x":1}"#, true
+        ),
+        (#"{"alg":"ES384","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":1700000000}"#, false),
+        (#"{"alg":"none","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":1700000000}"#, false),
+        (#"{"alg":"ES256"}"#, #"{"iss":"DEF123GHIJ","iat":1700000000}"#, false),
+        (#"{"alg":"ES256","kid":"XBC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":1700000000}"#, false),
+        (#"{"alg":"ES256","kid":"ABC123DEFG"}"#, #"{"iss":"XEF123GHIJ","iat":1700000000}"#, false),
+        (#"{"alg":"ES256","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ"}"#, false),
+        (
+            #"{"alg":"ES256","kid":"ABC123DEFG"}"#, #"{"iss":"DEF123GHIJ","iat":"1700000000"}"#,
+            false
+        ),
+        (#"["ES256"]"#, #"{}"#, false),
+        ("no JSON", "none", false),
+    ])
+    func `a provider token is read strictly`(header: String, claims: String, isRight: Bool) throws {
+        let fixture = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        var input: [UInt8] = []
+        APNsRules.Base64URL.append(Array(header.utf8), to: &input)
+        input.append(UInt8(ascii: "."))
+        APNsRules.Base64URL.append(Array(claims.utf8), to: &input)
+        let token = try Fixture.sign(input, with: fixture.pem)
+        #expect(
+            answer(&judge, token, &connection)
+                == (isRight ? .accepted : Self.refusal(403, .invalidProviderToken))
+        )
+    }
+
+    @Test func `a signature of another key, or a changed one, is invalid`() throws {
+        let fixture = Fixture()
+        let stranger = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let invalid = Self.refusal(403, .invalidProviderToken)
+        #expect(answer(&judge, try stranger.authorization(), &connection) == invalid)
+        let token = try fixture.authorization()
+        #expect(answer(&judge, token + "A", &connection) == invalid)
+        #expect(answer(&judge, String(token.dropLast(4)) + "AAAA", &connection) == invalid)
+        #expect(answer(&judge, token, &connection) == .accepted)
+    }
+
+    @Test func `a key of one environment is refused in the other`() throws {
+        var fixture = Fixture()
+        fixture.environments = [.sandbox]
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        let token = try fixture.authorization()
+        var production = ConnectionFacts(environment: .production)
+        var sandbox = ConnectionFacts(environment: .sandbox)
+        #expect(
+            answer(&judge, token, &production) == Self.refusal(403, .badEnvironmentKeyIdInToken)
+        )
+        #expect(answer(&judge, token, &sandbox) == .accepted)
+    }
+
+    @Test func `a connection stays with its team and key`() throws {
+        let first = Fixture()
+        var sameTeam = Fixture()
+        sameTeam.keyID = "KEY4567890"
+        var otherTeam = Fixture()
+        otherTeam.keyID = "KEYABCDEFG"
+        otherTeam.teamID = "TEAM567890"
+        var judge = try RequestJudge(
+            keys: [first.registered(), sameTeam.registered(), otherTeam.registered()]
+        )
+        var connection = ConnectionFacts(environment: .production)
+        #expect(answer(&judge, try first.authorization(), &connection) == .accepted)
+        #expect(
+            answer(&judge, try sameTeam.authorization(), &connection, minutes: 30)
+                == Self.refusal(403, .unrelatedKeyIdInToken)
+        )
+        #expect(
+            answer(&judge, try otherTeam.authorization(), &connection, minutes: 30)
+                == Self.refusal(403, .invalidProviderToken)
+        )
+        var fresh = ConnectionFacts(environment: .production)
+        #expect(answer(&judge, try sameTeam.authorization(), &fresh) == .accepted)
+    }
+
+    @Test func `a provider token may change once in 20 minutes`() throws {
+        let fixture = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let tokens = try (0..<3).map { try fixture.authorization(age: Int64($0)) }
+        #expect(answer(&judge, tokens[0], &connection) == .accepted)
+        #expect(
+            answer(&judge, tokens[1], &connection, minutes: 19)
+                == Self.refusal(429, .tooManyProviderTokenUpdates)
+        )
+        #expect(answer(&judge, tokens[0], &connection, minutes: 19) == .accepted)
+        #expect(answer(&judge, tokens[1], &connection, minutes: 20) == .accepted)
+        #expect(
+            answer(&judge, tokens[2], &connection, minutes: 39)
+                == Self.refusal(429, .tooManyProviderTokenUpdates)
+        )
+    }
+
+    @Test func `a key of some topics may push to no other`() throws {
+        var fixture = Fixture()
+        fixture.bundleIDs = ["com.example.app"]
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let token = try fixture.authorization()
+        #expect(answer(&judge, token, &connection) == .accepted)
+        #expect(
+            answer(&judge, token, &connection, topic: "com.example.other")
+                == Self.refusal(400, .topicDisallowed)
+        )
+    }
+
+    @Test func `with a certificate no provider token is looked at`() throws {
+        var judge = try RequestJudge(keys: [])
+        var connection = ConnectionFacts(
+            environment: .production,
+            certificateBundleID: "com.example.app"
+        )
+        #expect(connection.isProven)
+        #expect(answer(&judge, nil, &connection) == .accepted)
+        #expect(answer(&judge, "bearer nonsense", &connection) == .accepted)
+        #expect(
+            answer(&judge, nil, &connection, topic: "com.example.other")
+                == Self.refusal(400, .topicDisallowed)
+        )
+        let fields = Fixture.headers(nil, changing: [("apns-topic", nil)])
+        #expect(judge.judge(fields, connection: &connection).answer == .accepted)
+    }
+
+    @Test(arguments: [
+        ("Apple Push Services: com.example.app", "com.example.app"),
+        ("Apple Development IOS Push Services: com.example.app", "com.example.app"),
+        ("com.example.app", "com.example.app"),
+    ])
+    func `a certificate's common name holds the bundle ID`(name: String, bundleID: String) {
+        #expect(ConnectionFacts.bundleID(commonName: name) == bundleID)
+    }
+
+    @Test func `the first valid token proves the connection, whatever else is wrong`() throws {
+        let fixture = Fixture()
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        var connection = ConnectionFacts(environment: .production)
+        let missing = judge.judge(Fixture.headers(nil), connection: &connection)
+        #expect(!missing.provesConnection && !connection.isProven)
+        let wrong = Fixture.headers(
+            try fixture.authorization(),
+            changing: [("apns-priority", "7")]
+        )
+        #expect(judge.judge(wrong, connection: &connection).provesConnection)
+        #expect(!judge.judge(wrong, connection: &connection).provesConnection)
+    }
+}

@@ -1,0 +1,163 @@
+import APNsSimulator
+import HTTP2IO
+import Testing
+import Vocabulary
+
+@Suite struct ScenarioTests {
+    private let fixture = Fixture()
+
+    /// The answers to some requests for one token, one after the other.
+    private func answers(
+        _ scenario: String,
+        token: String = Fixture.token,
+        environment: APNsEnvironment = .production,
+        count: Int = 1
+    ) throws -> [Judgement] {
+        var judge = try RequestJudge(
+            keys: [fixture.registered()],
+            scenario: ScenarioFile.parse(Array(scenario.utf8))
+        )
+        var connection = ConnectionFacts(environment: environment)
+        let fields = Fixture.headers(
+            try fixture.authorization(),
+            changing: [(":path", "/3/device/" + token)]
+        )
+        return (0..<count).map { _ in judge.judge(fields, connection: &connection) }
+    }
+
+    static let kinds: [(String, [Answer])] = [
+        (#""alive""#, [.accepted, .accepted]),
+        (#"{"is":"alive"}"#, [.accepted]),
+        (
+            #"{"is":"unregistered","since":1699999999123}"#,
+            [
+                .refused(
+                    Refusal(
+                        410,
+                        .unregistered,
+                        timestamp: Timestamp(milliseconds: 1_699_999_999_123)
+                    )
+                )
+            ]
+        ),
+        (
+            #"{"is":"expired","since":5}"#,
+            [.refused(Refusal(410, .expiredToken, timestamp: Timestamp(milliseconds: 5)))]
+        ),
+        (#""badDeviceToken""#, [.refused(Refusal(400, .badDeviceToken))]),
+        (#""wrongEnvironment""#, [.refused(Refusal(400, .badDeviceToken))]),
+        (
+            #"{"is":"wrongEnvironment","environment":"sandbox"}"#,
+            [.refused(Refusal(400, .badDeviceToken))]
+        ),
+        (#"{"is":"wrongEnvironment","environment":"production"}"#, [.accepted]),
+        (#""notForTopic""#, [.refused(Refusal(400, .deviceTokenNotForTopic))]),
+        (
+            #"{"is":"rateLimited","requests":2,"retry_after":3}"#,
+            [
+                .refused(Refusal(429, .tooManyRequests, retryAfterSeconds: 3)),
+                .refused(Refusal(429, .tooManyRequests, retryAfterSeconds: 3)), .accepted,
+                .accepted,
+            ]
+        ),
+        (
+            #"""
+            {"is":"flaky","steps":["ServiceUnavailable","503 html","500","reset","refused","goaway",
+            "goaway Shutdown","silence","close","ok","TooManyRequests"]}
+            """#,
+            [
+                .refused(Refusal(503, .serviceUnavailable)), .html(status: 503), .bare(status: 500),
+                .reset, .refusedStream, .goAway(nil), .goAway(.shutdown), .silence, .close,
+                .accepted, .refused(Refusal(429, .tooManyRequests)), .accepted, .accepted,
+            ]
+        ),
+        (
+            #"{"is":"flaky","steps":["500","ok"],"repeat":true}"#,
+            [.bare(status: 500), .accepted, .bare(status: 500), .accepted]
+        ),
+        (#""InternalServerError""#, [.refused(Refusal(500, .internalServerError))]),
+        (#""silence""#, [.silence, .silence]),
+    ]
+
+    @Test(arguments: kinds)
+    func `each kind of token answers as described`(kind: String, expected: [Answer]) throws {
+        let whole = try answers(#"{"default":\#(kind)}"#, count: expected.count)
+        #expect(whole.map(\.answer) == expected)
+    }
+
+    @Test(arguments: APNsReason.allCases)
+    func `every reason can be asked for, and comes with its status`(reason: APNsReason) throws {
+        let answer = try answers(#"{"default":"\#(reason.rawValue)"}"#)[0].answer
+        guard case .refused(let refusal) = answer else {
+            Issue.record("\(reason) is not answered with a reason but \(answer)")
+            return
+        }
+        #expect(refusal.reason == reason)
+        #expect((400...599).contains(refusal.status))
+    }
+
+    static let rules = #"""
+        {"default":"badDeviceToken","latency_ms":5,"rules":[
+          {"prefix":"00","is":"notForTopic"},
+          {"prefix":"00FC","is":"alive","delay_ms":20},
+          {"token":"00fcAA","is":"InternalServerError"}]}
+        """#
+
+    @Test(arguments: [
+        ("00fcaa", Answer.refused(Refusal(500, .internalServerError)), 5),
+        ("00FCaa", .refused(Refusal(500, .internalServerError)), 5),
+        ("00fcbb", .accepted, 25),
+        ("00ab", .refused(Refusal(400, .deviceTokenNotForTopic)), 5),
+        ("01", .refused(Refusal(400, .badDeviceToken)), 5),
+    ])
+    func `the most special rule counts`(token: String, answer: Answer, delay: Int) throws {
+        let judgement = try answers(Self.rules, token: token)[0]
+        #expect(judgement.answer == answer)
+        #expect(judgement.delay == .milliseconds(delay))
+    }
+
+    @Test(arguments: [
+        ("", "scenario"), ("[]", "scenario: not an object"), (#"{"x":1}"#, "scenario.x"),
+        (#"{"rules":{}}"#, "rules: not an array"), (#"{"rules":[{}]}"#, "rules[0].is"),
+        (#"{"rules":[{"is":"alive"}]}"#, "rules[0]: needs"),
+        (#"{"rules":[{"is":"alive","token":"aa","prefix":"a"}]}"#, "rules[0]: needs"),
+        (#"{"rules":[{"is":"alive","token":"a"}]}"#, "rules[0].token"),
+        (#"{"rules":[{"is":"alive","prefix":"x"}]}"#, "rules[0].prefix"),
+        (
+            #"{"rules":[{"is":"alive","token":"aa"},{"is":"alive","token":"AA"}]}"#,
+            "rules[1]: a second"
+        ),
+        (#"{"default":"dead"}"#, "default.is: \"dead\""),
+        (#"{"default":{"is":"alive","colour":1}}"#, "default.colour"),
+        (#"{"default":{"is":"alive","environment":"mars"}}"#, "default.environment"),
+        (#"{"default":{"is":"alive","delay_ms":-1}}"#, "default.delay_ms"),
+        (#"{"default":{"is":"alive","delay_ms":3600001}}"#, "default.delay_ms"),
+        (#"{"default":{"is":"rateLimited","requests":0}}"#, "default.requests"),
+        (#"{"default":{"is":"rateLimited","requests":10001}}"#, "default.requests"),
+        (#"{"default":{"is":"flaky"}}"#, "default.steps"),
+        (#"{"default":{"is":"flaky","steps":[]}}"#, "default.steps"),
+        (#"{"default":{"is":"flaky","steps":["ok",5]}}"#, "default.steps[1]"),
+        (#"{"default":{"is":"flaky","steps":["299"]}}"#, "default.steps[0]"),
+        (#"{"latency_ms":"1"}"#, "scenario.latency_ms"),
+    ])
+    func `a mistake is named by its place`(text: String, place: String) {
+        let error = #expect(throws: ScenarioError.self) {
+            try ScenarioFile.parse(Array(text.utf8))
+        }
+        #expect(error?.description.hasPrefix(place) == true, "\(error?.description ?? "none")")
+    }
+
+    @Test func `a dead token is told before its payload is looked at`() throws {
+        var judge = try RequestJudge(
+            keys: [fixture.registered()],
+            scenario: ScenarioFile.parse(Array(#"{"default":"badDeviceToken"}"#.utf8))
+        )
+        var connection = ConnectionFacts(environment: .production)
+        let answer = judge.judge(
+            Fixture.headers(try fixture.authorization()),
+            bodyByteCount: 0,
+            connection: &connection
+        ).answer
+        #expect(answer == .refused(Refusal(400, .badDeviceToken)))
+    }
+}

@@ -65,14 +65,12 @@ let package = Package(
             providers: [.apt(["libssl-dev"])]
         ),
         .systemLibrary(name: "CLinux"),
-        .target(
-            name: "CSimdjson",
-            linkerSettings: [.linkedLibrary("simdjson")]
-        ),
+        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         // The pure core: no clock, no dice, no lock, no I/O.
         module("Vocabulary", []),
-        module("JSON", ["CSimdjson"]),
+        module("JSON", ["CSimdjson", "CRE2"]),
         module("EventSchema", ["Vocabulary", "JSON"]),
         module("APNsRules", ["Vocabulary"]),
         module("ConnectionPool", ["Vocabulary"]),
@@ -83,8 +81,8 @@ let package = Package(
 
         // The shells.
         module("Telemetry", ["Vocabulary"]),
-        module("KafkaIO", ["Vocabulary", "Telemetry", "CRdkafka", "CLinux"]),
-        module("HTTP2IO", ["Vocabulary", "Telemetry", "CNghttp2", "COpenSSL", "CLinux"]),
+        module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux"]),
+        module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux"]),
         module("AdminHTTP", ["Telemetry", product("FlyingFox", "FlyingFox")]),
         module(
             "Service",
@@ -93,6 +91,7 @@ let package = Package(
                 "Telemetry", "KafkaIO", "HTTP2IO", "AdminHTTP",
                 product("Logging", "swift-log"),
                 product("ServiceLifecycle", "swift-service-lifecycle"),
+                product("UnixSignals", "swift-service-lifecycle"),
                 product("Yams", "Yams"),
             ]
         ),
@@ -114,8 +113,10 @@ let package = Package(
         .executableTarget(
             name: "heliograph-lab",
             dependencies: [
-                "Service", "APNsSimulator", "Simulation",
+                "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
+                "Vocabulary",
                 product("ArgumentParser", "swift-argument-parser"),
+                product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),
@@ -128,11 +129,12 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Vocabulary", "APNsRules", "ConnectionPool"]),
         tests("SimulationTests", ["Simulation"]),
         tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
-        tests("KafkaIOTests", ["KafkaIO", "Vocabulary"]),
+        tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux"]),
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
         tests("AdminHTTPTests", ["AdminHTTP", "Telemetry"]),
         tests("ServiceTests", ["Service", "Vocabulary"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )

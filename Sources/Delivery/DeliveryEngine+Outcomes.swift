@@ -1,4 +1,5 @@
 import APNsRules
+import EventSchema
 package import Vocabulary
 
 /// How a delivery ends, with the facts that its outcome needs.

@@ -3,14 +3,10 @@ package import Vocabulary
 
 /// The two optional records that an outcome may produce besides its own.
 extension OutcomeEncoder {
-    /// The record for the compacted token-status topic; nil when there is none.
-    ///
-    /// There is one only if APNs said something about the token itself: 410, `BadDeviceToken` or
-    /// `DeviceTokenNotForTopic`; and only if token, APNs topic and environment, which make its
-    /// key, are known. An accepted notification says nothing that a cleanup consumer acts on.
+    /// The record for the compacted token-status topic; nil unless the outcome `concernsToken`.
     package func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8])? {
         let subject = outcome.subject
-        guard let status = Self.tokenStatus(outcome.kind, outcome.reason),
+        guard let status = outcome.tokenStatus,
             let token = subject.deviceToken, let topic = subject.topic,
             let environment = subject.environment
         else { return nil }
@@ -29,15 +25,6 @@ extension OutcomeEncoder {
         writer.timestamp("observed_at", outcome.completedAt)
         writer.endObject()
         return (Array(key.utf8), writer.bytes)
-    }
-
-    private static func tokenStatus(_ kind: OutcomeKind, _ reason: Reason?) -> String? {
-        switch (kind, reason) {
-        case (.unregistered, _): "unregistered"
-        case (.rejected, .apns(.badDeviceToken)?), (.rejected, .apns(.deviceTokenNotForTopic)?):
-            "rejected"
-        default: nil
-        }
     }
 
     /// The headers of a dead letter: the record's own byte for byte, with Kafka Connect's

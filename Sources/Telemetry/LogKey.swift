@@ -26,6 +26,7 @@ package enum LogKey: String, Hashable, Sendable, CaseIterable {
     case outcome
     case partition
     case path
+    case port
     case problem
     case reason
     case shard

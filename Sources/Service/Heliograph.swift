@@ -1,0 +1,121 @@
+import AdminHTTP
+import Foundation
+import HTTP2IO
+import Logging
+import ServiceLifecycle
+import Telemetry
+import UnixSignals
+import Vocabulary
+
+/// The service: what `heliograph run` runs, and what the demo embeds.
+package struct Heliograph: Sendable {
+    package static let version = "0.1.0"
+
+    private let configuration: Configuration
+    private let log: Logger
+
+    package init(_ configuration: Configuration) {
+        self.configuration = configuration
+        log = Logger(configuration.log)
+    }
+
+    /// Runs until SIGTERM or SIGINT is obeyed, or the surrounding service group shuts down.
+    ///
+    /// - Parameter onListening: Told the admin port once it is open.
+    /// - Throws: `ServiceError` when the service cannot start or go on.
+    package func run(
+        handlingSignals: Bool = true,
+        onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
+    ) async throws {
+        let shards = try await start()
+        let admin = AdminService(
+            server: AdminServer(
+                host: configuration.admin.host,
+                port: configuration.admin.port,
+                state: adminState(shards)
+            ),
+            log: log,
+            onListening: onListening
+        )
+        // Shut down in reverse order: the shards drain while the admin port still answers.
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: shards,
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup
+                    ),
+                ],
+                gracefulShutdownSignals: handlingSignals ? [.sigterm, .sigint] : [],
+                logger: quietLog
+            )
+        )
+        try await group.run()
+    }
+
+    /// Reads keys, asks Kafka for the topics, and makes the shards.
+    private func start() async throws -> ShardGroup {
+        let startUp = StartUp(configuration: configuration)
+        let keys = try startUp.signingKeys()
+        let shardCount = configuration.shards ?? ProcessInfo.processInfo.activeProcessorCount
+        let settings = try startUp.shardSettings(shardCount: shardCount)
+        try await ShardThread.run(named: "start-up") {
+            Result { () throws(ServiceError) in try startUp.checkTopics() }
+        }.get()
+        log.notice("heliograph starts", [.version: Self.version, .count: "\(shardCount)"])
+        return try ShardGroup(
+            settings: settings,
+            tokens: ProviderTokens(keys),
+            count: shardCount,
+            log: log
+        )
+    }
+
+    private func adminState(_ shards: ShardGroup) -> AdminState {
+        let health = ServiceHealth(controls: shards.controls)
+        let metrics = Metrics(version: Self.version, shards: shards.metrics)
+        let startedAt = SystemClock.now
+        return AdminState(
+            isAlive: { health.isAlive },
+            readiness: { health.readiness },
+            metricsText: { PrometheusText.render(metrics.families) },
+            statusJSON: {
+                StatusDocument(
+                    version: Self.version,
+                    state: health.state,
+                    uptimeSeconds: (SystemClock.now - startedAt).components.seconds,
+                    readiness: health.readiness,
+                    families: metrics.families
+                ).utf8
+            }
+        )
+    }
+
+    /// The life-cycle library's own lines say nothing that ours do not.
+    private var quietLog: Logger {
+        var log = log
+        log.logLevel = max(log.logLevel, .error)
+        return log
+    }
+}
+
+/// The admin port as a service of the life cycle.
+private struct AdminService: Service {
+    let server: AdminServer
+    let log: Logger
+    let onListening: @Sendable (UInt16) -> Void
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await server.run { address in
+                log.notice(
+                    "admin port open",
+                    [.address: address.description, .port: "\(address.port)"]
+                )
+                onListening(address.port)
+            }
+        }
+    }
+}

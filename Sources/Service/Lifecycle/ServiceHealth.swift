@@ -1,0 +1,48 @@
+import AdminHTTP
+import HTTP2IO
+import Vocabulary
+
+/// What the admin port says of the shards.
+struct ServiceHealth: Sendable {
+    let controls: [ShardControl]
+
+    /// A loop that has not turned for so long is stuck: it wakes itself every second.
+    private static let deadAfter = Duration.seconds(30)
+
+    /// Depends on nothing outside the process.
+    var isAlive: Bool {
+        let now = SystemClock.now
+        return controls.allSatisfy { $0.status.hasEnded || $0.silence(now: now) < Self.deadAfter }
+    }
+
+    /// `starting`, `running` or `draining`.
+    var state: String {
+        if controls.contains(where: \.isShutdownRequested) { return "draining" }
+        return controls.allSatisfy(\.status.hasJoinedGroup) ? "running" : "starting"
+    }
+
+    /// Why the service is not ready, each cause once.
+    var readiness: AdminHTTP.Readiness {
+        var obstacles: Set<AdminHTTP.Readiness.Obstacle> = []
+        for control in controls {
+            let status = control.status
+            if control.isShutdownRequested {
+                obstacles.insert(.init(part: "process", reason: "shutting down"))
+            }
+            if !status.hasJoinedGroup {
+                obstacles.insert(.init(part: "kafka", reason: "not in the consumer group yet"))
+            }
+            if let trouble = status.kafkaTrouble {
+                obstacles.insert(.init(part: "kafka", reason: trouble))
+            }
+            for route in status.routes {
+                guard let trouble = route.trouble else { continue }
+                let part = "credential \(route.credential) (\(route.environment.rawValue))"
+                obstacles.insert(.init(part: part, reason: trouble))
+            }
+        }
+        return AdminHTTP.Readiness(
+            obstacles: obstacles.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }
+        )
+    }
+}

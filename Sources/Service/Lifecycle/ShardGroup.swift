@@ -1,0 +1,90 @@
+import HTTP2IO
+import Logging
+import ServiceLifecycle
+import Telemetry
+import Vocabulary
+
+/// All shards of the process, as one service: runs until they are asked to drain.
+struct ShardGroup: Service {
+    private let settings: ShardSettings
+    private let tokens: ProviderTokens
+    private let log: Logger
+    let controls: [ShardControl]
+    let metrics: [ShardMetrics]
+
+    init(settings: ShardSettings, tokens: ProviderTokens, count: Int, log: Logger) throws {
+        self.settings = settings
+        self.tokens = tokens
+        self.log = log
+        controls = try (0..<count).map { _ in try ShardControl() }
+        metrics = (0..<count).map { _ in ShardMetrics() }
+    }
+
+    /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
+    func run() async throws {
+        let failures = await withTaskCancellationOrGracefulShutdownHandler {
+            await withTaskGroup(of: ServiceError?.self) { group in
+                for index in controls.indices {
+                    group.addTask {
+                        await ShardThread.run(named: "shard-\(index)") { runShard(index) }
+                    }
+                }
+                var failures: [ServiceError] = []
+                for await failure in group {
+                    guard let failure else { continue }
+                    failures.append(failure)
+                    // One shard less is no service: the rest drains, then the process ends.
+                    drain()
+                }
+                return failures
+            }
+        } onCancelOrGracefulShutdown: {
+            drain()
+        }
+        sayGoodbye()
+        guard failures.isEmpty else {
+            throw ServiceError(lines: failures.flatMap(\.lines))
+        }
+    }
+
+    private func drain() {
+        for control in controls { control.requestShutdown() }
+    }
+
+    /// Lives as long as the shard does.
+    private func runShard(_ index: Int) -> ServiceError? {
+        var log = log
+        log[metadataKey: LogKey.shard.rawValue] = "\(index)"
+        var settings = settings
+        settings.seed &+= UInt64(index)
+        do {
+            let shard = try Shard(
+                settings: settings,
+                control: controls[index],
+                metrics: metrics[index],
+                tokens: tokens,
+                log: log
+            )
+            shard.run()
+            return shard.failure
+        } catch {
+            return ServiceError(text: "shard \(index): \(error)")
+        }
+    }
+
+    private func sayGoodbye() {
+        var total = ShardCounts()
+        for control in controls {
+            let counts = control.status.counts
+            total.consumed += counts.consumed
+            total.terminal += counts.terminal
+            total.handedBack += counts.handedBack
+        }
+        log.notice(
+            """
+            left the consumer group: \(total.terminal) outcomes published, \
+            \(total.handedBack) events handed back
+            """
+        )
+    }
+}

@@ -1,0 +1,247 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import EventSchema
+import HTTP2IO
+import JSON
+import KafkaIO
+import Vocabulary
+
+/// Turns a configuration into what the shards need, and says precisely why it cannot.
+struct StartUp {
+    let configuration: Configuration
+
+    /// How long Kafka may take to answer at the start.
+    static let kafkaDeadline = Duration.seconds(10)
+
+    // MARK: Credentials and settings
+
+    /// Reads the keys; every bad one is reported, with the path of its key in the configuration.
+    func signingKeys() throws(ServiceError) -> [SigningKey] {
+        var lines = configuration.preflight().map(\.description)
+        var keys: [SigningKey] = []
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+        for (index, credential) in configuration.apns.credentials.enumerated() {
+            let path = "apns.credentials.\(index)"
+            let identity = ProviderTokenIdentity(
+                keyID: credential.keyID,
+                teamID: credential.teamID
+            )
+            guard let identity else {
+                lines.append("\(path): key_id and team_id are 10 letters or digits each")
+                continue
+            }
+            do {
+                let pem = try BoundedFile.read(credential.keyFile, limit: 1 << 16)
+                let signer = try ES256Signer(pem: pem)
+                keys.append(SigningKey(identity: identity, signer: signer))
+            } catch {
+                lines.append("\(path).key_file: '\(credential.keyFile)' is \(error)")
+            }
+        }
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+        return keys
+    }
+
+    func shardSettings(shardCount: Int) throws(ServiceError) -> ShardSettings {
+        let tls = try tlsContext()
+        return ShardSettings(
+            kafka: KafkaAccess(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                groupID: configuration.kafka.groupID,
+                properties: configuration.kafka.properties
+            ),
+            sources: configuration.sources.map(\.topic),
+            topics: OutcomePublisher.Topics(
+                results: configuration.results.topic,
+                tokenStatus: configuration.results.tokenStatusTopic,
+                deadLetters: configuration.results.deadLetterTopic
+            ),
+            engine: try engineSettings(shardCount: shardCount),
+            payloadPolicy: payloadPolicy,
+            eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
+            production: endpoint(.production, tls),
+            sandbox: endpoint(.sandbox, tls),
+            seed: UInt64.random(in: 0...UInt64.max)
+        )
+    }
+
+    private func tlsContext() throws(ServiceError) -> TLSContext {
+        let trust: TLSTrust = configuration.apns.caFile.map { .file($0) } ?? .system
+        do throws(TLSError) {
+            return try TLSContext.client(trust: trust)
+        } catch {
+            let file = configuration.apns.caFile ?? "the system's roots"
+            throw ServiceError(text: "apns.ca_file: \(file): \(error)")
+        }
+    }
+
+    private func endpoint(_ environment: APNsEnvironment, _ tls: TLSContext) -> APNsEndpoint {
+        let endpoint = configuration.apns.endpoints[environment]
+        let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
+        let authority = endpoint.port == 443 ? host : "\(host):\(endpoint.port)"
+        return APNsEndpoint(
+            host: endpoint.host,
+            port: endpoint.port,
+            tls: tls,
+            headers: RequestHeaders(authority: authority)
+        )
+    }
+
+    private var payloadPolicy: PayloadPolicy {
+        switch configuration.schemas.payload {
+        case .warn: .warn
+        case .strict: .strict
+        case .off: .off
+        }
+    }
+
+    /// The bounds of the process are shared out evenly.
+    private func engineSettings(shardCount: Int) throws(ServiceError) -> EngineSettings {
+        let apns = configuration.apns
+        let limits = configuration.limits
+        do throws(CredentialProblems) {
+            return try EngineSettings(
+                credentials: apns.credentials.map { credential in
+                    CredentialScope(
+                        name: credential.name,
+                        bundleIDs: credential.bundleIDs.map(\.description),
+                        defaultEnvironment: credential.environment
+                    )
+                },
+                pool: PoolMachine.Limits(
+                    minConnections: apns.connections.min,
+                    maxConnections: apns.connections.max,
+                    pingAfterIdle: apns.pingAfterIdle
+                ),
+                retry: RetryPolicy(
+                    attempts: configuration.retry.attempts,
+                    baseDelay: configuration.retry.baseDelay,
+                    maxDelay: configuration.retry.maxDelay
+                ),
+                retryHereFor: configuration.retry.hereFor,
+                requestTimeout: apns.requestTimeout,
+                intake: IntakeGate.Limits(
+                    events: max(1, limits.inFlightEvents / shardCount),
+                    bytes: max(1, limits.inFlightBytes / shardCount)
+                ),
+                start: configuration.kafka.start == .earliest ? .earliest : .latest,
+                drainTimeout: limits.drainTimeout,
+                publishesTokenStatus: configuration.results.tokenStatusTopic != nil,
+                publishesDeadLetters: configuration.results.deadLetterTopic != nil
+            )
+        } catch {
+            throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })
+        }
+    }
+
+    // MARK: Topics
+
+    /// The topics that must exist, with the key that names each.
+    private var topics: [(path: String, topic: KafkaTopic, isCompacted: Bool)] {
+        var topics = configuration.sources.enumerated().map { index, source in
+            (path: "sources.\(index).topic", topic: source.topic, isCompacted: false)
+        }
+        topics.append(("results.topic", configuration.results.topic, false))
+        if let topic = configuration.results.tokenStatusTopic {
+            topics.append(("results.token_status_topic", topic, true))
+        }
+        if let topic = configuration.results.deadLetterTopic {
+            topics.append(("results.dead_letter_topic", topic, false))
+        }
+        return topics
+    }
+
+    /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
+    ///
+    /// Blocks up to `kafkaDeadline`; not for a shard's thread.
+    func checkTopics() throws(ServiceError) {
+        let cluster: ClusterCheck
+        do throws(KafkaError) {
+            cluster = try ClusterCheck(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties
+            )
+        } catch {
+            throw ServiceError(text: "kafka.properties: \(error.text)")
+        }
+        defer { cluster.destroyAside() }
+        let missing = try missingTopics(in: cluster)
+        guard !missing.isEmpty else { return }
+        guard configuration.kafka.createTopics else {
+            throw ServiceError(
+                lines: missing.map {
+                    "\($0.path): \($0.problem); create the topic, or set "
+                        + "kafka.create_topics to true"
+                }
+            )
+        }
+        try create(missing, in: cluster)
+    }
+
+    private struct MissingTopic {
+        var path: String
+        var topic: KafkaTopic
+        var isCompacted: Bool
+        var problem: String
+    }
+
+    private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
+        let answers: [KafkaTopic: Result<Int, KafkaError>]
+        do throws(ClusterCheck.Failure) {
+            answers = try cluster.describe(topics.map(\.topic), deadline: Self.kafkaDeadline)
+        } catch {
+            throw unanswered(error)
+        }
+        return topics.compactMap { path, topic, isCompacted in
+            guard case .failure(let error)? = answers[topic] else { return nil }
+            return MissingTopic(
+                path: path,
+                topic: topic,
+                isCompacted: isCompacted,
+                problem: "Kafka says of topic '\(topic)': \(error.text)"
+            )
+        }
+    }
+
+    private func create(
+        _ missing: [MissingTopic],
+        in cluster: ClusterCheck
+    ) throws(ServiceError) {
+        let wanted = missing.map { missing in
+            ClusterCheck.NewTopic(
+                topic: missing.topic,
+                partitions: Self.partitionsOfNewTopics,
+                properties: missing.isCompacted ? ["cleanup.policy": "compact"] : [:]
+            )
+        }
+        let answers: [KafkaTopic: KafkaError?]
+        do throws(ClusterCheck.Failure) {
+            answers = try cluster.create(wanted, deadline: Self.kafkaDeadline)
+        } catch {
+            throw unanswered(error)
+        }
+        let lines = missing.compactMap { missing -> String? in
+            guard case .some(.some(let error)) = answers[missing.topic],
+                error.code != .topicAlreadyExists
+            else { return nil }
+            return "\(missing.path): '\(missing.topic)' cannot be created: \(error.text)"
+        }
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+    }
+
+    private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
+        let servers = configuration.kafka.bootstrapServers
+        let cause =
+            switch failure {
+            case .unreachable(let lastError): lastError ?? "no broker answered"
+            case .failed(let error): error.text
+            }
+        return ServiceError(
+            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)"
+        )
+    }
+
+    /// Partitions of a topic that the service creates itself.
+    static let partitionsOfNewTopics = 12
+}

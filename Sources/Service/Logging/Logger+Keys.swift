@@ -1,0 +1,46 @@
+import Logging
+import Telemetry
+
+extension Logger {
+    /// The service's logger: JSON or text on standard error.
+    init(_ configuration: Configuration.Log) {
+        let level = Level(rawValue: configuration.level.rawValue) ?? .info
+        self.init(label: "heliograph") { label in
+            switch configuration.format {
+            case .json: return JSONLogHandler(logLevel: level)
+            case .text:
+                var handler = StreamLogHandler.standardError(label: label)
+                handler.logLevel = level
+                return handler
+            }
+        }
+    }
+
+    /// Logs with keys from the closed list.
+    func log(
+        level: Logger.Level,
+        _ message: Logger.Message,
+        _ facts: [LogKey: String]
+    ) {
+        guard logLevel <= level else { return }
+        var metadata: Logger.Metadata = [:]
+        for (key, value) in facts { metadata[key.rawValue] = .string(value) }
+        log(level: level, message, metadata: metadata)
+    }
+
+    func info(_ message: Logger.Message, _ facts: [LogKey: String]) {
+        log(level: .info, message, facts)
+    }
+
+    func notice(_ message: Logger.Message, _ facts: [LogKey: String]) {
+        log(level: .notice, message, facts)
+    }
+
+    func warning(_ message: Logger.Message, _ facts: [LogKey: String]) {
+        log(level: .warning, message, facts)
+    }
+
+    func error(_ message: Logger.Message, _ facts: [LogKey: String]) {
+        log(level: .error, message, facts)
+    }
+}

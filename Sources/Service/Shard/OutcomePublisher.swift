@@ -1,0 +1,110 @@
+import Delivery
+import EventSchema
+import KafkaIO
+import Telemetry
+import Vocabulary
+
+/// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter.
+final class OutcomePublisher {
+    struct Topics: Sendable {
+        var results: KafkaTopic
+        var tokenStatus: KafkaTopic?
+        var deadLetters: KafkaTopic?
+    }
+
+    private let topics: Topics
+    private let encoder = OutcomeEncoder()
+    private var value: [UInt8] = []
+    /// What the producer's full queue did not take; tried again when reports have made room.
+    private var refused: [PublicationTag] = []
+    /// Outcomes that were too large as they are: published without metadata and violations.
+    private var shortened: Set<DeliveryID> = []
+
+    init(topics: Topics) {
+        self.topics = topics
+    }
+
+    /// - Throws: The producer's word, when it will never take this record.
+    func publish(
+        _ tag: PublicationTag,
+        of delivery: Delivery,
+        source: TopicPartition,
+        through producer: Producer
+    ) throws(KafkaError) {
+        guard var outcome = delivery.outcome else { return }
+        if shortened.contains(tag.delivery) {
+            outcome.violations = []
+            outcome.subject.metadata = nil
+        }
+        let record = encoded(tag.publication, outcome, delivery.record, source)
+        guard let record else { return }
+        do throws(ProduceError) {
+            try producer.produce(
+                topic: record.topic,
+                key: record.key,
+                value: record.value,
+                headers: record.headers,
+                tag: tag.rawValue
+            )
+        } catch {
+            switch error {
+            case .queueFull: refused.append(tag)
+            case .refused(let cause): throw cause
+            }
+        }
+    }
+
+    /// Takes what the full queue refused, to be published again.
+    func takeRefused() -> [PublicationTag] {
+        let tags = refused
+        refused = []
+        return tags
+    }
+
+    var hasRefused: Bool { !refused.isEmpty }
+
+    /// - Returns: false when the outcome is short already.
+    func shorten(_ id: DeliveryID) -> Bool { shortened.insert(id).inserted }
+
+    func concluded(_ id: DeliveryID) {
+        if !shortened.isEmpty { shortened.remove(id) }
+    }
+
+    private struct Encoded {
+        var topic: KafkaTopic
+        var key: [UInt8]?
+        var value: [UInt8]?
+        var headers: [RecordHeader]
+    }
+
+    private func encoded(
+        _ publication: Publication,
+        _ outcome: Outcome,
+        _ record: Record,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        value.removeAll(keepingCapacity: true)
+        switch publication {
+        case .outcome:
+            encoder.encode(outcome, record: record, source: source, into: &value)
+            return Encoded(
+                topic: topics.results,
+                key: encoder.key(outcome, record: record),
+                value: value,
+                headers: encoder.headers(outcome, record: record)
+            )
+        case .tokenStatus:
+            guard let topic = topics.tokenStatus, let status = encoder.tokenStatus(outcome)
+            else { return nil }
+            return Encoded(topic: topic, key: status.key, value: status.value, headers: [])
+        case .deadLetter:
+            guard let topic = topics.deadLetters else { return nil }
+            return Encoded(
+                topic: topic,
+                key: record.key,
+                value: record.value,
+                headers: encoder.deadLetterHeaders(outcome, record: record, source: source)
+            )
+        }
+    }
+}

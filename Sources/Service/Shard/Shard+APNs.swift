@@ -1,0 +1,95 @@
+import APNsRules
+import Delivery
+import HTTP2IO
+import Logging
+import Telemetry
+import Vocabulary
+
+extension Shard {
+    /// Translates what the connections saw into the engine's inputs.
+    func tellEngineOfAPNs() {
+        for happening in happenings {
+            switch happening {
+            case .opened(let id, let limit):
+                engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
+            case .streamLimitChanged(let id, let limit):
+                engine.streamLimitChanged(id, to: limit, now: now)
+            case .answered(let id, let response): answered(id, response)
+            case .streamBroke(let id, let kind): engine.streamBroke(id, kind, now: now)
+            case .goAway(let id, let route, let reason): goAway(id, route, reason)
+            case .pingAnswered(let id): engine.pingAnswered(id, now: now)
+            case .closed(let id, let route, let failure): closed(id, route, failure)
+            }
+        }
+        happenings.removeAll(keepingCapacity: true)
+    }
+
+    private func answered(_ id: DeliveryID, _ response: HTTP2Response) {
+        let answer = APNsAnswer(response)
+        if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
+            metrics.countResponse(status: answer.status, after: now.instant - sentAt)
+            if let route = delivery.route { judge(answer, route) }
+        }
+        engine.responseArrived(answer, for: id, now: now)
+    }
+
+    /// Keeps the credential's trouble for readiness and log.
+    private func judge(_ answer: APNsAnswer, _ route: Route) {
+        let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
+        guard verdict.fault == .credential else {
+            troubles.credentialWorked(route)
+            return
+        }
+        let reason = answer.reason?.text ?? "status \(answer.status)"
+        guard troubles.credentialFailed(route, reason) else { return }
+        log.error(
+            "APNs refuses the credential",
+            [.credential: credentialName(route), .environment: route.environment.rawValue,
+                .reason: reason]
+        )
+    }
+
+    private func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
+        metrics.goAways.add()
+        engine.goAwayReceived(id)
+        log.notice(
+            "APNs closes a connection",
+            [.connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue, .reason: reason?.text ?? "none"]
+        )
+        if Verdict.goAway(reason: reason).fault == .credential {
+            _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY")
+        }
+    }
+
+    private func closed(_ id: ConnectionID, _ route: Route, _ failure: ConnectionFailure) {
+        engine.connectionClosed(id, now: now)
+        if failure == .closedHere { return }
+        metrics.connectionFailures.add()
+        guard troubles.connectionFailed(route, failure.description) else { return }
+        log.warning(
+            "connection to APNs lost or not made",
+            [.connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue, .error: failure.description]
+        )
+    }
+
+    func credentialName(_ route: Route) -> String {
+        settings.engine.credentials[route.credential].name
+    }
+}
+
+extension APNsAnswer {
+    /// Reads an answer: the status rules, the body only explains.
+    init(_ response: HTTP2Response) {
+        self.init(status: response.status)
+        apnsUniqueID = response.text(of: "apns-unique-id")
+        guard response.status != 200 else { return }
+        let body = APNsErrorBody(parsing: response.body)
+        reason = body.reason
+        if response.status == 410 { unregisteredAt = body.timestamp }
+        if let seconds = response.text(of: "retry-after").flatMap(Int.init), seconds >= 0 {
+            retryAfter = .seconds(min(seconds, 86_400))
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import Delivery
+import EventSchema
+import HTTP2IO
+import KafkaIO
+import Logging
+import Telemetry
+import Vocabulary
+
+extension Shard {
+    // MARK: Consumer
+
+    func consumerHappened(_ event: ConsumerEvent) {
+        switch event {
+        case .recordArrived(let record):
+            let decoded = decoder.decode(record)
+            count(decoded)
+            engine.recordArrived(record, decoded: decoded, now: now)
+        case .partitionsAssigned(let partitions):
+            metrics.rebalances.add()
+            troubles.kafkaWorked()
+            troubles.hasJoinedGroup = true
+            log.info("partitions assigned", [.partition: names(partitions)])
+            engine.partitionsAssigned(partitions)
+        case .partitionsRevoked(let partitions, let lost):
+            log.info(
+                lost ? "partitions lost" : "partitions revoked",
+                [.partition: names(partitions)]
+            )
+            engine.partitionsRevoked(lost: lost, now: now)
+        case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
+        case .storedOffsetsFetched(.failure(let error)):
+            log.warning("committed offsets could not be read", [.error: error.description])
+            engine.storedOffsetsFailed()
+        case .commitFinished(let results): commitFinished(results)
+        case .statistics: break
+        case .partitionFailed(let partition, let error): partitionFailed(partition, error)
+        case .failed(let error): kafkaFailed(error)
+        case .logged(let line): kafkaLogged(line)
+        case .closed: hasConsumerClosed = true
+        }
+    }
+
+    private func storedOffsetsFetched(_ stored: [StoredOffset]) {
+        var offsets: [PartitionID: Offset?] = [:]
+        for entry in stored where entry.error == nil {
+            offsets.updateValue(entry.offset, forKey: entry.partition)
+        }
+        engine.storedOffsetsFetched(offsets)
+    }
+
+    private func commitFinished(_ results: [CommitResult]) {
+        var failed: [PartitionID] = []
+        for result in results {
+            guard let error = result.error else { continue }
+            failed.append(result.partition)
+            guard troubles.commitFailed(error.name) else { continue }
+            log.warning(
+                "offset not committed",
+                [.partition: names([result.partition]), .error: error.description]
+            )
+        }
+        metrics.commits[failed.isEmpty ? .ok : .failed].add()
+        if failed.isEmpty { troubles.kafkaWorked() }
+        engine.commitFinished(failed: failed)
+    }
+
+    /// The committed offset does not exist any more (retention), or the partition cannot be read.
+    private func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
+        guard error.code == .offsetOutOfReach else {
+            if troubles.kafkaFailed(error.description) {
+                log.warning(
+                    "partition cannot be read",
+                    [.partition: names([partition]), .error: error.description]
+                )
+            }
+            return
+        }
+        let start: StartOffset = settings.engine.start == .earliest ? .beginning : .end
+        log.error(
+            "committed offset is gone from Kafka: events were deleted unread; starting anew",
+            [.partition: names([partition]), .error: error.description]
+        )
+        do {
+            try consumer.seek(partition, to: start)
+        } catch {
+            failure = ServiceError(text: "Kafka: seek: \(error)")
+        }
+    }
+
+    private func kafkaFailed(_ error: KafkaError) {
+        if error.isFatal {
+            failure = ServiceError(text: "Kafka: \(error)")
+            return
+        }
+        guard troubles.kafkaFailed(error.description) else { return }
+        log.warning("trouble with Kafka", [.error: error.description])
+    }
+
+    /// What matters comes as an error event too, so the library's own words are for detail.
+    private func kafkaLogged(_ line: KafkaLogLine) {
+        log.log(
+            level: line.level <= 4 ? .info : .debug,
+            "librdkafka says",
+            [.problem: "\(line.facility): \(line.text)"]
+        )
+    }
+
+    private func names(_ partitions: [PartitionID]) -> String {
+        partitions.map { consumer.partitions[$0].description }.joined(separator: " ")
+    }
+
+    // MARK: Producer
+
+    func producerHappened(_ event: ProducerEvent) {
+        switch event {
+        case .deliveryReported(let rawTag, let error):
+            guard let tag = PublicationTag(rawValue: rawTag) else { return }
+            if let error {
+                publicationFailed(tag, error)
+            } else {
+                published(tag)
+            }
+        case .failed(let error):
+            if error.isFatal {
+                replaceProducer(after: error)
+            } else if troubles.kafkaFailed(error.description) {
+                log.warning("trouble with Kafka", [.error: error.description])
+            }
+        case .statistics: break
+        case .logged(let line): kafkaLogged(line)
+        }
+    }
+
+    func publish(_ tag: PublicationTag) {
+        guard let delivery = engine.delivery(tag.delivery) else { return }
+        do throws(KafkaError) {
+            try publisher.publish(
+                tag,
+                of: delivery,
+                source: consumer.partitions[delivery.record.partition],
+                through: producer
+            )
+        } catch {
+            publicationFailed(tag, error)
+        }
+    }
+
+    private func published(_ tag: PublicationTag) {
+        switch tag.publication {
+        case .outcome: metrics.resultsProduced.add()
+        case .tokenStatus: metrics.tokenStatusRecords.add()
+        case .deadLetter: metrics.deadLetters.add()
+        }
+        engine.published(tag)
+        if engine.delivery(tag.delivery) == nil { publisher.concluded(tag.delivery) }
+    }
+
+    private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
+        metrics.produceErrors.add()
+        if troubles.produceFailed(error.name) {
+            log.warning("record not taken by Kafka", [.error: error.description])
+        }
+        guard error.code == .messageSizeTooLarge else {
+            engine.publicationFailed(tag, now: now)
+            return
+        }
+        switch tag.publication {
+        case .outcome:
+            // Without metadata and violations every outcome fits; if the broker refuses even
+            // that, it is tried until somebody raises the topic's limit.
+            _ = publisher.shorten(tag.delivery)
+            engine.publicationFailed(tag, now: now)
+        case .tokenStatus, .deadLetter:
+            log.error(
+                "dead letter is larger than its topic allows; only the outcome tells of it",
+                [.error: error.text]
+            )
+            engine.published(tag)
+        }
+    }
+
+    /// A fatal producer is of no use any more (librdkafka 2.0.2 can end up so after a plain
+    /// restart of a broker): a new one takes over everything that was not acknowledged.
+    private func replaceProducer(after error: KafkaError) {
+        log.error("producer failed, making a new one", [.error: error.description])
+        do {
+            let successor = try settings.kafka.makeProducer(
+                wakeup: producerWakeup.fileDescriptor
+            )
+            producer.abandon()
+            producer = successor
+            engine.producerReplaced()
+        } catch {
+            failure = ServiceError(text: "no new producer: \(error)")
+        }
+    }
+}
+
+extension StartOffset {
+    init(_ position: StartPosition) {
+        switch position {
+        case .at(let offset): self = .at(offset)
+        case .beginning: self = .beginning
+        case .end: self = .end
+        case .stored: self = .stored
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import ConnectionPool
+import Delivery
+import Telemetry
+import Vocabulary
+
+extension Shard {
+    /// Between two looks that other threads get of the shard.
+    private static let statusInterval = Duration.milliseconds(100)
+
+    /// Writes the turn's numbers down.
+    func record() {
+        metrics.inFlightEvents.set(engine.inFlightEvents)
+        metrics.inFlightBytes.set(engine.inFlightBytes)
+        metrics.assignedPartitions.set(engine.assignedPartitions.count)
+        metrics.pausedPartitions.set(
+            engine.isIntakePaused ? engine.assignedPartitions.count : 0
+        )
+        metrics.openConnections.set(connections.openCount)
+        metrics.accounting.set(
+            Accounting(
+                consumed: Int64(engine.counts.consumed),
+                terminal: Int64(engine.counts.terminal + engine.counts.tombstones),
+                inFlight: Int64(engine.inFlightEvents),
+                deferred: Int64(engine.counts.released)
+            )
+        )
+        guard lastStatus + Self.statusInterval <= now.instant else { return }
+        lastStatus = now.instant
+        reportStatus()
+    }
+
+    func reportStatus() {
+        var status = ShardStatus()
+        status.hasJoinedGroup = troubles.hasJoinedGroup
+        status.hasEnded = hasConsumerClosed || failure != nil
+        status.kafkaTrouble = troubles.kafka
+        status.assignedPartitions = engine.assignedPartitions.count
+        status.isIntakePaused = engine.isIntakePaused
+        status.inFlightEvents = engine.inFlightEvents
+        status.counts = ShardCounts(
+            consumed: engine.counts.consumed,
+            terminal: engine.counts.terminal,
+            handedBack: engine.inFlightEvents + engine.counts.released + engine.counts.ignored
+        )
+        var streams = 0
+        for index in 0..<settings.engine.credentials.count * 2 {
+            let route = Route(index: index)
+            let pool = engine.pool(of: route)
+            streams += pool.openStreams
+            guard pool.isInUse else { continue }
+            status.routes.append(
+                ShardStatus.RouteStatus(
+                    credential: credentialName(route),
+                    environment: route.environment,
+                    usableConnections: pool.usableConnections,
+                    connections: pool.connections.count,
+                    openStreams: pool.openStreams,
+                    waiting: engine.waitingCount(of: route),
+                    trouble: trouble(route)
+                )
+            )
+        }
+        metrics.streamsInUse.set(streams)
+        control.status = status
+    }
+
+    private func trouble(_ route: Route) -> String? {
+        if let reason = troubles.credentials[route] { return reason }
+        let pool = engine.pool(of: route)
+        if pool.usableConnections > 0 { return nil }
+        return troubles.connections[route] ?? "connecting"
+    }
+
+    func count(_ decoded: DecodedRecord) {
+        switch decoded {
+        case .tombstone: metrics.tombstones.add()
+        case .event, .invalid: metrics.eventsConsumed[.plain].add()
+        }
+    }
+
+    func countOutcome(of id: DeliveryID) {
+        guard let delivery = engine.delivery(id), let outcome = delivery.outcome else { return }
+        metrics.count(outcome.kind, reason: outcome.reason)
+        let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
+        let elapsed = outcome.completedAt.milliseconds - start.milliseconds
+        metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
+    }
+}

@@ -1,0 +1,222 @@
+import Delivery
+import EventSchema
+import HTTP2IO
+import KafkaIO
+import Logging
+import Telemetry
+import Vocabulary
+
+/// One thread with everything a record needs from arrival to commit: an event loop, a member of
+/// the consumer group, a producer, the delivery engine and the connections to APNs.
+///
+/// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
+/// and other threads all wake it through descriptors. Each round is a *turn*:
+///
+/// 1. wait for a descriptor or the engine's next deadline;
+/// 2. tell the engine what happened: answers, delivery reports, records;
+/// 3. let it decide (`turnEnded`), and carry its actions out;
+/// 4. send what the connections gathered.
+final class Shard {
+    private enum LoopID {
+        static let control: UInt64 = 1
+        static let consumer: UInt64 = 2
+        static let producer: UInt64 = 3
+        static let resolver: UInt64 = 4
+    }
+
+    /// Events taken from the producer's queue in one turn.
+    private static let reportBudget = 4096
+
+    let settings: ShardSettings
+    let log: Logger
+    let control: ShardControl
+    let metrics: ShardMetrics
+    private let loop: EventLoop
+    var engine: DeliveryEngine
+    var decoder: EventDecoder
+    let consumer: Consumer
+    private let consumerWakeup: Wakeup
+    var producer: Producer
+    let producerWakeup: Wakeup
+    let connections: APNsConnections
+    let publisher: OutcomePublisher
+    let tokens: ProviderTokens
+    var troubles = Troubles()
+    var lastStatus = Instant(nanoseconds: .min)
+    /// Descriptors may be silent though more waits: the last turn did not take everything.
+    private var consumerHasMore = true
+    private var producerHasMore = false
+    private var actions: [Action] = []
+    var happenings: [APNsConnections.Happening] = []
+    private var consumerEvents: [ConsumerEvent] = []
+    private var producerEvents: [ProducerEvent] = []
+    var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+    var hasConsumerClosed = false
+    var failure: ServiceError?
+
+    init(
+        settings: ShardSettings,
+        control: ShardControl,
+        metrics: ShardMetrics,
+        tokens: ProviderTokens,
+        log: Logger
+    ) throws {
+        self.settings = settings
+        self.control = control
+        self.metrics = metrics
+        self.tokens = tokens
+        self.log = log
+        loop = try EventLoop()
+        consumerWakeup = try Wakeup()
+        producerWakeup = try Wakeup()
+        consumer = try settings.kafka.makeConsumer(wakeup: consumerWakeup.fileDescriptor)
+        producer = try settings.kafka.makeProducer(wakeup: producerWakeup.fileDescriptor)
+        decoder = EventDecoder(
+            payloadPolicy: settings.payloadPolicy,
+            limits: settings.eventLimits
+        )
+        connections = try APNsConnections(
+            production: settings.production,
+            sandbox: settings.sandbox,
+            seed: settings.seed
+        )
+        publisher = OutcomePublisher(topics: settings.topics)
+        engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
+        try loop.register(
+            control.wakeup.fileDescriptor,
+            id: LoopID.control,
+            interest: .read
+        )
+        try loop.register(consumerWakeup.fileDescriptor, id: LoopID.consumer, interest: .read)
+        try loop.register(producerWakeup.fileDescriptor, id: LoopID.producer, interest: .read)
+        try loop.register(connections.resolverDescriptor, id: LoopID.resolver, interest: .read)
+    }
+
+    // MARK: The loop
+
+    /// Turns until the group is left, or something fatal happened.
+    func run() {
+        do {
+            try consumer.subscribe(settings.sources)
+            while !hasConsumerClosed, failure == nil { try turn() }
+        } catch {
+            failure = ServiceError(text: "\(error)")
+        }
+        connections.closeAll(loop)
+        // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
+        // ends anyway. All that was produced is acknowledged, all that could be is committed.
+        reportStatus()
+    }
+
+    private func turn() throws(SystemError) {
+        let budget = engine.intakeBudget(now: now.instant)
+        let isBusy =
+            (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
+            || connections.hasUnsentFrames
+        let deadline = isBusy ? now.instant : engine.nextDeadline(now: now.instant)
+        try loop.wait(until: deadline) { id, readiness in
+            switch id {
+            case LoopID.control: control.wakeup.drain()
+            case LoopID.consumer:
+                consumerWakeup.drain()
+                consumerHasMore = true
+            case LoopID.producer:
+                producerWakeup.drain()
+                producerHasMore = true
+            case LoopID.resolver: connections.takeResolutions(loop, &happenings)
+            default: connections.readinessChanged(loopID: id, readiness)
+            }
+        }
+        now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        control.beat(now.instant)
+        if control.isShutdownRequested { engine.shutdownRequested(now: now) }
+        connections.flush(loop, &happenings)
+        tellEngineOfAPNs()
+        takeReports()
+        takeRecords(budget: budget)
+        engine.turnEnded(now: now)
+        engine.takeActions(into: &actions)
+        for action in actions { carryOut(action) }
+        actions.removeAll(keepingCapacity: true)
+        connections.flush(loop, &happenings)
+        record()
+    }
+
+    // MARK: What happened
+
+    private func takeRecords(budget: Int) {
+        guard consumerHasMore, budget > 0 else { return }
+        consumerHasMore = consumer.poll(budget: budget, into: &consumerEvents)
+        for event in consumerEvents { consumerHappened(event) }
+        consumerEvents.removeAll(keepingCapacity: true)
+    }
+
+    private func takeReports() {
+        guard producerHasMore || publisher.hasRefused else { return }
+        producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
+        for event in producerEvents { producerHappened(event) }
+        producerEvents.removeAll(keepingCapacity: true)
+        for tag in publisher.takeRefused() { publish(tag) }
+    }
+
+    // MARK: What is to be done
+
+    private func carryOut(_ action: Action) {
+        switch action {
+        case .connect(let id, let route):
+            metrics.connects.add()
+            connections.connect(id, route, &happenings)
+        case .send(let id, let connection): send(id, on: connection)
+        case .cancel(let id, let connection): connections.cancel(id, on: connection)
+        case .ping(let id): connections.ping(id)
+        case .drain(let id): connections.drain(id)
+        case .close(let id, _): connections.close(id, .timedOut, &happenings)
+        case .refreshProviderToken(let credential, let sentAt):
+            tokens.expired(credential: credential, sentAt: sentAt, now: now)
+        case .publish(let id, let publications):
+            countOutcome(of: id)
+            for publication in Publication.allCases where publications.contains(publication) {
+                publish(PublicationTag(id, publication))
+            }
+        case .publishAgain(let id, let publication): publish(PublicationTag(id, publication))
+        case .fetchStoredOffsets, .assign, .unassign, .commit, .pause, .resume, .leaveGroup:
+            do throws(KafkaError) {
+                try carryOutInGroup(action)
+            } catch {
+                failure = ServiceError(text: "Kafka: \(error)")
+            }
+        }
+    }
+
+    private func carryOutInGroup(_ action: Action) throws(KafkaError) {
+        switch action {
+        case .fetchStoredOffsets(let partitions):
+            consumer.fetchStoredOffsets(of: partitions)
+        case .assign(let starts):
+            try consumer.assign(starts.map { ($0.partition, StartOffset($0.position)) })
+        case .unassign: try consumer.unassign()
+        case .commit(let commits):
+            try consumer.commit(
+                commits.map {
+                    CommitRequest(partition: $0.partition, offset: $0.offset, metadata: "")
+                }
+            )
+        case .pause(let partitions): consumer.pause(partitions)
+        case .resume(let partitions): consumer.resume(partitions)
+        case .leaveGroup: consumer.beginClose()
+        default: break
+        }
+        consumerHasMore = true
+    }
+
+    private func send(_ id: DeliveryID, on connection: ConnectionID) {
+        guard let delivery = engine.delivery(id), let route = delivery.route else { return }
+        connections.send(
+            id,
+            delivery,
+            on: connection,
+            providerToken: tokens.token(credential: route.credential, now: now),
+            &happenings
+        )
+    }
+}

@@ -1,0 +1,70 @@
+import HTTP2IO
+import Synchronization
+import Vocabulary
+
+/// What other threads may ask of a shard, and see of it.
+final class ShardControl: Sendable {
+    let wakeup: Wakeup
+    private let shutdownRequested = Atomic(false)
+    private let beatNanoseconds = Atomic<Int64>(SystemClock.now.nanoseconds)
+    private let latestStatus = Mutex(ShardStatus())
+
+    init() throws(SystemError) {
+        wakeup = try Wakeup()
+    }
+
+    /// Asks the shard to drain and leave.
+    func requestShutdown() {
+        shutdownRequested.store(true, ordering: .releasing)
+        wakeup.signal()
+    }
+
+    var isShutdownRequested: Bool { shutdownRequested.load(ordering: .acquiring) }
+
+    /// The loop turned.
+    func beat(_ now: Instant) {
+        beatNanoseconds.store(now.nanoseconds, ordering: .relaxed)
+    }
+
+    /// How long ago the loop last turned.
+    ///
+    /// A healthy loop turns at least once a second: the engine's own deadlines see to it.
+    func silence(now: Instant) -> Duration {
+        now - Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed))
+    }
+
+    var status: ShardStatus {
+        get { latestStatus.withLock { $0 } }
+        set { latestStatus.withLock { $0 = newValue } }
+    }
+}
+
+/// A shard as seen from outside, at most a moment ago.
+struct ShardStatus: Sendable {
+    struct RouteStatus: Sendable {
+        var credential: String
+        var environment: APNsEnvironment
+        var usableConnections: Int
+        var connections: Int
+        var openStreams: Int
+        var waiting: Int
+        /// Why nothing can be sent; nil: it can, or nobody tried.
+        var trouble: String?
+    }
+
+    var hasJoinedGroup = false
+    var hasEnded = false
+    var kafkaTrouble: String?
+    var assignedPartitions = 0
+    var isIntakePaused = false
+    var inFlightEvents = 0
+    var counts = ShardCounts()
+    var routes: [RouteStatus] = []
+}
+
+/// The numbers of the closing line.
+struct ShardCounts: Sendable {
+    var consumed = 0
+    var terminal = 0
+    var handedBack = 0
+}

@@ -1,0 +1,43 @@
+import Delivery
+import EventSchema
+import JSON
+import KafkaIO
+import Vocabulary
+
+/// What all shards of a process share: read-only, made once from the configuration.
+struct ShardSettings: Sendable {
+    var kafka: KafkaAccess
+    var sources: [KafkaTopic]
+    var topics: OutcomePublisher.Topics
+    var engine: EngineSettings
+    var payloadPolicy: PayloadPolicy
+    var eventLimits: JSONLimits
+    var production: APNsEndpoint
+    var sandbox: APNsEndpoint
+    /// Of the jitter; each shard has its own.
+    var seed: UInt64
+}
+
+/// How to reach Kafka.
+struct KafkaAccess: Sendable {
+    var bootstrapServers: String
+    var groupID: String
+    var properties: [String: String]
+
+    func makeConsumer(wakeup descriptor: Int32) throws -> Consumer {
+        try Consumer(
+            group: groupID,
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            wakeup: descriptor
+        )
+    }
+
+    func makeProducer(wakeup descriptor: Int32) throws -> Producer {
+        try Producer(
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            wakeup: descriptor
+        )
+    }
+}

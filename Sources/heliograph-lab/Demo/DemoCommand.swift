@@ -1,0 +1,125 @@
+import ArgumentParser
+import Foundation
+import HTTP2IO
+import Service
+import Vocabulary
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Run the whole service against an embedded Kafka and a simulated APNs.",
+        discussion: """
+            Publishes a file of events, shows what becomes of them, and exits 0 only if every
+            event got exactly the outcome that its line expects.
+
+            A line of the file is an event, or {"value": …}, {"raw": "…"} or {"base64": "…"} with
+            an optional "expect": {"outcome": "…", "reason": "…"}. Events of your own file may
+            have any bundle ID.
+            """
+    )
+
+    @Option(help: "The file of events, one JSON a line (default: examples/events.ndjson).")
+    var events: String?
+
+    @Option(help: "How the simulated APNs behaves; see docs/simulator.md.")
+    var scenario = "examples/demo-scenario.json"
+
+    @Flag(help: "Go on producing after the file, and serve the admin port, until Ctrl-C.")
+    var keepRunning = false
+
+    @Option(help: "The admin port; 0 is a free one.")
+    var adminPort: UInt16 = 0
+
+    @Option(help: "The service's log level.")
+    var logLevel = "error"
+
+    /// The longest that the file's events may take.
+    private static let deadline = Duration.seconds(120)
+
+    func run() async throws {
+        do {
+            let isRight = try await demonstrate()
+            Terminal.end(isRight ? .success : .failure)
+        } catch {
+            Terminal.complain("\(error)")
+            Terminal.end(.failure)
+        }
+    }
+
+    private func demonstrate() async throws -> Bool {
+        let events = try DemoEvent.read(self.events ?? "examples/events.ndjson")
+        let world = try DemoWorld(
+            scenario: scenario,
+            bundleIDs: self.events == nil ? ["com.example.News", "com.example.Chat"] : ["*"],
+            adminPort: adminPort,
+            logLevel: logLevel
+        )
+        Terminal.print("embedded Kafka on \(world.kafka.bootstrapServers)")
+        Terminal.print(
+            "simulated APNs on localhost:\(world.simulator.productionPort ?? 0) (production) "
+                + "and localhost:\(world.simulator.sandboxPort ?? 0) (sandbox)"
+        )
+        let service = Task {
+            try await Service.Heliograph(world.configuration).run(handlingSignals: false) { port in
+                Terminal.print("service started, admin port http://127.0.0.1:\(port)")
+            }
+        }
+        let (ledger, elapsed) = try await follow(events, in: world, service)
+        DemoReport(ledger: ledger, elapsed: elapsed, simulator: world.simulator.statistics).print()
+        let isRight = judge(ledger)
+        if keepRunning { try await keepProducing(world, events) }
+        // Drains, commits and leaves, as SIGTERM would have it.
+        service.cancel()
+        _ = await service.result
+        return isRight
+    }
+
+    /// Publishes the events and follows them, on a thread of its own, until each has its outcome.
+    private func follow(
+        _ events: [DemoEvent],
+        in world: DemoWorld,
+        _ service: Task<Void, any Error>
+    ) async throws -> (DemoLedger, Duration) {
+        let run = DemoRun(kafka: world.kafka, events: events)
+        let watch = Task {
+            // A service that cannot start ends the demo at once, with its own words.
+            if case .failure(let error) = await service.result { run.giveUp("\(error)") }
+        }
+        defer { watch.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try run.untilComplete(Self.deadline) })
+            }
+        }
+    }
+
+    /// Prints what is not as expected.
+    private func judge(_ ledger: DemoLedger) -> Bool {
+        let surprises = ledger.surprises
+        for surprise in surprises.prefix(20) { Terminal.print("NOT AS EXPECTED: \(surprise)") }
+        if surprises.count > 20 { Terminal.print("… and \(surprises.count - 20) more") }
+        if ledger.strays > 0 { Terminal.print("NOT AS EXPECTED: \(ledger.strays) stray outcomes") }
+        let isRight = surprises.isEmpty && ledger.strays == 0
+        let tombstones = ledger.lines.count(where: \.isTombstone)
+        if isRight {
+            Terminal.print(
+                "Every one of \(ledger.expected) events got exactly the outcome it should"
+                    + (tombstones == 0 ? "." : "; \(tombstones) tombstones were skipped.")
+            )
+        }
+        return isRight
+    }
+
+    private func keepProducing(_ world: DemoWorld, _ events: [DemoEvent]) async throws {
+        Terminal.print("producing the same events again, all of them every 10 seconds; Ctrl-C ends")
+        let producing = Task {
+            let publisher = try DemoPublisher(world.kafka)
+            while !Task.isCancelled {
+                try publisher.publish(events)
+                try await Task.sleep(for: .seconds(10))
+            }
+        }
+        await Signals.untilTermination()
+        producing.cancel()
+    }
+}

@@ -1,0 +1,102 @@
+import JSON
+import Vocabulary
+
+/// What came of each event of the demo, held against what was expected.
+struct DemoLedger {
+    struct Line {
+        var event: DemoEvent
+        /// Outcomes in order of arrival; one is right.
+        var outcomes: [JSONValue] = []
+    }
+
+    private(set) var lines: [Line]
+    private var lineOfPosition: [String: Int] = [:]
+    /// Outcomes of events that nobody published.
+    private(set) var strays = 0
+    private(set) var latenciesMilliseconds: [Int64] = []
+
+    init(_ events: [DemoEvent]) {
+        lines = events.map { Line(event: $0) }
+    }
+
+    // MARK: Inputs
+
+    /// A record of the source topic was seen: now its place in Kafka is known.
+    mutating func published(_ record: Record, in partition: TopicPartition) {
+        let header = record.headers.last { $0.name == DemoPublisher.lineHeader }
+        guard let text = header?.value, let index = Int(String(decoding: text, as: UTF8.self)),
+            lines.indices.contains(index)
+        else { return }
+        lineOfPosition[Self.position(partition, record.offset.rawValue)] = index
+    }
+
+    mutating func outcomeArrived(_ record: Record) {
+        guard let value = record.value, let outcome = try? JSONValue.parse(value),
+            let source = outcome["source"], let topic = source["topic"]?.string,
+            let partition = source["partition"]?.integer, let offset = source["offset"]?.integer,
+            let index = lineOfPosition[
+                Self.position(
+                    TopicPartition(topic: KafkaTopic(topic), partition: Int32(partition)),
+                    offset
+                )
+            ]
+        else {
+            strays += 1
+            return
+        }
+        lines[index].outcomes.append(outcome)
+        if let latency = outcome["latency_ms"]?.integer { latenciesMilliseconds.append(latency) }
+    }
+
+    // MARK: Queries
+
+    /// Events that some outcome must come of.
+    var expected: Int { lines.count { !$0.isTombstone } }
+    var arrived: Int { lines.count { !$0.outcomes.isEmpty } }
+    var isComplete: Bool { lines.allSatisfy { $0.isTombstone || !$0.outcomes.isEmpty } }
+
+    /// How many outcomes of each kind have come.
+    var kinds: [(kind: String, count: Int)] {
+        var counts: [String: Int] = [:]
+        for line in lines {
+            for outcome in line.outcomes {
+                counts[outcome["outcome"]?.string ?? "?", default: 0] += 1
+            }
+        }
+        return counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// Every event whose outcome is not the one that its line expects, in words.
+    var surprises: [String] { lines.compactMap(\.surprise) }
+
+    private static func position(_ partition: TopicPartition, _ offset: Int64) -> String {
+        "\(partition)/\(offset)"
+    }
+}
+
+extension DemoLedger.Line {
+    var isTombstone: Bool { event.value == nil }
+
+    /// Nil: as expected.
+    var surprise: String? {
+        let place = "line \(event.line)"
+        if case .nothing? = event.expectation {
+            return outcomes.isEmpty ? nil : "\(place): a tombstone got an outcome"
+        }
+        if isTombstone { return outcomes.isEmpty ? nil : "\(place): a tombstone got an outcome" }
+        guard let outcome = outcomes.first else { return "\(place): no outcome" }
+        guard outcomes.count == 1 else { return "\(place): \(outcomes.count) outcomes" }
+        let kind = outcome["outcome"]?.string
+        let reason = outcome["reason"]?.string
+        switch event.expectation {
+        case .nothing, nil: return nil
+        case .outcomeOfAnyReason(let wanted):
+            return kind == wanted
+                ? nil : "\(place): \(kind ?? "?") \(reason ?? ""), expected \(wanted)"
+        case .outcome(let wanted, let wantedReason):
+            guard kind != wanted || reason != wantedReason else { return nil }
+            return "\(place): \(kind ?? "?") \(reason ?? "-"), "
+                + "expected \(wanted) \(wantedReason ?? "-")"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import HTTP2IO
+import KafkaIO
+import Synchronization
+import Vocabulary
+
+/// One pass of the demo's events through the service, with progress as it goes.
+final class DemoRun: Sendable {
+    private let kafka: EmbeddedKafka
+    private let events: [DemoEvent]
+    /// Why there is no use in waiting.
+    private let obstacle = Mutex<String?>(nil)
+
+    init(kafka: EmbeddedKafka, events: [DemoEvent]) {
+        self.kafka = kafka
+        self.events = events
+    }
+
+    /// Ends the wait: the service has ended.
+    func giveUp(_ reason: String) {
+        obstacle.withLock { $0 = reason }
+    }
+
+    /// Publishes every event and waits until each has its outcome, or the time is over.
+    ///
+    /// Blocks; for a thread of its own.
+    func untilComplete(_ deadline: Duration) throws -> (DemoLedger, Duration) {
+        var ledger = DemoLedger(events)
+        let publisher = try DemoPublisher(kafka)
+        let results = try TopicTap(DemoWorld.results, kafka)
+        let start = SystemClock.now
+        try publisher.publish(events)
+        Terminal.print("published \(events.count) events")
+        try locate(&ledger)
+        var shown = ""
+        while !ledger.isComplete, SystemClock.now < start + deadline {
+            if let obstacle = obstacle.withLock({ $0 }) { throw DemoError(obstacle) }
+            for record in try results.next(until: SystemClock.now + .milliseconds(500)) {
+                ledger.outcomeArrived(record)
+            }
+            let line = Self.progress(ledger)
+            if line != shown { Terminal.progress(line) }
+            shown = line
+        }
+        Terminal.endProgress()
+        let elapsed = SystemClock.now - start
+        // What comes twice comes soon.
+        for record in try results.next(until: SystemClock.now + .milliseconds(500)) {
+            ledger.outcomeArrived(record)
+        }
+        results.end()
+        publisher.end()
+        return (ledger, elapsed)
+    }
+
+    /// Reads the source topic back, to know each event's partition and offset.
+    private func locate(_ ledger: inout DemoLedger) throws {
+        let source = try TopicTap(DemoWorld.source, kafka)
+        var located = 0
+        let deadline = SystemClock.now + .seconds(30)
+        while located < events.count, SystemClock.now < deadline {
+            for record in try source.next(until: deadline) {
+                ledger.published(record, in: source.partition(of: record))
+                located += 1
+            }
+        }
+        source.end()
+    }
+
+    private static func progress(_ ledger: DemoLedger) -> String {
+        let kinds = ledger.kinds.map { "\($0.count) \($0.kind)" }.joined(separator: ", ")
+        return "\(ledger.arrived) of \(ledger.expected) events have their outcome"
+            + (kinds.isEmpty ? "; waiting for the consumer group to form" : ": \(kinds)")
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// Standard output, as a terminal or not, and the exit.
+enum Terminal {
+    enum Ending: Int32 {
+        case success = 0
+        case failure = 1
+    }
+
+    /// Whether lines may be drawn over.
+    static var isInteractive: Bool {
+        isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    }
+
+    static func print(_ line: String = "") {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    /// Draws over the line before, on a terminal; elsewhere prints a line.
+    static func progress(_ line: String) {
+        guard isInteractive else { return print(line) }
+        FileHandle.standardOutput.write(Data(("\r\u{1B}[2K" + line).utf8))
+    }
+
+    /// Leaves the line that `progress` drew as it is.
+    static func endProgress() {
+        if isInteractive { print() }
+    }
+
+    static func complain(_ text: String) {
+        let lines = text.split(separator: "\n").map { "heliograph-lab: \($0)\n" }.joined()
+        FileHandle.standardError.write(Data(lines.utf8))
+    }
+
+    /// Ends the process without waiting for the libraries' threads.
+    static func end(_ ending: Ending) -> Never {
+        fflush(nil)
+        _exit(ending.rawValue)
+    }
+}

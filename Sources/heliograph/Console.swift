@@ -1,0 +1,22 @@
+import Foundation
+
+/// Standard error and the exit.
+enum Console {
+    enum Ending: Int32 {
+        case success = 0
+        case failure = 1
+    }
+
+    /// Prints each line with the command's name before it.
+    static func complain(_ text: String) {
+        let lines = text.split(separator: "\n").map { "heliograph: \($0)\n" }.joined()
+        FileHandle.standardError.write(Data(lines.utf8))
+    }
+
+    /// Ends the process without waiting for the libraries' threads: everything that matters is
+    /// written and committed, and tearing a Kafka client down can hang (librdkafka 2.0.2).
+    static func end(_ ending: Ending) -> Never {
+        fflush(nil)
+        _exit(ending.rawValue)
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+/// The layers: what each module may import, as `docs/architecture.md` draws them.
+private let allowedImports: [String: Set<String>] = [
+    "Vocabulary": [],
+    "JSON": ["CSimdjson", "CRE2"],
+    "EventSchema": ["Vocabulary", "JSON"],
+    "APNsRules": ["Vocabulary"],
+    "ConnectionPool": ["Vocabulary"],
+    "Delivery": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool"],
+    "Simulation": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"],
+    "Telemetry": ["Vocabulary", "Synchronization"],
+    "KafkaIO": ["Vocabulary", "CRdkafka", "CLinux", "Glibc", "Synchronization"],
+    "HTTP2IO": [
+        "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
+    ],
+    "AdminHTTP": [
+        "Telemetry", "FlyingFox", "FlyingSocks", "Glibc", "Synchronization",
+    ],
+    "APNsSimulator": [
+        "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",
+    ],
+]
+
+private let root = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+private func sources(of module: String) throws -> [(name: String, lines: [Substring])] {
+    let folder = root.appending(path: "Sources/\(module)")
+    let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+    var sources: [(name: String, lines: [Substring])] = []
+    for case let file as URL in files ?? FileManager.DirectoryEnumerator() {
+        guard file.pathExtension == "swift" else { continue }
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let name = "\(module)/\(file.lastPathComponent)"
+        sources.append((name, text.split(separator: "\n", omittingEmptySubsequences: false)))
+    }
+    return sources
+}
+
+@Suite struct ModuleImportTests {
+    @Test(arguments: allowedImports.keys.sorted())
+    func `a module imports only what its layer may`(module: String) throws {
+        let allowed = try #require(allowedImports[module])
+        let files = try sources(of: module)
+        #expect(!files.isEmpty)
+        for file in files {
+            for line in file.lines {
+                let words = line.split(separator: " ")
+                guard let index = words.firstIndex(of: "import"), index <= 1,
+                    words.count > index + 1
+                else { continue }
+                let imported = String(words[index + 1])
+                #expect(allowed.contains(imported), "\(file.name) imports \(imported)")
+            }
+        }
+    }
+
+    /// The pure core reads no clock, rolls no dice of its own, and waits for nothing.
+    @Test(arguments: [
+        "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
+        "Simulation",
+    ])
+    func `the pure core has no clock, no dice, no task and no lock`(module: String) throws {
+        let banned = [
+            "ContinuousClock", "SuspendingClock", "Date()", "SystemRandomNumberGenerator",
+            "Task {", "Task.detached", "await ", "Mutex(", "DispatchQueue", "print(",
+        ]
+        for file in try sources(of: module) {
+            for line in file.lines where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                for word in banned where line.contains(word) {
+                    Issue.record("\(file.name): '\(word)' has no place in the pure core")
+                }
+            }
+        }
+    }
+}
+
+@Suite struct SourceStyleTests {
+    private static let modules =
+        allowedImports.keys.sorted() + ["Service", "heliograph", "heliograph-lab"]
+
+    @Test(arguments: modules)
+    func `no file is longer than a reader's patience`(module: String) throws {
+        for file in try sources(of: module) where !file.name.contains(".v1.swift") {
+            #expect(file.lines.count <= 400, "\(file.name) misses a noun")
+        }
+    }
+
+    @Test(arguments: modules)
+    func `nothing is public, nothing is re-exported, nothing is left for later`(
+        module: String
+    ) throws {
+        for file in try sources(of: module) {
+            for line in file.lines {
+                let code = line.drop { $0 == " " }
+                #expect(!code.hasPrefix("public "), "\(file.name): use package")
+                #expect(!code.contains("@_exported"), "\(file.name): import where it is used")
+                #expect(!code.contains("TODO") && !code.contains("FIXME"), "\(file.name)")
+            }
+        }
+    }
+}

@@ -25,6 +25,9 @@ struct ClientStream: StreamEntry {
 }
 
 /// What the callbacks of a client session note: its streams, and the events for the owner.
+///
+/// SAFETY: the buffers that its methods take are nghttp2's, valid for the callback; they are
+/// copied and never kept.
 struct ClientStreams {
     var table = StreamTable<ClientStream>()
     var events: [ConnectionEvent] = []

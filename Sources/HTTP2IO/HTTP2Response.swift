@@ -73,6 +73,8 @@ package struct HTTP2Response: Hashable, Sendable {
         status = unsafe digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
+    /// Appends a copy of the field.
+    ///
     /// Both lengths are below 65536: the header list is bounded.
     mutating func appendField(
         _ name: UnsafeBufferPointer<UInt8>,

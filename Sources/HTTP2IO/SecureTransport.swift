@@ -53,6 +53,7 @@ struct SecureTransport: ~Copyable {
     /// Queues bytes as they are, before TLS begins.
     mutating func writePlain(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
+            // SAFETY: append copies the bytes while the array lends them.
             guard let start = bytes.baseAddress else { return }
             unsafe outgoing.append(start, byteCount: bytes.count)
         }
@@ -82,6 +83,7 @@ struct SecureTransport: ~Copyable {
         }
         switch transfer {
         case .transferred(let count):
+            // SAFETY: recv wrote `count` bytes; TLS copies them.
             unsafe receiveBuffer.withUnsafeBytes {
                 unsafe tls.receive(UnsafeRawBufferPointer(rebasing: $0[..<count]))
             }

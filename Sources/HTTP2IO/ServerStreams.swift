@@ -52,6 +52,9 @@ struct ServerStream: StreamEntry {
 }
 
 /// What the callbacks of a server session note: its streams, and the events for the owner.
+///
+/// SAFETY: the buffers that its methods take are nghttp2's, valid for the callback; they are
+/// copied and never kept.
 struct ServerStreams {
     var table = StreamTable<ServerStream>()
     var events: [ServerEvent] = []

@@ -27,6 +27,7 @@ package final class Wakeup: Sendable {
     /// Takes the signals that have come so far.
     package func drain() {
         var count: eventfd_t = 0
+        // SAFETY: eventfd_read writes one counter.
         _ = unsafe eventfd_read(fileDescriptor, &count)
     }
 }

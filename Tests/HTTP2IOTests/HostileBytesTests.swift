@@ -57,6 +57,51 @@ import Vocabulary
         }
     }
 
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `random frames never trap a server, and every request's stream ends`(
+        seed: UInt64
+    ) throws {
+        var generator = Generator(state: seed)
+        let client = try RawClient()
+        // POST / over https to "a" (static entries 3, 4, 7 and 1), the body still to come.
+        let headers = RawFrame(
+            type: 1,
+            flags: 4,
+            streamID: 1,
+            payload: [0x83, 0x84, 0x87, 0x41, 1, 0x61]
+        )
+        try client.send(bytes: headers.bytes)
+        #expect(client.events == [.opened])
+        for _ in 0..<4 where !client.server.isClosed {
+            try client.send(bytes: frames(&generator))
+        }
+        client.server.close()
+        client.server.takeEvents(into: &client.events)
+        guard case .closed = client.events.last else {
+            Issue.record("closed is not the last event")
+            return
+        }
+    }
+
+    @Test(arguments: [(168, true), (167, false)])
+    func `a request's header fields are bounded`(limit: Int, isTaken: Bool) throws {
+        var configuration = ServerConfiguration()
+        configuration.maxRequestHeaderByteCount = limit
+        let client = try RawClient(configuration: configuration)
+        client.events = []
+        // ":method: POST", ":path: /", ":scheme: https" and a literal ":authority: a": 40 octets
+        // of names and values, and 32 more for each of the four.
+        let block: [UInt8] = [0x83, 0x84, 0x87, 0x41, 1, 0x61]
+        try client.send(bytes: RawFrame(type: 1, flags: 5, streamID: 1, payload: block).bytes)
+        let isArrived = client.events.contains { event in
+            if case .requestArrived(streamID: 1, _, body: []) = event { return true }
+            return false
+        }
+        #expect(isArrived == isTaken)
+        #expect(client.frames.contains { $0.type == RawFrame.reset } == !isTaken)
+        #expect(!client.server.isClosed)
+    }
+
     @Test(arguments: 0..<100 as Range<UInt64>)
     func `flipped ciphertext ends the connection and never traps`(seed: UInt64) throws {
         var generator = Generator(state: seed)

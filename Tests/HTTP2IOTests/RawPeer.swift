@@ -113,3 +113,57 @@ final class RawServer {
         frames += RawFrame.take(from: &plaintext)
     }
 }
+
+/// A client that speaks TLS and leaves HTTP/2 to the test, frame by frame.
+final class RawClient {
+    let server: ServerConnection
+    private var transport: SecureTransport
+    private var plaintext: [UInt8] = []
+    var frames: [RawFrame] = []
+    var events: [ServerEvent] = []
+
+    /// A client that has sent its preface and empty SETTINGS.
+    init(configuration: ServerConfiguration = ServerConfiguration()) throws {
+        server = try ServerConnection(
+            inMemory: .server(Pair.identity),
+            configuration: configuration
+        )
+        let context = try TLSContext.client(trust: .pem(Pair.authority.rootPEM))
+        let session = try TLSSession.client(context, serverName: "localhost")
+        transport = SecureTransport(socket: nil, tls: session)
+        try exchange()
+        try send(bytes: RawServer.preface + RawFrame(type: RawFrame.settings).bytes)
+    }
+
+    func send(bytes: [UInt8]) throws {
+        var queue = ByteQueue(capacity: bytes.count)
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            if let start = bytes.baseAddress { unsafe queue.append(start, byteCount: bytes.count) }
+        }
+        try transport.write(&queue, byteCount: queue.count)
+        try exchange()
+    }
+
+    private func exchange() throws {
+        while true {
+            if try transport.handshake() { try readPlaintext() }
+            let toServer = transport.takeOutgoing()
+            if !toServer.isEmpty { server.receive(toServer) }
+            server.flush()
+            let toClient = server.takeOutgoing()
+            transport.receive(toClient)
+            server.takeEvents(into: &events)
+            if toServer.isEmpty && toClient.isEmpty { return }
+        }
+    }
+
+    private func readPlaintext() throws {
+        while true {
+            var queue = ByteQueue(capacity: 16384)
+            try transport.read(into: &queue)
+            if queue.isEmpty { break }
+            plaintext += queue.takeAll()
+        }
+        frames += RawFrame.take(from: &plaintext)
+    }
+}

@@ -228,6 +228,8 @@ package final class ClientConnection {
     }
 
     /// Asks the peer for a sign of life; `pingAnswered` follows.
+    ///
+    /// Does nothing before `opened`.
     package func ping() {
         guard phase == .open || phase == .draining else { return }
         attempt { (session) throws(HTTP2Error) in try session.submitPing() }

@@ -1,0 +1,56 @@
+import HTTP2IO
+import Testing
+
+@Suite struct ResolverTests {
+    /// Asks and waits for the one answer.
+    private func resolve(
+        _ host: String,
+        seed: UInt64? = nil
+    ) throws -> Result<[SocketAddress], ResolveError> {
+        let resolver = try Resolver()
+        let loop = try EventLoop()
+        try loop.register(resolver.fileDescriptor, id: 1, interest: .read)
+        #expect(resolver.resolve(host, port: 2197, id: 42, shuffleSeed: seed))
+        var resolutions: [Resolution] = []
+        while resolutions.isEmpty {
+            try loop.wait(until: nil) { _, _ in resolutions += resolver.takeResolutions() }
+        }
+        #expect(resolutions.map(\.id) == [42])
+        return try #require(resolutions.first).result
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "192.0.2.7"])
+    func `a numeric host is its own answer`(host: String) throws {
+        let expected = try #require(SocketAddress(numeric: host, port: 2197))
+        #expect(try resolve(host).get() == [expected])
+    }
+
+    @Test func `localhost resolves to loopback with the port asked for`() throws {
+        let addresses = try resolve("localhost", seed: 3).get()
+        #expect(!addresses.isEmpty)
+        for address in addresses {
+            #expect(address.port == 2197)
+            #expect(["127.0.0.1", "::1"].contains(address.host))
+        }
+    }
+
+    @Test func `a name that cannot exist is an error with a text`() throws {
+        // RFC 6761, 6.4 reserves .invalid; an over-long label fails without any server.
+        let label = String(repeating: "x", count: 70)
+        guard case .failure(let error) = try resolve("\(label).invalid") else {
+            Issue.record("resolved")
+            return
+        }
+        #expect(!error.text.isEmpty)
+    }
+
+    @Test func `a full mailbox says so`() throws {
+        let resolver = try Resolver(capacity: 2)
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 1))
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 2))
+        #expect(!resolver.resolve("127.0.0.1", port: 1, id: 3))
+        var taken = 0
+        while taken < 2 { taken += resolver.takeResolutions().count }
+        #expect(resolver.resolve("127.0.0.1", port: 1, id: 3))
+    }
+}

@@ -17,7 +17,7 @@ package struct EventDecoder: ~Copyable {
     private let payloadPolicy: PayloadPolicy
     private var document: JSONDocument
 
-    /// - Parameter limits: of a record's value; its size limit decides `EventTooLarge`.
+    /// Makes a decoder; the size limit decides what is `EventTooLarge`.
     package init(payloadPolicy: PayloadPolicy = .warn, limits: JSONLimits = JSONLimits()) {
         eventSchema = EmbeddedSchema.notificationEventV1.compiled()
         payloadSchema = EmbeddedSchema.apsPayloadV1.compiled()

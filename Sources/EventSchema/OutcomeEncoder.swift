@@ -8,8 +8,10 @@ package struct OutcomeEncoder: Sendable {
     /// Appends the value of the outcome record.
     ///
     /// - Parameters:
+    ///   - outcome: how the event ended.
     ///   - record: the record that the event was decoded from; `metadata` is copied out of it.
     ///   - source: the partition's name, for the `source` field.
+    ///   - buffer: what the value is appended to.
     package func encode(
         _ outcome: Outcome,
         record: Record,

@@ -2,7 +2,7 @@ import JSON
 
 /// A JSON Schema (draft 2020-12), compiled once into a flat form that many threads may share.
 package struct Schema: Sendable {
-    /// A subschema: a range of `keywords`. Index 0 is the whole schema.
+    /// A subschema; the one at index 0 is the whole schema.
     struct Node: Sendable {
         var keywords: Range<Int> = 0..<0
     }

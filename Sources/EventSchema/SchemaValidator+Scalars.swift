@@ -40,7 +40,10 @@ extension Schema {
         case .enumeration(let literals):
             holds = literals.indices.contains { isEqual(literals[$0], node, document) }
         case .minLength(let limit):
-            holds = !node.isString || document.scalarCount(of: node) >= limit
+            // Without escapes a character has at most four bytes.
+            holds =
+                !node.isString || (node.kind == .string && (node.byteCount - 2) / 4 >= limit)
+                || document.scalarCount(of: node) >= limit
         case .maxLength(let limit):
             // A character has at least a byte, so a short string need not be counted.
             holds =

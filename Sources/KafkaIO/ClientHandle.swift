@@ -161,7 +161,7 @@ import Synchronization
                     | RD_KAFKA_PURGE_F_NON_BLOCKING
                 unsafe rd_kafka_purge(raw, everything)
             }
-            for unsafetopic in unsafe topics { unsafe rd_kafka_topic_destroy(topic) }
+            unsafe topics.forEach { unsafe rd_kafka_topic_destroy($0) }
             unsafe rd_kafka_queue_destroy(queue)
             unsafe rd_kafka_destroy_flags(raw, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         }

@@ -85,7 +85,7 @@ package struct ClusterCheck {
         deadline: Duration
     ) throws(Failure) -> [KafkaTopic: KafkaError?] {
         var pointers: [OpaquePointer?] = unsafe []
-        defer { for unsafepointer in unsafe pointers { unsafe rd_kafka_NewTopic_destroy(pointer) } }
+        defer { unsafe pointers.forEach { unsafe rd_kafka_NewTopic_destroy($0) } }
         for topic in topics {
             do {
                 unsafe pointers.append(try Self.make(topic))

@@ -65,7 +65,10 @@ let package = Package(
             providers: [.apt(["libssl-dev"])]
         ),
         .systemLibrary(name: "CLinux"),
-        .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
+        .target(
+            name: "CSimdjson",
+            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
+        ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
 
         // The pure core: no clock, no dice, no lock, no I/O.
@@ -114,7 +117,7 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
-                "Vocabulary",
+                "EventSchema", "Vocabulary",
                 product("ArgumentParser", "swift-argument-parser"),
                 product("UnixSignals", "swift-service-lifecycle"),
             ],

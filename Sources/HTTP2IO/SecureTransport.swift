@@ -1,21 +1,21 @@
 import Glibc
 
 /// TLS over a TCP socket, or over nothing: then the owner carries the ciphertext itself.
-struct SecureTransport: ~Copyable {
+package struct SecureTransport: ~Copyable {
     private let socket: Socket?
     private var tls: TLSSession
     /// Ciphertext that the socket has not taken yet.
     private var outgoing = ByteQueue(capacity: 32768)
     /// Ciphertext bytes ever made, and ever handed to the socket or the owner.
-    private(set) var producedByteCount: UInt64 = 0
-    private(set) var sentByteCount: UInt64 = 0
+    package private(set) var producedByteCount: UInt64 = 0
+    package private(set) var sentByteCount: UInt64 = 0
     /// Calls of `send(2)` that wrote something.
-    private(set) var socketWriteCount: UInt64 = 0
+    package private(set) var socketWriteCount: UInt64 = 0
     /// The peer closed its direction of the socket.
-    private(set) var hasReachedEnd = false
+    package private(set) var hasReachedEnd = false
     private var receiveBuffer: [UInt8]
 
-    init(socket: consuming Socket?, tls: consuming TLSSession) {
+    package init(socket: consuming Socket?, tls: consuming TLSSession) {
         let hasSocket = socket != nil
         self.socket = socket
         self.tls = tls
@@ -23,7 +23,7 @@ struct SecureTransport: ~Copyable {
     }
 
     /// -1 without a socket.
-    var fileDescriptor: Int32 {
+    package var fileDescriptor: Int32 {
         switch socket {
         case .some(let socket): socket.fileDescriptor
         case .none: -1
@@ -31,7 +31,7 @@ struct SecureTransport: ~Copyable {
     }
 
     /// SO_ERROR of the socket, taken and cleared.
-    var pendingError: SystemError? {
+    package var pendingError: SystemError? {
         switch socket {
         case .some(let socket): socket.pendingError
         case .none: nil
@@ -39,19 +39,19 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Ciphertext bytes that wait for the socket.
-    var backlogByteCount: Int { outgoing.count }
-    var isEstablished: Bool { tls.isEstablished }
-    var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
-    var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
-    var peerCommonName: String? { tls.peerCommonName }
+    package var backlogByteCount: Int { outgoing.count }
+    package var isEstablished: Bool { tls.isEstablished }
+    package var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
+    package var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
+    package var peerCommonName: String? { tls.peerCommonName }
 
     /// Takes ciphertext in without a socket.
-    mutating func receive(_ ciphertext: [UInt8]) {
+    package mutating func receive(_ ciphertext: [UInt8]) {
         unsafe ciphertext.withUnsafeBytes { unsafe tls.receive($0) }
     }
 
     /// Queues bytes as they are, before TLS begins.
-    mutating func writePlain(_ bytes: [UInt8]) {
+    package mutating func writePlain(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             // SAFETY: append copies the bytes while the array lends them.
             guard let start = bytes.baseAddress else { return }
@@ -61,7 +61,7 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Reads once from the socket, past TLS.
-    mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
+    package mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
         let transfer: Socket.Transfer
         switch socket {
         case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
@@ -75,7 +75,7 @@ struct SecureTransport: ~Copyable {
     /// Reads once from the socket.
     ///
     /// - Returns: whether the buffer was filled, so that more may wait.
-    mutating func receiveFromSocket() throws(SystemError) -> Bool {
+    package mutating func receiveFromSocket() throws(SystemError) -> Bool {
         let transfer: Socket.Transfer
         switch socket {
         case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
@@ -97,7 +97,7 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Goes on with the handshake and queues its answer.
-    mutating func handshake() throws(TLSError) -> Bool {
+    package mutating func handshake() throws(TLSError) -> Bool {
         let result: Result<Bool, TLSError>
         do throws(TLSError) {
             result = .success(try tls.handshake())
@@ -110,14 +110,14 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Appends the plaintext of one record to `queue`, if a whole one is there.
-    mutating func read(into queue: inout ByteQueue) throws(TLSError) {
+    package mutating func read(into queue: inout ByteQueue) throws(TLSError) {
         try unsafe queue.append(upTo: TLSSession.recordByteCount) { (room) throws(TLSError) in
             try unsafe tls.read(into: room)
         }
     }
 
     /// Takes `byteCount` bytes off `plaintext`, encrypts and queues them.
-    mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
+    package mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
         try unsafe plaintext.withBytes { (bytes) throws(TLSError) in
             try unsafe tls.write(UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
         }
@@ -126,13 +126,13 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Queues close_notify.
-    mutating func writeEnd() {
+    package mutating func writeEnd() {
         tls.close()
         queueCiphertext()
     }
 
     /// Gives the socket as much of the queue as it takes.
-    mutating func flush() throws(SystemError) {
+    package mutating func flush() throws(SystemError) {
         while !outgoing.isEmpty {
             let transfer = try sendOnce()
             guard case .transferred(let count) = transfer else { return }
@@ -143,13 +143,13 @@ struct SecureTransport: ~Copyable {
     }
 
     /// Takes the whole queue, without a socket.
-    mutating func takeOutgoing() -> [UInt8] {
+    package mutating func takeOutgoing() -> [UInt8] {
         sentByteCount += UInt64(outgoing.count)
         return outgoing.takeAll()
     }
 
     /// Ends both directions; the descriptor stays open, so that its number stays ours.
-    mutating func shutDown() {
+    package mutating func shutDown() {
         if fileDescriptor >= 0 { _ = Glibc.shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
     }
 

@@ -82,7 +82,7 @@ package struct TLSIdentity: Sendable {
     }
 
     /// Sets what a client offers by ALPN.
-    func offer(_ protocols: [String]) {
+    package func offer(_ protocols: [String]) {
         // Each name behind its length (RFC 7301, 3.1). OpenSSL copies the list.
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
         // Returns 0 on success, unlike its neighbours.

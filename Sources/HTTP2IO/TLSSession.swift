@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Ciphertext goes in by `receive`, comes out by `takeCiphertext`; plaintext goes in by `write`,
 /// comes out by `read`.
-@safe struct TLSSession: ~Copyable {
+@safe package struct TLSSession: ~Copyable {
     private let raw: OpaquePointer
     /// Memory BIOs, owned by `raw`: ciphertext from the peer, ciphertext to the peer.
     private let incoming: OpaquePointer
@@ -13,9 +13,9 @@ import Glibc
     private let isClient: Bool
     /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
     private var firstBytes: [UInt8] = []
-    private(set) var isEstablished = false
+    package private(set) var isEstablished = false
     /// The peer sent close_notify.
-    private(set) var isClosedByPeer = false
+    package private(set) var isClosedByPeer = false
 
     /// The largest plaintext of one record (RFC 8446, 5.1).
     static let recordByteCount = 16384
@@ -23,7 +23,7 @@ import Glibc
     /// A client session that expects a certificate for `serverName`.
     ///
     /// That is a DNS name, which is also sent as SNI, or a numeric address.
-    static func client(
+    package static func client(
         _ context: TLSContext,
         serverName: String
     ) throws(TLSError) -> TLSSession {
@@ -42,7 +42,7 @@ import Glibc
         return session
     }
 
-    static func server(_ context: TLSContext) throws(TLSError) -> TLSSession {
+    package static func server(_ context: TLSContext) throws(TLSError) -> TLSSession {
         let session = try TLSSession(context)
         unsafe SSL_set_accept_state(session.raw)
         return session
@@ -66,7 +66,7 @@ import Glibc
     }
 
     /// Takes ciphertext of the peer in.
-    mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
+    package mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
         guard unsafe !ciphertext.isEmpty else { return }
         if !isEstablished, firstBytes.count < 8 {
             unsafe firstBytes.append(contentsOf: ciphertext.prefix(8 - firstBytes.count))
@@ -80,7 +80,7 @@ import Glibc
     ///
     /// - Returns: whether it is done. Ciphertext may wait to be sent, also after an error: the
     ///   alert.
-    mutating func handshake() throws(TLSError) -> Bool {
+    package mutating func handshake() throws(TLSError) -> Bool {
         if isEstablished { return true }
         OpenSSLErrors.clear()
         let status = unsafe SSL_do_handshake(raw)
@@ -101,7 +101,7 @@ import Glibc
     /// Decrypts into `buffer`.
     ///
     /// - Returns: The number of bytes; 0 when there is no whole record.
-    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
+    package mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
         if isClosedByPeer { return 0 }
         OpenSSLErrors.clear()
         var count = 0
@@ -119,7 +119,7 @@ import Glibc
     }
 
     /// Encrypts all of `plaintext`, in full records and a shorter last one.
-    mutating func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
+    package mutating func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
         guard unsafe !plaintext.isEmpty else { return }
         OpenSSLErrors.clear()
         var written = 0
@@ -130,7 +130,7 @@ import Glibc
     }
 
     /// Queues close_notify.
-    mutating func close() {
+    package mutating func close() {
         guard isEstablished else { return }
         OpenSSLErrors.clear()
         _ = unsafe SSL_shutdown(raw)
@@ -140,7 +140,7 @@ import Glibc
     /// Moves the ciphertext for the peer to the end of `queue`.
     ///
     /// - Returns: The number of bytes moved.
-    mutating func takeCiphertext(into queue: inout ByteQueue) -> Int {
+    package mutating func takeCiphertext(into queue: inout ByteQueue) -> Int {
         let pending = unsafe BIO_ctrl_pending(outgoing)
         guard pending > 0 else { return 0 }
         unsafe queue.append(upTo: pending) { room in
@@ -151,7 +151,7 @@ import Glibc
     }
 
     /// The peer's certificate in DER; nil when it sent none.
-    var peerCertificateDER: [UInt8]? {
+    package var peerCertificateDER: [UInt8]? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         let certificate = unsafe Certificate(owning: raw)
         let length = unsafe i2d_X509(certificate.raw, nil)
@@ -164,7 +164,7 @@ import Glibc
     }
 
     /// The common name of the peer's certificate; nil when it sent none, or it has none.
-    var peerCommonName: String? {
+    package var peerCommonName: String? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         let certificate = unsafe Certificate(owning: raw)
         var text = [CChar](repeating: 0, count: 256)

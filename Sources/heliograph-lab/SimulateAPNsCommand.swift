@@ -55,7 +55,11 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             configuration.scenario = try ScenarioFile.parse(Array(text))
         }
         if let requestLog {
-            let descriptor = open(requestLog, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            let descriptor = unsafe open(
+                requestLog,
+                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                0o600
+            )
             guard descriptor >= 0 else {
                 throw DemoError("request log '\(requestLog)' cannot be opened")
             }

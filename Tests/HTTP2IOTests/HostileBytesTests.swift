@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import HTTP2IO
+import HTTP2IO
 
 /// Bytes that no honest peer would send: nothing traps, and the books stay balanced.
 @Suite struct HostileBytesTests {

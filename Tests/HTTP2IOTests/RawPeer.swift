@@ -1,4 +1,4 @@
-@testable import HTTP2IO
+import HTTP2IO
 
 /// A frame as it stands on the wire (RFC 9113, 4.1).
 struct RawFrame: Hashable {

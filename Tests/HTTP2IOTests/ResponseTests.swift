@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import HTTP2IO
+import HTTP2IO
 
 /// Answers of a server that does what HTTP/2 allows, and more.
 @Suite struct ResponseTests {

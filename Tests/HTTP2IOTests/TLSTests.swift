@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTP2IO
+import HTTP2IO
 
 @Suite struct TLSTests {
     /// Runs a handshake and returns how it ended for the client; nil: it opened.

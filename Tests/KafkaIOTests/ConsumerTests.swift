@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 @Suite struct ConsumerTests {
     @Test func `Keys, values, headers and null come back byte for byte`() throws {

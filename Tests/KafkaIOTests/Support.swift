@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 /// An eventfd, and an epoll that waits for it: what a shard's loop does.
 final class WakeUp {

@@ -44,8 +44,10 @@ extension Shard {
         guard troubles.credentialFailed(route, reason) else { return }
         log.error(
             "APNs refuses the credential",
-            [.credential: credentialName(route), .environment: route.environment.rawValue,
-                .reason: reason]
+            [
+                .credential: credentialName(route), .environment: route.environment.rawValue,
+                .reason: reason,
+            ]
         )
     }
 
@@ -54,8 +56,10 @@ extension Shard {
         engine.goAwayReceived(id)
         log.notice(
             "APNs closes a connection",
-            [.connection: "\(id)", .credential: credentialName(route),
-                .environment: route.environment.rawValue, .reason: reason?.text ?? "none"]
+            [
+                .connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue, .reason: reason?.text ?? "none",
+            ]
         )
         if Verdict.goAway(reason: reason).fault == .credential {
             _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY")
@@ -69,8 +73,10 @@ extension Shard {
         guard troubles.connectionFailed(route, failure.description) else { return }
         log.warning(
             "connection to APNs lost or not made",
-            [.connection: "\(id)", .credential: credentialName(route),
-                .environment: route.environment.rawValue, .error: failure.description]
+            [
+                .connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue, .error: failure.description,
+            ]
         )
     }
 

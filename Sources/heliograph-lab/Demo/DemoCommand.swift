@@ -1,6 +1,7 @@
+import APNsSimulator
 import ArgumentParser
 import Foundation
-import HTTP2IO
+import KafkaIO
 import Service
 import Vocabulary
 
@@ -50,7 +51,7 @@ struct DemoCommand: AsyncParsableCommand {
         let events = try DemoEvent.read(self.events ?? "examples/events.ndjson")
         let world = try DemoWorld(
             scenario: scenario,
-            bundleIDs: self.events == nil ? ["com.example.News", "com.example.Chat"] : ["*"],
+            bundleIDs: self.events == nil ? DemoWorld.bundleIDs : ["*"],
             adminPort: adminPort,
             logLevel: logLevel
         )

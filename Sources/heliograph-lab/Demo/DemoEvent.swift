@@ -6,8 +6,8 @@ import Vocabulary
 ///
 /// A line is `{"value": …}` with any JSON, `{"raw": "text"}` or `{"base64": "…"}`, with optional
 /// `key`, `headers` and `expect`; or it is an event itself, of which nothing is expected.
-struct DemoEvent {
-    enum Expectation {
+struct DemoEvent: Sendable {
+    enum Expectation: Sendable {
         case outcome(String, reason: String?)
         /// As above, whatever the reason.
         case outcomeOfAnyReason(String)
@@ -27,7 +27,10 @@ struct DemoEvent {
             throw DemoError("events file '\(path)' cannot be read")
         }
         var events: [DemoEvent] = []
-        let lines = Array(data).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let lines = Array(data).split(
+            separator: UInt8(ascii: "\n"),
+            omittingEmptySubsequences: false
+        )
         for (index, line) in lines.enumerated() where !line.isEmpty {
             events.append(try DemoEvent(Array(line), number: index + 1, file: path))
         }

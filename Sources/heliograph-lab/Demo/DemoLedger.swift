@@ -1,3 +1,4 @@
+import EventSchema
 import JSON
 import Vocabulary
 
@@ -13,6 +14,7 @@ struct DemoLedger {
     private var lineOfPosition: [String: Int] = [:]
     /// Outcomes of events that nobody published.
     private(set) var strays = 0
+    /// From a record's arrival in the service to its outcome.
     private(set) var latenciesMilliseconds: [Int64] = []
 
     init(_ events: [DemoEvent]) {
@@ -45,7 +47,14 @@ struct DemoLedger {
             return
         }
         lines[index].outcomes.append(outcome)
-        if let latency = outcome["latency_ms"]?.integer { latenciesMilliseconds.append(latency) }
+        guard let receivedAt = Self.timestamp(outcome["received_at"]),
+            let completedAt = Self.timestamp(outcome["completed_at"])
+        else { return }
+        latenciesMilliseconds.append(completedAt.milliseconds - receivedAt.milliseconds)
+    }
+
+    private static func timestamp(_ value: JSONValue?) -> Timestamp? {
+        value?.string.flatMap { Timestamp(rfc3339: Array($0.utf8)[...]) }
     }
 
     // MARK: Queries

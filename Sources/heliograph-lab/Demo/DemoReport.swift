@@ -30,8 +30,10 @@ struct DemoReport {
             }
         }
         let heading = ["outcome", "reason", "decided by", "token action", "events"]
-        let body = rows.sorted { ($1.value, $0.key[0], $0.key[1]) < ($0.value, $1.key[0], $1.key[1]) }
-            .map { $0.key + ["\($0.value)"] }
+        let body = rows.sorted {
+            ($1.value, $0.key[0], $0.key[1]) < ($0.value, $1.key[0], $1.key[1])
+        }
+        .map { $0.key + ["\($0.value)"] }
         let table = [heading] + body
         let widths = heading.indices.map { column in table.map { $0[column].count }.max() ?? 0 }
         for (index, row) in table.enumerated() {
@@ -69,7 +71,8 @@ struct DemoReport {
     // MARK: Figures
 
     private func printFigures() {
-        let seconds = Double(elapsed.components.seconds)
+        let seconds =
+            Double(elapsed.components.seconds)
             + Double(elapsed.components.attoseconds) / 1e18
         let rate = Double(ledger.arrived) / max(seconds, 0.001)
         Terminal.print(
@@ -80,7 +83,9 @@ struct DemoReport {
         if let last = sorted.last {
             let p50 = sorted[(sorted.count - 1) / 2]
             let p99 = sorted[(sorted.count - 1) * 99 / 100]
-            Terminal.print("latency, event to outcome: p50 \(p50) ms, p99 \(p99) ms, max \(last) ms")
+            Terminal.print(
+                "time in the service, arrival to outcome: p50 \(p50) ms, p99 \(p99) ms, max \(last) ms"
+            )
         }
         Terminal.print(
             "the simulated APNs saw \(simulator.requests) requests on \(simulator.connections) "

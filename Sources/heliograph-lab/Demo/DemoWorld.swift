@@ -5,10 +5,12 @@ import Service
 import Vocabulary
 
 /// Everything the demo runs, in this process: a Kafka, an APNs, and the service between them.
-final class DemoWorld {
+final class DemoWorld: Sendable {
     static let source = KafkaTopic("notifications")
     static let results = KafkaTopic("notifications.results")
     private static let partitions = 4
+    /// What the demo's own events are for; the last is the topic of device management.
+    static let bundleIDs = ["com.example.News", "com.example.Chat", "com.apple.mgmt.*"]
 
     let kafka: EmbeddedKafka
     let simulator: RunningSimulator

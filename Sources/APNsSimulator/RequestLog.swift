@@ -1,4 +1,5 @@
 import Glibc
+import HTTP2IO
 import JSON
 import Vocabulary
 
@@ -14,6 +15,7 @@ struct RequestLog {
     mutating func append(
         _ head: RequestHead,
         _ bytes: [UInt8],
+        _ body: [UInt8],
         _ answer: Answer,
         _ environment: APNsEnvironment,
         now: Timestamp
@@ -27,14 +29,25 @@ struct RequestLog {
         writer.name("token")
         let path = head[.path].map { bytes[$0] } ?? []
         writer.string(utf8: path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path)
-        for (name, field) in [("apns-id", RequestHead.Name.apnsID), ("topic", .topic)] {
+        let texts: [(String, RequestHead.Name)] = [
+            ("apns-id", .apnsID), ("topic", .topic), ("push_type", .pushType),
+            ("collapse_id", .collapseID),
+        ]
+        for (name, field) in texts {
             writer.name(name)
-            guard let range = head[field] else {
-                writer.null()
-                continue
-            }
-            writer.string(String(decoding: bytes[range], as: UTF8.self))
+            writer.string(Self.text(head[field], bytes))
         }
+        for (name, field) in [("priority", RequestHead.Name.priority), ("expiration", .expiration)]
+        {
+            writer.name(name)
+            if let number = Self.text(head[field], bytes).flatMap(Int64.init) {
+                writer.integer(number)
+            } else {
+                writer.null()
+            }
+        }
+        writer.name("payload_sha256")
+        writer.string(SHA256.hexadecimal(of: body))
         let (status, word) = answer.logged
         writer.name("status")
         if let status { writer.integer(status) } else { writer.null() }
@@ -43,6 +56,10 @@ struct RequestLog {
         writer.endObject()
         pending = writer.bytes
         pending.append(UInt8(ascii: "\n"))
+    }
+
+    private static func text(_ range: Range<Int>?, _ bytes: [UInt8]) -> String? {
+        range.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
     /// Writes what was gathered; lines that the descriptor refuses are lost.

@@ -187,7 +187,7 @@ final class SimulatorLoop {
                     raiseStreamLimit(connection)
                 }
             case .requestArrived(let streamID, let headers, let body):
-                answer(connection, streamID, headers, bodyByteCount: body.count, now)
+                answer(connection, streamID, headers, body, now)
             case .streamClosed, .goAwayReceived, .pingReceived, .settingsAcknowledged, .closed:
                 break
             }
@@ -200,14 +200,14 @@ final class SimulatorLoop {
         _ connection: Connection,
         _ streamID: Int32,
         _ headers: HeaderBlock,
-        bodyByteCount: Int,
+        _ body: [UInt8],
         _ now: Timestamp
     ) {
         let head = RequestHead(headers)
         let judgement = judge.judge(
             head,
             of: headers,
-            bodyByteCount: bodyByteCount,
+            bodyByteCount: body.count,
             connection: &connection.facts,
             now: now
         )
@@ -218,7 +218,14 @@ final class SimulatorLoop {
         {
             statistics.duplicates += 1
         }
-        log?.append(head, headers.bytes, judgement.answer, connection.facts.environment, now: now)
+        log?.append(
+            head,
+            headers.bytes,
+            body,
+            judgement.answer,
+            connection.facts.environment,
+            now: now
+        )
         if judgement.provesConnection { raiseStreamLimit(connection) }
         let effect = effect(of: judgement.answer, connection, streamID, idBytes)
         guard judgement.delay > .zero else { return carryOut(effect, connection, streamID) }

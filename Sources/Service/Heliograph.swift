@@ -21,7 +21,9 @@ package struct Heliograph: Sendable {
 
     /// Runs until SIGTERM or SIGINT is obeyed, or the surrounding service group shuts down.
     ///
-    /// - Parameter onListening: Told the admin port once it is open.
+    /// - Parameters:
+    ///   - handlingSignals: Whether the two signals are this run's to obey.
+    ///   - onListening: Told the admin port once it is open.
     /// - Throws: `ServiceError` when the service cannot start or go on.
     package func run(
         handlingSignals: Bool = true,

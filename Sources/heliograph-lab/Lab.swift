@@ -1,7 +1,9 @@
 import ArgumentParser
 import Service
 
-/// The workbench: everything that runs the service against stand-ins. Not in the production image.
+/// The workbench: everything that runs the service against stand-ins.
+///
+/// Not in the production image.
 @main
 struct LabCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

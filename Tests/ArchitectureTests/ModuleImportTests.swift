@@ -16,7 +16,8 @@ private let allowedImports: [String: Set<String>] = [
         "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
     ],
     "AdminHTTP": [
-        "Telemetry", "FlyingFox", "FlyingSocks", "Glibc", "Synchronization",
+        "Telemetry", "FlyingFox", "FlyingSocks", "FoundationEssentials", "Glibc",
+        "Synchronization",
     ],
     "APNsSimulator": [
         "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",

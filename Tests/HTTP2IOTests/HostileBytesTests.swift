@@ -1,7 +1,6 @@
+import HTTP2IO
 import Testing
 import Vocabulary
-
-import HTTP2IO
 
 /// Bytes that no honest peer would send: nothing traps, and the books stay balanced.
 @Suite struct HostileBytesTests {

@@ -1,7 +1,6 @@
+import HTTP2IO
 import Testing
 import Vocabulary
-
-import HTTP2IO
 
 /// Answers of a server that does what HTTP/2 allows, and more.
 @Suite struct ResponseTests {

@@ -1,6 +1,5 @@
-import Testing
-
 import HTTP2IO
+import Testing
 
 @Suite struct TLSTests {
     /// Runs a handshake and returns how it ended for the client; nil: it opened.

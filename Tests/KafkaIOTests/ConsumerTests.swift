@@ -1,7 +1,6 @@
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 @Suite struct ConsumerTests {
     @Test func `Keys, values, headers and null come back byte for byte`() throws {

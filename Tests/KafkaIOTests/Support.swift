@@ -1,9 +1,8 @@
 import CLinux
 import Glibc
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 /// An eventfd, and an epoll that waits for it: what a shard's loop does.
 final class WakeUp {

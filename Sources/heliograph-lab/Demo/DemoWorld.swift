@@ -17,7 +17,7 @@ final class DemoWorld: Sendable {
     let configuration: Configuration
     private let folder: String
 
-    /// - Parameter bundleIDs: What the demo's credential covers.
+    /// Starts Kafka and APNs, and configures the service for them.
     init(scenario: String, bundleIDs: [String], adminPort: UInt16, logLevel: String) throws {
         kafka = try EmbeddedKafka()
         for topic in ["", ".results", ".token-status", ".dead-letters"] {

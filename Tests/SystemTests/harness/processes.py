@@ -14,9 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 def built_binary(name):
     """The binary under test, from `scripts/test` or a release build by hand."""
-    folder = os.environ.get("HELIOGRAPH_BIN_PATH") or ROOT / ".build" / "release"
+    folder = os.environ.get("HELIOGRAPH_TEST_BIN_PATH") or ROOT / ".build" / "release"
     path = pathlib.Path(folder) / name
-    assert path.is_file(), f"{path} is not built; run scripts/test, or set HELIOGRAPH_BIN_PATH"
+    assert path.is_file(), f"{path} is not built; run scripts/test, or set HELIOGRAPH_TEST_BIN_PATH"
     return str(path)
 
 
@@ -28,12 +28,16 @@ class Child:
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
         self._open_streams = 2
+        # The tests' own variables are none of the service's, which refuses what it does not know.
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith("HELIOGRAPH_")
+        }
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
+            env={**inherited, **(environment or {})},
         )
         self._readers = [
             threading.Thread(target=self._read, args=(name, stream), daemon=True)

@@ -115,8 +115,8 @@ package struct ClusterCheck {
             if event.type == RD_KAFKA_EVENT_ERROR { connectionError = event.error?.text }
             guard event.type == RD_KAFKA_EVENT_CREATETOPICS_RESULT else { continue }
             if let error = event.error {
-                throw [.transport, .timedOut].contains(error.code)
-                    ? .unreachable(lastError: connectionError) : .failed(error)
+                // A silent controller in a cluster that answers is no unreachable cluster.
+                throw connectionError.map { .unreachable(lastError: $0) } ?? .failed(error)
             }
             var answers: [KafkaTopic: KafkaError?] = [:]
             for (name, error) in event.createdTopics {

@@ -27,6 +27,10 @@ package final class Consumer {
     private let group: String
     private var phase = Phase.idle
     private var isClosing = false
+    /// The library refused to close, because it has lost the group for good.
+    private var hasNothingToLeave = false
+    /// What the current assignment began with.
+    private var starts: [PartitionID: StartOffset] = [:]
     var reader = RecordReader()
     /// The partitions that `pause` stopped and nothing has started since.
     private var paused: Set<PartitionID> = []
@@ -116,12 +120,7 @@ package final class Consumer {
     /// Answers `partitionsAssigned`; records flow from the given offsets on.
     package func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
         precondition(phase == .offered, "assign answers partitionsAssigned, once")
-        let list = PartitionList(capacity: starts.count)
-        for (partition, start) in starts {
-            list.append(reader.partitions[partition], offset: start.libraryOffset)
-        }
-        let code = unsafe rd_kafka_assign(client.raw, list.raw)
-        if let error = KafkaError(unlessSuccess: code) { throw error }
+        try replaceAssignment(starts)
         phase = .assigned
     }
 
@@ -178,17 +177,27 @@ package final class Consumer {
         paused.subtract(stopped)
     }
 
-    /// Moves an assigned partition; the way out of `partitionFailed`.
-    package func seek(_ partition: PartitionID, to start: StartOffset) throws(KafkaError) {
-        precondition(phase == .assigned, "only an assigned partition can be moved")
-        let list = PartitionList(capacity: 1)
-        list.append(reader.partitions[partition], offset: start.libraryOffset)
-        // A timeout of 0 makes it asynchronous (rdkafka.h).
-        if let error = unsafe KafkaError(
-            consuming: rd_kafka_seek_partitions(client.raw, list.raw, 0)
-        ) {
+    /// Starts one assigned partition anew: the way out of `partitionFailed`.
+    ///
+    /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
+    /// the partition.)
+    package func restart(_ partition: PartitionID, at start: StartOffset) throws(KafkaError) {
+        precondition(phase == .assigned, "only an assigned partition can be restarted")
+        let assignment = starts.keys.sorted()
+        let list = PartitionList(assignment.map { reader.partitions[$0] })
+        if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {
             throw error
         }
+        let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
+        let anew = zip(assignment, positions).map { other, position in
+            if other == partition { return (other, start) }
+            // A partition that has delivered nothing yet has no position.
+            return (other, position >= 0 ? .at(Offset(position)) : starts[other] ?? .stored)
+        }
+        try replaceAssignment(anew)
+        let stopped = paused.sorted()
+        paused.removeAll()
+        pause(stopped)
     }
 
     /// The partition's oldest offset and the next one to be written, as last heard of.
@@ -227,7 +236,16 @@ package final class Consumer {
         client.destroyAside()
     }
 
-    private var hasNothingToLeave = false
+    private func replaceAssignment(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
+        let list = PartitionList(capacity: starts.count)
+        for (partition, start) in starts {
+            list.append(reader.partitions[partition], offset: start.libraryOffset)
+        }
+        let code = unsafe rd_kafka_assign(client.raw, list.raw)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        reader.forgetHandles()
+        self.starts = Dictionary(starts) { $1 }
+    }
 
     private func finishPoll(into events: inout [ConsumerEvent]) -> Bool {
         let isClosed = unsafe hasNothingToLeave || rd_kafka_consumer_closed(client.raw) != 0

@@ -73,7 +73,7 @@ package enum ConsumerEvent: Sendable {
     case commitFinished([CommitResult])
     /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
     case statistics([UInt8])
-    /// The partition delivers nothing until `seek` or the next assignment.
+    /// The partition delivers nothing until `restart` or the next assignment.
     case partitionFailed(PartitionID, KafkaError)
     /// Informational unless `isFatal`; then this member is out of the group for good.
     case failed(KafkaError)

@@ -27,7 +27,9 @@ import Vocabulary
         return KafkaError(
             code: KafkaError.Code(code),
             text: text,
-            isFatal: unsafe rd_kafka_event_error_is_fatal(raw) != 0
+            // Of other events 2.0.2 reads the flag from memory that means something else.
+            isFatal: unsafe type == RD_KAFKA_EVENT_ERROR
+                && rd_kafka_event_error_is_fatal(raw) != 0
         )
     }
 

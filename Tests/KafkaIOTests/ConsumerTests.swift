@@ -148,20 +148,35 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `An offset that does not exist fails its partition, and a seek heals it`() throws {
-        let topic = try SharedCluster.freshTopic()
+    @Test func `A partition whose offset does not exist fails alone, and can be restarted`() throws
+    {
+        let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()
-        try source.fill(topic, count: 3)
+        try source.fill(topic, count: 60)
         let member = try Member(group: topic.name, topic: topic)
-        member.start = { _ in .at(Offset(1000)) }
-        try member.turn { !member.partitionFailures.isEmpty }
-        let (partition, error) = try #require(member.partitionFailures.first)
+        member.start = { $0.index == 1 ? .at(Offset(1000)) : .beginning }
+        try member.turn { member.partitionFailures.count == 1 && member.records.count > 20 }
+        let (failed, error) = try #require(member.partitionFailures.first)
         #expect(error.code == .offsetOutOfReach)
         #expect(!error.isFatal)
-        #expect(member.records.isEmpty)
-        try member.consumer.seek(partition, to: .beginning)
-        try member.turn { member.records.count == 3 }
-        #expect(member.records.map(\.text) == ["0", "1", "2"])
+        #expect(!member.records.contains { $0.partition == failed })
+
+        let held = try #require(member.assigned.first { $0 != failed })
+        member.consumer.pause([held])
+        try member.consumer.restart(failed, at: .beginning)
+        try source.fill(topic, count: 60)
+        let last = try #require(member.assigned.last)
+        try member.turn {
+            let counts = [failed, last].map { id in member.records.count { $0.partition == id } }
+            return counts[0] > 20 && counts[1] > 20
+        }
+        member.consumer.resume([held])
+        try member.turn { member.records.count >= 120 }
+        for partition in member.assigned {
+            let offsets = member.records.filter { $0.partition == partition }.map(\.offset.rawValue)
+            #expect(offsets == (0..<offsets.count).map { Int64($0) })
+        }
+        try member.close()
     }
 
     @Test func `A small budget leaves the eventfd ringing`() throws {

@@ -1,0 +1,123 @@
+import Testing
+
+@testable import KafkaIO
+
+@Suite struct KafkaConfigurationTests {
+    typealias Kind = KafkaConfiguration.Problem.Kind
+
+    @Test(
+        arguments: [
+            ("no.such.property", "1", .unknownProperty, "no property of this name"),
+            ("session.timeout.ms", "soon", .badValue, "session.timeout.ms"),
+            ("socket.timeout.ms", "-5", .badValue, "outside allowed range"),
+            ("security.protocol", "carrier-pigeon", .badValue, "security.protocol"),
+            ("sasl.mechanism", "OAUTHBEARER", .badValue, "token source"),
+            ("bootstrap.servers", "a:1", .setByHeliograph, "own key"),
+            ("group.id", "mine", .setByHeliograph, "own key"),
+            ("enable.auto.commit", "true", .setByHeliograph, "after their outcome"),
+            ("auto.commit.enable", "true", .setByHeliograph, "after their outcome"),
+            ("enable.auto.offset.store", "true", .setByHeliograph, "after their outcome"),
+            ("auto.offset.reset", "latest", .setByHeliograph, "start position"),
+            (
+                "partition.assignment.strategy", "cooperative-sticky", .setByHeliograph,
+                "cooperative"
+            ),
+            ("delivery.report.only.error", "true", .setByHeliograph, "delivery report"),
+            ("acks", "1", .setByHeliograph, "delivery report"),
+            ("request.required.acks", "0", .setByHeliograph, "delivery report"),
+            ("enable.idempotence", "false", .setByHeliograph, "twice"),
+            ("transactional.id", "t", .setByHeliograph, "transactions"),
+            ("enable.partition.eof", "true", .setByHeliograph, "end of a partition"),
+            ("isolation.level", "read_uncommitted", .setByHeliograph, "aborted"),
+            ("test.mock.num.brokers", "1", .setByHeliograph, "simulated"),
+            ("rebalance_cb", "0", .setByHeliograph, "pointer"),
+            ("producer.acks", "1", .setByHeliograph, "delivery report"),
+            ("consumer.no.such", "1", .unknownProperty, "no property"),
+        ] as [(String, String, Kind, String)]
+    )
+    func `A property that cannot be used is named with the reason`(
+        property: String,
+        value: String,
+        kind: Kind,
+        words: String
+    ) throws {
+        let problems = KafkaConfiguration.problems(in: [property: value])
+        #expect(problems.count == 1)
+        let problem = try #require(problems.first)
+        #expect(problem.kind == kind)
+        #expect(problem.text.contains(words), "\(problem)")
+        #expect(property.hasSuffix(problem.property))
+    }
+
+    @Test func `All problems are reported at once`() {
+        let properties = ["acks": "1", "no.such": "1", "session.timeout.ms": "x"]
+        #expect(
+            KafkaConfiguration.problems(in: properties).map(\.property) == [
+                "acks", "no.such", "session.timeout.ms",
+            ]
+        )
+        let error = #expect(throws: KafkaError.self) {
+            _ = try Producer(bootstrapServers: "localhost:1", properties: properties, wakeup: -1)
+        }
+        #expect(error?.code == .invalidConfiguration)
+        for property in properties.keys { #expect(error?.text.contains(property) == true) }
+    }
+
+    @Test func `A value that changes nothing is accepted`() {
+        let harmless = [
+            "acks": "all", "enable.auto.commit": "false", "enable.idempotence": "true",
+            "partition.assignment.strategy": "range", "client.id": "me",
+        ]
+        #expect(KafkaConfiguration.problems(in: harmless).isEmpty)
+    }
+
+    @Test func `Properties that contradict each other are refused in the library's words`() {
+        let error = #expect(throws: KafkaError.self) {
+            _ = try Consumer(
+                group: "g",
+                bootstrapServers: "localhost:1",
+                properties: ["session.timeout.ms": "9000", "max.poll.interval.ms": "8000"],
+                wakeup: -1
+            )
+        }
+        #expect(error?.text.contains("max.poll.interval.ms") == true)
+    }
+
+    @Test func `Secrets are never printed`() throws {
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: "localhost:1",
+            properties: [
+                "sasl.password": "hunter2", "ssl.key.password": "hunter2",
+                "sasl.username": "svc",
+            ],
+            group: "g"
+        )
+        let text = configuration.description
+        #expect(!text.contains("hunter2"))
+        #expect(text.contains("sasl.password=***"))
+        #expect(text.contains("sasl.username=svc"))
+        #expect(text.contains("enable.auto.commit=false"))
+        let problems = KafkaConfiguration.problems(in: ["sasl.oauthbearer.config": "secret\0x"])
+        #expect(!problems.contains { $0.text.contains("secret") })
+    }
+
+    @Test func `A prefix limits a property to one role, and beats the general value`() throws {
+        let properties = ["client.id": "all", "consumer.client.id": "mine", "linger.ms": "7"]
+        let consumer = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: "localhost:1",
+            properties: properties,
+            group: "g"
+        )
+        let producer = try KafkaConfiguration(
+            .producer,
+            bootstrapServers: "localhost:1",
+            properties: properties
+        )
+        let texts = (consumer.description, producer.description)
+        #expect(texts.0.contains("client.id=mine"))
+        #expect(texts.1.contains("client.id=all"))
+        #expect(texts.1.contains("linger.ms=7"))
+    }
+}

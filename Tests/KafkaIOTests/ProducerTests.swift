@@ -1,0 +1,149 @@
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+@Suite struct ProducerTests {
+    @Test(arguments: [
+        [KafkaError.Code.notLeaderForPartition, .requestTimedOut, .notEnoughReplicas],
+        [.transport],
+    ])
+    func `Errors that pass are retried by the library`(codes: [KafkaError.Code]) throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("retried")
+        try kafka.createTopic(topic, partitions: 1)
+        kafka.failNext(.produce, with: codes)
+        let source = try Source(servers: kafka.bootstrapServers)
+        try source.fill(topic, count: 20)
+        #expect(source.reports.allSatisfy { $0.error == nil })
+        #expect(source.reports.map(\.tag) == (0..<20).map { UInt64($0) })
+    }
+
+    @Test func `A topic that does not exist fails in the delivery report`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("missing")
+        kafka.setError(.unknownTopicOrPartition, ofTopic: topic)
+        let source = try Source(
+            properties: ["topic.metadata.propagation.max.ms": "0"],
+            servers: kafka.bootstrapServers
+        )
+        try source.producer.produce(topic: topic, key: nil, value: [1], tag: 7)
+        try source.turn { source.reports.count == 1 }
+        let report = try #require(source.reports.first)
+        #expect(report.tag == 7)
+        #expect(
+            [.clientUnknownTopic, .unknownTopicOrPartition].contains(report.error?.code)
+        )
+        #expect(report.error?.isRetryable == false)
+    }
+
+    @Test func `A record that the broker refuses as too large fails in its report`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("refused")
+        try kafka.createTopic(topic, partitions: 1)
+        kafka.failNext(.produce, with: [.messageSizeTooLarge])
+        let source = try Source(servers: kafka.bootstrapServers)
+        try source.producer.produce(topic: topic, key: nil, value: [1], tag: .max)
+        try source.turn { source.reports.count == 1 }
+        #expect(source.reports.first?.tag == .max)
+        #expect(source.reports.first?.error?.code == .messageSizeTooLarge)
+    }
+
+    @Test func `A record over message.max.bytes is refused at once, headers and all`() throws {
+        let source = try Source(properties: ["message.max.bytes": "2000"])
+        let topic = try SharedCluster.freshTopic()
+        let header = RecordHeader(name: "name", value: [1, 2, 3])
+        let refusal = #expect(throws: ProduceError.self) {
+            try source.producer.produce(
+                topic: topic,
+                key: nil,
+                value: [UInt8](repeating: 0, count: 3000),
+                headers: [header],
+                tag: 1
+            )
+        }
+        guard case .refused(let error) = refusal else {
+            Issue.record("unexpected \(String(describing: refusal))")
+            return
+        }
+        #expect(error.code == .messageSizeTooLarge)
+        #expect(source.producer.outstanding == 0)
+    }
+
+    @Test func `A full queue is a normal result, and the queue empties again`() throws {
+        let source = try Source(properties: ["queue.buffering.max.messages": "2"])
+        let topic = try SharedCluster.freshTopic()
+        try source.producer.produce(topic: topic, key: nil, value: [1], tag: 1)
+        try source.producer.produce(topic: topic, key: nil, value: [2], tag: 2)
+        #expect(throws: ProduceError.queueFull) {
+            try source.producer.produce(topic: topic, key: nil, value: [3], tag: 3)
+        }
+        try source.turn { source.reports.count == 2 }
+        try source.producer.produce(topic: topic, key: nil, value: [3], tag: 3)
+        try source.turn { source.reports.count == 3 }
+        #expect(source.reports.allSatisfy { $0.error == nil })
+    }
+
+    @Test func `A producer that turned fatal refuses records, and a new one delivers them`() throws
+    {
+        let topic = try SharedCluster.freshTopic()
+        let broken = try Source()
+        broken.producer.injectFatalError(.outOfOrderSequence, reason: "injected")
+        try broken.turn { !broken.failures.isEmpty }
+        let failure = try #require(broken.failures.first)
+        #expect(failure.isFatal)
+        #expect(failure.isRetryable)
+        #expect(failure.code == .outOfOrderSequence)
+        #expect(throws: ProduceError.refused(failure)) {
+            try broken.producer.produce(topic: topic, key: nil, value: [1], tag: 1)
+        }
+        broken.producer.abandon()
+        var events: [ProducerEvent] = []
+        #expect(!broken.producer.poll(budget: 10, into: &events))
+        #expect(events.isEmpty)
+
+        let replacement = try Source()
+        try replacement.producer.produce(topic: topic, key: nil, value: [1], tag: 1)
+        try replacement.turn { replacement.reports.count == 1 }
+        #expect(replacement.reports.first?.error == nil)
+    }
+
+    @Test func `What a producer could not deliver before it broke, a new one delivers`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("desynchronised")
+        try kafka.createTopic(topic, partitions: 1)
+        // A lost connection, then an error to the repeated request: 2.0.2 gives the batch up.
+        kafka.failNext(.produce, with: [.transport, .networkException])
+        var missing = Set<UInt64>(0..<20)
+        var generations = 0
+        while !missing.isEmpty, generations < 3 {
+            generations += 1
+            let source = try Source(servers: kafka.bootstrapServers)
+            let asked = missing.sorted()
+            for tag in asked {
+                try source.producer.produce(topic: topic, key: nil, value: [1], tag: tag)
+            }
+            try source.turn { source.reports.count == asked.count }
+            for report in source.reports where report.error == nil { missing.remove(report.tag) }
+            #expect(source.reports.allSatisfy { $0.error?.isRetryable != false })
+        }
+        #expect(missing.isEmpty)
+    }
+
+    @Test func `A broker that goes down and comes back loses nothing`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("outage")
+        try kafka.createTopic(topic, partitions: 1)
+        let source = try Source(servers: kafka.bootstrapServers)
+        try source.fill(topic, count: 1)
+        kafka.setBroker(1, isUp: false)
+        for tag in 1...10 {
+            try source.producer.produce(topic: topic, key: nil, value: [1], tag: UInt64(tag))
+        }
+        try source.turn { !source.failures.isEmpty }
+        #expect(source.failures.allSatisfy { $0.isRetryable && !$0.isFatal })
+        kafka.setBroker(1, isUp: true)
+        try source.turn { source.reports.count == 11 }
+        #expect(source.reports.allSatisfy { $0.error == nil })
+    }
+}

@@ -1,0 +1,71 @@
+import Glibc
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
+    unsafe String(cString: $0)
+}
+
+/// Against a broker of its own, named by `HELIOGRAPH_TEST_BOOTSTRAP` (`host:port`).
+@Suite(.enabled(if: realBroker != nil))
+struct RealBrokerTests {
+    @Test func `A topic is created, filled, and a restarted member goes on at its commit`() throws {
+        let servers = try #require(realBroker)
+        let topic = KafkaTopic("heliograph-test-\(UInt64.random(in: 0 ... .max))")
+        let check = try ClusterCheck(bootstrapServers: servers, properties: [:])
+        defer { check.destroyAside() }
+        let wanted = ClusterCheck.NewTopic(
+            topic: topic,
+            partitions: 3,
+            replicationFactor: 1,
+            properties: ["cleanup.policy": "delete"]
+        )
+        let created = try check.create([wanted], deadline: .seconds(20))
+        #expect(created == [topic: KafkaError?.none])
+        let again = try check.create([wanted], deadline: .seconds(20))
+        #expect(again[topic]??.code == .topicAlreadyExists)
+        #expect(try check.describe([topic], deadline: .seconds(20)) == [topic: .success(3)])
+
+        let source = try Source(servers: servers)
+        try source.fill(topic, count: 300)
+        #expect(source.reports.allSatisfy { $0.error == nil })
+
+        let limits = ["receive.message.max.bytes": "1000000000"]
+        let first = try Member(
+            group: topic.name,
+            topic: topic,
+            properties: limits,
+            servers: servers
+        )
+        try first.turn { first.records.count == 300 }
+        #expect(first.assigned.count == 3)
+        try first.consumer.commit(
+            first.assigned.map {
+                CommitRequest(partition: $0, offset: Offset(10), metadata: "v1:\($0.index)")
+            }
+        )
+        try first.turn { !first.commits.isEmpty }
+        #expect(first.commits.first?.allSatisfy { $0.error == nil } == true)
+        try first.close()
+
+        let second = try Member(
+            group: topic.name,
+            topic: topic,
+            properties: limits,
+            servers: servers
+        )
+        second.answersAssignments = false
+        try second.turn { second.assigned.count == 3 }
+        second.consumer.fetchStoredOffsets(of: second.assigned)
+        try second.turn { !second.stored.isEmpty }
+        let stored = try #require(try second.stored.first?.get())
+        #expect(stored.map(\.offset) == [Offset(10), Offset(10), Offset(10)])
+        #expect(stored.map(\.metadata) == stored.map { "v1:\($0.partition.index)" })
+        try second.consumer.assign(stored.map { ($0.partition, .at(Offset(10))) })
+        try second.turn { second.records.count == 270 }
+        #expect(second.records.allSatisfy { $0.offset >= Offset(10) })
+        try second.close()
+    }
+}

@@ -1,0 +1,124 @@
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+@Suite struct RebalanceTests {
+    /// Turns both members' loops until a condition holds.
+    private func turn(_ one: Member, _ two: Member, until isDone: () -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isDone() {
+            guard ContinuousClock.now < end else { throw DeadlinePassed() }
+            while try one.poll() {}
+            while try two.poll() {}
+            _ = one.wakeup.wait(.milliseconds(10))
+        }
+    }
+
+    @Test func `A second member takes over what the first gives up after draining`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 4)
+        try Source().fill(topic, count: 100)
+        let first = try Member(group: topic.name, topic: topic)
+        try first.turn { first.records.count == 100 }
+        #expect(first.assigned.count == 4)
+        let held = try #require(first.assigned.first)
+        first.consumer.pause([held])
+        first.answersRevocations = false
+
+        let second = try Member(group: topic.name, topic: topic)
+        second.start = { _ in .end }
+        try turn(first, second) { !first.revocations.isEmpty }
+        #expect(first.revocations.first?.partitions == first.assigned)
+        #expect(first.revocations.first?.lost == false)
+        #expect(second.assigned.isEmpty, "the group waits for the first member's answer")
+
+        // Answers asked for before a rebalance are void.
+        first.start = { _ in .end }
+        first.assigned = []
+        try first.consumer.unassign()
+        first.answersRevocations = true
+        try turn(first, second) { first.assigned.count == 2 && second.assigned.count == 2 }
+
+        // The paused partition flows again, whoever has it now.
+        let before = first.records.count
+        var late = 0
+        let source = try Source()
+        try turn(first, second) {
+            late = first.records.count - before + second.records.count
+            if late > 0, Set(first.records.dropFirst(before).map(\.partition)).count == 2,
+                Set(second.records.map(\.partition)).count == 2
+            {
+                return true
+            }
+            try? source.fill(topic, count: 20)
+            return false
+        }
+        #expect(late > 0)
+        try second.close()
+    }
+
+    @Test func `A member whose session was forgotten hears that its partitions are lost`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("lost")
+        try kafka.createTopic(topic, partitions: 2)
+        let member = try Member(
+            group: topic.name,
+            topic: topic,
+            servers: kafka.bootstrapServers
+        )
+        try member.turn { !member.assigned.isEmpty }
+        kafka.failNext(.heartbeat, with: [.unknownMember])
+        try member.turn { !member.revocations.isEmpty }
+        #expect(member.revocations.first?.lost == true)
+        #expect(member.revocations.first?.partitions.count == 2)
+        member.assigned = []
+        try member.turn { !member.assigned.isEmpty }
+    }
+
+    @Test func `Closing revokes before it closes, and closing twice is one closing`() throws {
+        let topic = try SharedCluster.freshTopic()
+        let member = try Member(group: topic.name, topic: topic)
+        member.answersRevocations = false
+        try member.turn { !member.assigned.isEmpty }
+        member.consumer.beginClose()
+        member.consumer.beginClose()
+        try member.turn { !member.revocations.isEmpty }
+        #expect(!member.isClosed)
+        let partition = try #require(member.assigned.first)
+        try member.consumer.commit([
+            CommitRequest(partition: partition, offset: Offset(0), metadata: "")
+        ])
+        try member.turn { !member.commits.isEmpty }
+        #expect(member.commits.first?.first?.error == nil)
+        try member.consumer.unassign()
+        try member.turn { member.isClosed }
+        var events: [ConsumerEvent] = []
+        #expect(!member.consumer.poll(budget: 1, into: &events))
+        #expect(events.isEmpty)
+    }
+
+    @Test func `A commit that the coordinator refuses names the error for each partition`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("refused")
+        try kafka.createTopic(topic, partitions: 2)
+        let member = try Member(
+            group: topic.name,
+            topic: topic,
+            servers: kafka.bootstrapServers
+        )
+        try member.turn { member.assigned.count == 2 }
+        kafka.failNext(.offsetCommit, with: [.offsetMetadataTooLarge])
+        try member.consumer.commit(
+            member.assigned.map {
+                CommitRequest(partition: $0, offset: Offset(1), metadata: "x")
+            }
+        )
+        try member.turn { !member.commits.isEmpty }
+        #expect(member.commits.first?.map(\.partition) == member.assigned)
+        #expect(
+            member.commits.first?.map(\.error?.code) == [
+                .offsetMetadataTooLarge, .offsetMetadataTooLarge,
+            ]
+        )
+    }
+}

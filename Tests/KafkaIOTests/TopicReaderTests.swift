@@ -1,0 +1,35 @@
+import Testing
+import Vocabulary
+
+@testable import KafkaIO
+
+@Suite struct TopicReaderTests {
+    @Test func `A reader sees every partition from the beginning, and what comes later`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 3)
+        let source = try Source()
+        try source.fill(topic, count: 60)
+        let wakeup = WakeUp()
+        let reader = try TopicReader(
+            topic: topic,
+            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
+            properties: ["fetch.wait.max.ms": "10"],
+            wakeup: wakeup.descriptor
+        )
+        defer { reader.destroyAside() }
+        var records: [Record] = []
+        try turn(wakeup) {
+            records.count == 60
+        } poll: {
+            try reader.poll(budget: 7, into: &records)
+        }
+        try source.fill(topic, count: 60)
+        try turn(wakeup) {
+            records.count == 120
+        } poll: {
+            try reader.poll(budget: 7, into: &records)
+        }
+        let texts = Set(records.map(\.text))
+        #expect(texts == Set((0..<60).map { "\($0)" }))
+        #expect(Set(records.map(\.partition)).count == 3)
+    }
+}

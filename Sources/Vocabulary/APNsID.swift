@@ -19,8 +19,13 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Reads the canonical form from bytes.
-    @inlinable
     package init?(utf8 bytes: some Collection<UInt8>) {
+        guard let id = Self.parse(bytes) else { return nil }
+        self = id
+    }
+
+    /// Reads the canonical form from a slice; without the generic form's cost across modules.
+    package init?(utf8 bytes: ArraySlice<UInt8>) {
         guard let id = Self.parse(bytes) else { return nil }
         self = id
     }
@@ -81,8 +86,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    @inlinable
-    static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {
+    private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {
         guard bytes.count == 36 else { return nil }
         var words: (UInt64, UInt64) = (0, 0)
         for (index, byte) in bytes.enumerated() {
@@ -104,8 +108,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
-    @inlinable
-    static func value(ofDigit byte: UInt8) -> UInt64? {
+    private static func value(ofDigit byte: UInt8) -> UInt64? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
         case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)

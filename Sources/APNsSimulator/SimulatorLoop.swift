@@ -283,7 +283,7 @@ final class SimulatorLoop {
         case .reset(let errorCode): connection.wire.reset(streamID, errorCode: errorCode)
         case .goAway(let lastStreamID, let debugData):
             connection.wire.sendGoAway(lastStreamID: lastStreamID, debugData: debugData)
-        case .close: connection.wire.close()
+        case .close: connection.wire.abort()
         case .nothing: break
         }
     }

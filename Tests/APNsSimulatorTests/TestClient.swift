@@ -1,0 +1,110 @@
+import APNsRules
+import APNsSimulator
+import HTTP2IO
+import Testing
+import Vocabulary
+
+/// A client of the simulator on loopback, for one test.
+final class TestClient {
+    struct Silence: Error {
+        var events: [ConnectionEvent]
+    }
+
+    let connection: ClientConnection
+    private let loop: EventLoop
+    private var interest: Interest
+    private var nextTag: UInt64 = 1
+    /// Everything that happened, in order.
+    private(set) var events: [ConnectionEvent] = []
+
+    init(port: UInt16?, of simulator: RunningSimulator, identity: TLSIdentity? = nil) throws {
+        let tls = try TLSContext.client(
+            trust: .pem(try #require(simulator.caPEM)),
+            identity: identity
+        )
+        connection = try ClientConnection(
+            to: .loopback(port: try #require(port)),
+            serverName: "localhost",
+            tls: tls
+        )
+        loop = try EventLoop()
+        interest = connection.interest
+        try loop.register(connection.fileDescriptor, id: 1, interest: interest)
+    }
+
+    /// Turns until an event that `isWanted` has come, those before included.
+    @discardableResult
+    func waitFor(_ isWanted: (ConnectionEvent) -> Bool) throws -> ConnectionEvent {
+        // Only a broken simulator waits that long.
+        let deadline = SystemClock.now + .seconds(30)
+        while true {
+            connection.flush()
+            connection.takeEvents(into: &events)
+            if let event = events.first(where: isWanted) { return event }
+            guard SystemClock.now < deadline, !connection.isClosed else {
+                throw Silence(events: events)
+            }
+            if connection.interest != interest {
+                interest = connection.interest
+                try loop.modify(connection.fileDescriptor, id: 1, interest: interest)
+            }
+            try loop.wait(until: deadline) { _, readiness in
+                connection.readinessChanged(readiness)
+            }
+        }
+    }
+
+    func waitUntilOpen() throws {
+        try waitFor { if case .opened = $0 { true } else { false } }
+    }
+
+    /// Sends a request without waiting for its answer.
+    func send(_ fields: [(String, String)], body: [UInt8] = Array("{}".utf8)) throws -> UInt64 {
+        try waitUntilOpen()
+        let tag = nextTag
+        nextTag += 1
+        try connection.submit(Fixture.block(fields), body: body, tag: tag)
+        return tag
+    }
+
+    func response(to tag: UInt64) throws -> HTTP2Response {
+        let event = try waitFor { event in
+            switch event {
+            case .responseArrived(let arrived, _): arrived == tag
+            case .streamFailed(let failed, _): failed == tag
+            default: false
+            }
+        }
+        guard case .responseArrived(_, let response) = event else { throw Silence(events: events) }
+        return response
+    }
+
+    func failure(of tag: UInt64) throws -> StreamFailure {
+        let event = try waitFor { event in
+            if case .streamFailed(let failed, _) = event { failed == tag } else { false }
+        }
+        guard case .streamFailed(_, let failure) = event else { throw Silence(events: events) }
+        return failure
+    }
+
+    /// Sends a request and waits for its answer.
+    func exchange(
+        _ fields: [(String, String)],
+        body: [UInt8] = Array("{}".utf8)
+    ) throws -> HTTP2Response {
+        try response(to: send(fields, body: body))
+    }
+}
+
+extension RunningSimulator {
+    /// `bearer` and a provider token that the simulator takes.
+    func authorization() throws -> String {
+        let key = try #require(signingKey)
+        let identity = try #require(ProviderTokenIdentity(keyID: key.keyID, teamID: key.teamID))
+        let input = ProviderTokenText.signingInput(
+            identity: identity,
+            issuedAt: SystemClock.wallClock
+        )
+        return try Fixture.sign(input, with: key.pem)
+    }
+}

@@ -39,7 +39,7 @@ struct AnswerWriter {
         return block
     }
 
-    static let html = Array("<html><body><h1>503 Service Unavailable</h1></body></html>\n".utf8)
+    static let html = Array("<html><body><h1>Service Unavailable</h1></body></html>\n".utf8)
 }
 
 /// SplitMix64: identifiers that look random and cost little.

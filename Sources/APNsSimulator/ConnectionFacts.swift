@@ -7,8 +7,6 @@ package struct ConnectionFacts: Hashable, Sendable {
     package var certificateBundleID: String?
     /// The token that the last request carried, if it was right.
     var providerToken: VerifiedProviderToken?
-    /// When the provider token last changed, by the wall clock.
-    var tokenChangedAt: Timestamp?
     /// A valid provider token, or a certificate, has been seen.
     package var isProven: Bool
     /// The last topic that was found to be right, with the push type it is right for.

@@ -8,7 +8,7 @@ package struct Strictness: Hashable, Sendable {
     package var requiresPushType = false
     /// The first provider token fixes the connection's team and key.
     package var bindsConnections = true
-    /// Provider tokens may change once in 20 minutes per connection.
+    /// On one connection a provider token may only follow one issued 20 minutes before it.
     package var limitsTokenUpdates = true
 
     package init() {}
@@ -150,30 +150,26 @@ package struct RequestJudge {
         guard providerTokens.key(token.key).environments.contains(connection.environment) else {
             return Refusal(403, .badEnvironmentKeyIdInToken)
         }
-        if let refusal = bindingRefusal(token, connection, now) { return refusal }
+        if let refusal = bindingRefusal(token, connection) { return refusal }
         connection.providerToken = token
-        connection.tokenChangedAt = now
         connection.isProven = true
         return nil
     }
 
     private func bindingRefusal(
         _ token: VerifiedProviderToken,
-        _ connection: ConnectionFacts,
-        _ now: Timestamp
+        _ connection: ConnectionFacts
     ) -> Refusal? {
         guard let bound = connection.providerToken else { return nil }
         if strictness.bindsConnections {
             if token.teamID != bound.teamID { return Refusal(403, .invalidProviderToken) }
             if token.keyID != bound.keyID { return Refusal(403, .unrelatedKeyIdInToken) }
         }
-        let interval = ProviderTokenSchedule.minInterval.milliseconds
-        if strictness.limitsTokenUpdates, let changed = connection.tokenChangedAt,
-            now.milliseconds - changed.milliseconds < interval
-        {
-            return Refusal(429, .tooManyProviderTokenUpdates)
-        }
-        return nil
+        // By the time of issue: a connection may well be opened shortly before a due refresh.
+        let interval = ProviderTokenSchedule.minInterval.components.seconds
+        let isTooSoon = token.issuedAt < bound.issuedAt + interval
+        return strictness.limitsTokenUpdates && isTooSoon
+            ? Refusal(429, .tooManyProviderTokenUpdates) : nil
     }
 
     /// At most an hour old; from the future, at most an hour ahead.

@@ -1,0 +1,34 @@
+import APNsSimulator
+import Glibc
+import Testing
+
+@Suite struct DocumentationTests {
+    @Test func `the example scenario is one`() throws {
+        let scenario = try ScenarioFile.parse(try contents(of: "examples/scenario.json"))
+        #expect(scenario != Scenario(latency: .milliseconds(15)))
+    }
+
+    @Test func `the scenario in the documentation is one`() throws {
+        let page = String(decoding: try contents(of: "docs/simulator.md"), as: UTF8.self)
+        let parts = page.split(separator: "```")
+        let example = try #require(parts.first { $0.hasPrefix("json\n") })
+        let scenario = try ScenarioFile.parse(Array(example.dropFirst(5).utf8))
+        #expect(scenario.latency == .milliseconds(15))
+    }
+
+    private struct FileError: Error {
+        var path: String
+        var code: Int32
+    }
+
+    private func contents(of name: String) throws -> [UInt8] {
+        let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+        guard let file = unsafe fopen(root + "/" + name, "r") else {
+            throw FileError(path: name, code: errno)
+        }
+        defer { unsafe _ = fclose(file) }
+        var text: [UInt8] = []
+        while case let byte = unsafe fgetc(file), byte != EOF { text.append(UInt8(byte)) }
+        return text
+    }
+}

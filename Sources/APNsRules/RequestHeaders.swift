@@ -23,33 +23,33 @@ package struct RequestHeaders: Hashable, Sendable {
         providerToken: [UInt8]?
     ) {
         block.removeAll()
-        block.append(":method".utf8, "POST".utf8)
-        block.append(":scheme".utf8, "https".utf8)
-        block.append(":authority".utf8, authority.utf8)
-        block.append(":path".utf8, indexing: .neverIndexed) { bytes in
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":authority", authority)
+        block.append(":path", indexing: .neverIndexed) { bytes in
             bytes.append(contentsOf: "/3/device/".utf8)
             bytes.append(contentsOf: event.deviceToken.hexadecimal.utf8)
         }
         if let providerToken {
-            block.append("authorization".utf8, indexing: .neverIndexed) { bytes in
+            block.append("authorization", indexing: .neverIndexed) { bytes in
                 bytes.append(contentsOf: "bearer ".utf8)
                 bytes.append(contentsOf: providerToken)
             }
         }
-        block.append("apns-topic".utf8, topic.name.utf8)
-        block.append("apns-push-type".utf8, event.pushType.rawValue.utf8)
+        block.append("apns-topic", topic.name)
+        block.append("apns-push-type", event.pushType.rawValue)
         let priority = event.priority ?? Self.defaultPriority(for: event.pushType)
-        block.append("apns-priority".utf8, Self.text(of: priority).utf8)
-        block.append("apns-id".utf8, indexing: .nameIndexedOnce) { bytes in
+        block.append("apns-priority", Self.text(of: priority))
+        block.append("apns-id", indexing: .nameIndexedOnce) { bytes in
             event.apnsID.appendUTF8(to: &bytes)
         }
         if let expiration = event.expiration {
-            block.append("apns-expiration".utf8, indexing: .nameIndexedOnce) { bytes in
+            block.append("apns-expiration", indexing: .nameIndexedOnce) { bytes in
                 Decimal.append(expiration, to: &bytes)
             }
         }
         if let collapseID = event.collapseID {
-            block.append("apns-collapse-id".utf8, collapseID.text.utf8, indexing: .nameIndexedOnce)
+            block.append("apns-collapse-id", collapseID.text, indexing: .nameIndexedOnce)
         }
     }
 

@@ -18,23 +18,24 @@ struct AnswerWriter {
     ) -> HeaderBlock {
         block.removeAll()
         if status == 200 {
-            block.append(":status".utf8, "200".utf8)
+            block.append(":status", "200")
         } else {
-            block.append(":status".utf8, "\(status)".utf8)
+            block.append(":status", "\(status)")
         }
         if let apnsID {
-            block.append("apns-id".utf8, apnsID, indexing: .nameIndexedOnce)
+            block.append("apns-id", indexing: .nameIndexedOnce) { $0.append(contentsOf: apnsID) }
         } else {
             // APNs' own identifiers come in upper case, whatever its documentation says.
             let id = random.uuid().map { (0x61...0x66).contains($0) ? $0 & 0xDF : $0 }
-            block.append("apns-id".utf8, id, indexing: .nameIndexedOnce)
+            block.append("apns-id", indexing: .nameIndexedOnce) { $0.append(contentsOf: id) }
         }
         if environment == .sandbox {
-            block.append("apns-unique-id".utf8, random.uuid(), indexing: .nameIndexedOnce)
+            let id = random.uuid()
+            block.append("apns-unique-id", indexing: .nameIndexedOnce) { $0.append(contentsOf: id) }
         }
-        if refusal != nil { block.append("content-type".utf8, "application/json".utf8) }
+        if refusal != nil { block.append("content-type", "application/json") }
         if let seconds = refusal?.retryAfterSeconds {
-            block.append("retry-after".utf8, "\(seconds)".utf8)
+            block.append("retry-after", "\(seconds)")
         }
         return block
     }

@@ -57,6 +57,17 @@ package struct HeaderBlock: Hashable, Sendable {
         )
     }
 
+    /// Appends a field whose value `write` puts behind the bytes it is given.
+    ///
+    /// Not generic, for the hot path: generic code is not specialised over module borders.
+    package mutating func append(
+        _ name: String,
+        indexing: Indexing,
+        writingValue write: (inout [UInt8]) -> Void
+    ) {
+        append(name.utf8, indexing: indexing, writingValue: write)
+    }
+
     /// The bytes of the first field of that name.
     package func value(of name: String) -> ArraySlice<UInt8>? {
         for field in fields where bytes[field.name].elementsEqual(name.utf8) {

@@ -194,6 +194,23 @@ import Vocabulary
         #expect((1...1000).contains(simulator.statistics.maxOpenStreams))
     }
 
+    @Test func `a client that has left is no open connection`() throws {
+        let simulator = try simulator()
+        let fields = Fixture.headers(try simulator.authorization())
+        let first = try TestClient(port: simulator.productionPort, of: simulator)
+        let second = try TestClient(port: simulator.sandboxPort, of: simulator)
+        #expect(try first.exchange(fields).status == 200)
+        #expect(try second.exchange(fields).status == 200)
+        #expect(simulator.statistics.openConnections == 2)
+        first.connection.close()
+        // Each answer is a turn of the simulator's loop; one of the first sees the end.
+        for _ in 0..<1000 where simulator.statistics.openConnections == 2 {
+            _ = try second.exchange(fields)
+        }
+        #expect(simulator.statistics.openConnections == 1)
+        #expect(simulator.statistics.connections == 2)
+    }
+
     @Test func `a stopped simulator closes its connections, and may be stopped again`() throws {
         let simulator = try simulator()
         let client = try TestClient(port: simulator.productionPort, of: simulator)

@@ -24,7 +24,7 @@ package struct CredentialScope: Hashable, Sendable {
 }
 
 /// What is wrong with a set of credentials.
-package enum CredentialProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     /// Empty, or a `*` that is not the last character.
     case badPattern(credential: String, pattern: String)
     case noBundleIDs(credential: String)

@@ -124,6 +124,13 @@ extension ReasonTable {
             remedy: "Nothing; for another status than 200 look for a proxy in between."
         ),
         Row(
+            403,
+            nil,
+            Verdict(.rejected, .credential),
+            "APNs refuses the credential, with a reason that is unknown, misplaced or missing.",
+            remedy: "Look the reason up in Apple's current documentation and report it."
+        ),
+        Row(
             408,
             nil,
             Verdict(.retryHere, .connection),

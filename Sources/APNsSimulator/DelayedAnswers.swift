@@ -1,4 +1,3 @@
-import HTTP2IO
 import Vocabulary
 
 /// What is still to be done on a stream.
@@ -9,15 +8,6 @@ struct DelayedAnswer {
     var connection: UInt64
     var streamID: Int32
     var effect: Effect
-}
-
-/// What an answer does to its stream or connection.
-enum Effect {
-    case respond(HeaderBlock, body: [UInt8])
-    case reset(HTTP2ErrorCode)
-    case goAway(lastStreamID: Int32, debugData: [UInt8])
-    case close
-    case nothing
 }
 
 /// Answers that wait for their time: a binary heap, earliest first.

@@ -28,7 +28,8 @@ struct RequestLog {
         writer.string(environment.rawValue)
         writer.name("token")
         let path = head[.path].map { bytes[$0] } ?? []
-        writer.string(utf8: path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path)
+        let token = path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path
+        writer.string(String(decoding: token, as: UTF8.self))
         let texts: [(String, RequestHead.Name)] = [
             ("apns-id", .apnsID), ("topic", .topic), ("push_type", .pushType),
             ("collapse_id", .collapseID),

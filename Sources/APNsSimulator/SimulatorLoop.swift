@@ -4,21 +4,6 @@ import Vocabulary
 
 /// The simulator's shell: sockets on one side, the judge on the other, one thread around both.
 final class SimulatorLoop {
-    private final class Connection {
-        let id: UInt64
-        let wire: ServerConnection
-        var facts: ConnectionFacts
-        var interest: Interest
-        var isTouched = false
-
-        init(id: UInt64, wire: ServerConnection, environment: APNsEnvironment) {
-            self.id = id
-            self.wire = wire
-            facts = ConnectionFacts(environment: environment)
-            interest = wire.interest
-        }
-    }
-
     private let loop: EventLoop
     private let door: Doors
     private let shared: SimulatorShared
@@ -28,9 +13,9 @@ final class SimulatorLoop {
     private var judge: RequestJudge
     private var writer = AnswerWriter(seed: UInt64.random(in: .min ... .max))
     private var log: RequestLog?
-    private var connections: [UInt64: Connection] = [:]
+    private var connections: [UInt64: SimulatedConnection] = [:]
     /// Those that have something to send this turn.
-    private var touched: [Connection] = []
+    private var touched: [SimulatedConnection] = []
     private var delayed = DelayedAnswers()
     private var delayedCount: UInt64 = 0
     private var nextID: UInt64 = 16
@@ -105,7 +90,11 @@ final class SimulatorLoop {
                     tls: tls,
                     configuration: wireConfiguration
                 )
-                let connection = Connection(id: nextID, wire: wire, environment: environment)
+                let connection = SimulatedConnection(
+                    id: nextID,
+                    wire: wire,
+                    environment: environment
+                )
                 nextID += 1
                 guard register(connection) else { continue }
                 connections[connection.id] = connection
@@ -116,7 +105,7 @@ final class SimulatorLoop {
         statistics.openConnections = connections.count
     }
 
-    private func register(_ connection: Connection) -> Bool {
+    private func register(_ connection: SimulatedConnection) -> Bool {
         do throws(SystemError) {
             try loop.register(
                 connection.wire.fileDescriptor,
@@ -129,7 +118,7 @@ final class SimulatorLoop {
         }
     }
 
-    private func touch(_ connection: Connection) {
+    private func touch(_ connection: SimulatedConnection) {
         if connection.isTouched { return }
         connection.isTouched = true
         touched.append(connection)
@@ -158,7 +147,7 @@ final class SimulatorLoop {
         touched.removeAll(keepingCapacity: true)
     }
 
-    private func drop(_ connection: Connection) {
+    private func drop(_ connection: SimulatedConnection) {
         // The descriptor lives as long as the connection: it cannot be another one's yet.
         try? loop.deregister(connection.wire.fileDescriptor)
         connections[connection.id] = nil
@@ -168,7 +157,7 @@ final class SimulatorLoop {
 
     // MARK: Requests
 
-    private func takeEvents(of connection: Connection) {
+    private func takeEvents(of connection: SimulatedConnection) {
         connection.wire.takeEvents(into: &events)
         if events.isEmpty { return }
         let now = SystemClock.wallClock
@@ -197,12 +186,13 @@ final class SimulatorLoop {
     }
 
     private func answer(
-        _ connection: Connection,
+        _ connection: SimulatedConnection,
         _ streamID: Int32,
         _ headers: HeaderBlock,
         _ body: [UInt8],
         _ now: Timestamp
     ) {
+        guard connection.mayJudge(streamID) else { return }
         let head = RequestHead(headers)
         let judgement = judge.judge(
             head,
@@ -228,7 +218,7 @@ final class SimulatorLoop {
         )
         if judgement.provesConnection { raiseStreamLimit(connection) }
         let effect = effect(of: judgement.answer, connection, streamID, idBytes)
-        guard judgement.delay > .zero else { return carryOut(effect, connection, streamID) }
+        guard judgement.delay > .zero else { return connection.carryOut(effect, streamID) }
         delayedCount += 1
         delayed.insert(
             DelayedAnswer(
@@ -241,14 +231,14 @@ final class SimulatorLoop {
         )
     }
 
-    private func raiseStreamLimit(_ connection: Connection) {
+    private func raiseStreamLimit(_ connection: SimulatedConnection) {
         connection.wire.submitSettings([.maxConcurrentStreams(configuration.provenStreamLimit)])
         touch(connection)
     }
 
     private func effect(
         of answer: Answer,
-        _ connection: Connection,
+        _ connection: SimulatedConnection,
         _ streamID: Int32,
         _ apnsID: ArraySlice<UInt8>?
     ) -> Effect {
@@ -271,20 +261,9 @@ final class SimulatorLoop {
         case .refusedStream: return .reset(.refusedStream)
         case .goAway(let reason):
             let debugData = reason.map { Refusal(0, $0).body } ?? []
-            return .goAway(lastStreamID: max(0, streamID - 2), debugData: debugData)
+            return .goAway(debugData: debugData)
         case .silence: return .nothing
         case .close: return .close
-        }
-    }
-
-    private func carryOut(_ effect: Effect, _ connection: Connection, _ streamID: Int32) {
-        switch effect {
-        case .respond(let headers, let body): connection.wire.respond(streamID, headers, body: body)
-        case .reset(let errorCode): connection.wire.reset(streamID, errorCode: errorCode)
-        case .goAway(let lastStreamID, let debugData):
-            connection.wire.sendGoAway(lastStreamID: lastStreamID, debugData: debugData)
-        case .close: connection.wire.abort()
-        case .nothing: break
         }
     }
 
@@ -293,7 +272,7 @@ final class SimulatorLoop {
         let now = SystemClock.now
         while let answer = delayed.popDue(now) {
             guard let connection = connections[answer.connection] else { continue }
-            carryOut(answer.effect, connection, answer.streamID)
+            connection.carryOut(answer.effect, answer.streamID)
             touch(connection)
         }
     }

@@ -118,7 +118,7 @@ import Vocabulary
         ),
         // No reason: HTML, or no body at all.
         Case(status: 400, disposition: .rejected, fault: .event),
-        Case(status: 403, disposition: .rejected, fault: .event),
+        Case(status: 403, disposition: .rejected, fault: .credential),
         Case(status: 408, disposition: .retryHere, fault: .connection),
         Case(status: 410, disposition: .unregistered, fault: .token, token: .remove),
         Case(status: 413, disposition: .rejected, fault: .event),

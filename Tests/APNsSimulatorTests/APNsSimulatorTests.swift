@@ -125,6 +125,28 @@ import Vocabulary
         )
     }
 
+    @Test(arguments: 0..<6)
+    func `GOAWAY never leaves out what was accepted`(place: Int) throws {
+        let simulator = try simulator(#"{"rules":[{"token":"bb","is":"goaway"}]}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let authorization = try simulator.authorization()
+        #expect(try client.exchange(Fixture.headers(authorization)).status == 200)
+        let tags = try (0..<6).map { number in
+            let path = "/3/device/" + (number == place ? "bb" : "aa")
+            let changes = [(":path", path), ("apns-id", nil)]
+            return try client.send(Fixture.headers(authorization, changing: changes))
+        }
+        try client.waitFor { if case .goAwayReceived = $0 { true } else { false } }
+        var accepted = 1
+        for tag in tags {
+            switch try client.end(of: tag) {
+            case .success(let response): accepted += response.status == 200 ? 1 : 0
+            case .failure(let failure): #expect(failure.isCertainlyUnprocessed)
+            }
+        }
+        #expect(simulator.statistics.accepted == accepted)
+    }
+
     @Test func `a closed connection gives no answer`() throws {
         let simulator = try simulator(#"{"default":"close"}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)

@@ -32,9 +32,10 @@ final class TestClient {
         try loop.register(connection.fileDescriptor, id: 1, interest: interest)
     }
 
-    /// Turns until an event that `isWanted` has come, those before included.
+    /// Turns until an event that `isWanted` has come; if it has already, nothing is sent.
     @discardableResult
     func waitFor(_ isWanted: (ConnectionEvent) -> Bool) throws -> ConnectionEvent {
+        if let event = events.first(where: isWanted) { return event }
         // Only a broken simulator waits that long.
         let deadline = SystemClock.now + .seconds(30)
         while true {
@@ -67,7 +68,8 @@ final class TestClient {
         return tag
     }
 
-    func response(to tag: UInt64) throws -> HTTP2Response {
+    /// How a request ended.
+    func end(of tag: UInt64) throws -> Result<HTTP2Response, StreamFailure> {
         let event = try waitFor { event in
             switch event {
             case .responseArrived(let arrived, _): arrived == tag
@@ -75,15 +77,19 @@ final class TestClient {
             default: false
             }
         }
-        guard case .responseArrived(_, let response) = event else { throw Silence(events: events) }
-        return response
+        switch event {
+        case .responseArrived(_, let response): return .success(response)
+        case .streamFailed(_, let failure): return .failure(failure)
+        default: throw Silence(events: events)
+        }
+    }
+
+    func response(to tag: UInt64) throws -> HTTP2Response {
+        try end(of: tag).get()
     }
 
     func failure(of tag: UInt64) throws -> StreamFailure {
-        let event = try waitFor { event in
-            if case .streamFailed(let failed, _) = event { failed == tag } else { false }
-        }
-        guard case .streamFailed(_, let failure) = event else { throw Silence(events: events) }
+        guard case .failure(let failure) = try end(of: tag) else { throw Silence(events: events) }
         return failure
     }
 

@@ -27,6 +27,8 @@ package struct ConnectionMachine: Hashable, Sendable {
     package private(set) var busySince: Instant
     package private(set) var pingSentAt: Instant?
     private let requiresProof: Bool
+    /// The peer has taken the credential, or none has to be shown.
+    package private(set) var isProven = false
 
     package init(id: ConnectionID, requiresProof: Bool, now: Instant) {
         self.id = id
@@ -44,6 +46,7 @@ package struct ConnectionMachine: Hashable, Sendable {
         maxConcurrentStreams = limit
         heardAt = now
         idleSince = now
+        isProven = !requiresProof
         phase = requiresProof ? .proving : .ready
     }
 
@@ -66,7 +69,9 @@ package struct ConnectionMachine: Hashable, Sendable {
         openStreams -= 1
         if openStreams == 0 { idleSince = now }
         if heard { heardAt = now }
-        if provesCredential, phase == .proving { phase = .ready }
+        guard provesCredential else { return }
+        isProven = true
+        if phase == .proving { phase = .ready }
     }
 
     package mutating func drainingBegan() {

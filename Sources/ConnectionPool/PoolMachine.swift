@@ -161,11 +161,9 @@ package struct PoolMachine: Hashable, Sendable {
     ) {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
-        switch connection.phase {
-        // A drained connection is a planned end, and a proven one earned a quick reconnect.
-        case .draining, .ready: break
-        case .connecting, .proving: backoff.connectFailed(now: now, using: &random)
-        }
+        // One that worked earned a quick reconnect. One that was sent away before it showed a good
+        // credential did not, however politely: with a revoked key that would be churn for ever.
+        if !connection.isProven { backoff.connectFailed(now: now, using: &random) }
     }
 
     /// Opens what is wanted, and looks after what is open.

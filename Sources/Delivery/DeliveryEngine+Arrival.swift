@@ -3,14 +3,17 @@ package import Vocabulary
 
 extension DeliveryEngine {
     /// A record arrived from Kafka.
+    ///
+    /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.
+    @discardableResult
     package mutating func recordArrived(
         _ record: Record,
         decoded: DecodedRecord,
         now: Moment
-    ) {
+    ) -> Bool {
         guard let entry = membership.recordArrived(record.partition, record.offset) else {
             counts.ignored += 1
-            return
+            return false
         }
         counts.consumed += 1
         switch decoded {
@@ -24,6 +27,7 @@ extension DeliveryEngine {
             let id = insert(record, event: event, entry: entry, now: now)
             route(event, id, now: now)
         }
+        return true
     }
 
     private mutating func insert(

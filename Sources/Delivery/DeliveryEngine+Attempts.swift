@@ -84,7 +84,9 @@ extension DeliveryEngine {
 
     mutating func endOverdueAttempts(now: Moment) {
         while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
-            guard let connection = attemptEnded(id) else { return }
+            guard let connection = attemptEnded(id) else {
+                preconditionFailure("a delivery without a stream among those in flight")
+            }
             counts.requestTimeouts += 1
             withPool(of: id) { $0.streamBroke(on: connection, heard: false, now: now.instant) }
             actions.append(.cancel(id, on: connection))
@@ -160,7 +162,7 @@ extension DeliveryEngine {
         retryAfter: Duration?,
         now: Moment
     ) {
-        guard let delivery = deliveries[id], let event = delivery.event else { return }
+        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id) else { return }
         deliveries[id]?.lastFailure = failure
         deliveries[id]?.refusals = 0
         let delay = settings.retry.delay(
@@ -196,6 +198,7 @@ extension DeliveryEngine {
     /// an attempt like any other.
     private mutating func resend(_ id: DeliveryID, now: Moment) {
         counts.unprocessed += 1
+        guard !handBack(id) else { return }
         let refusals = (deliveries[id]?.refusals ?? 0) + 1
         guard refusals < 8 else {
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
@@ -220,6 +223,7 @@ extension DeliveryEngine {
                 sentAt: delivery.sentAt ?? now.instant
             )
         )
+        guard !handBack(id) else { return }
         guard !delivery.isProviderTokenRefreshed else {
             conclude(
                 id,
@@ -232,6 +236,16 @@ extension DeliveryEngine {
         deliveries[id]?.lastFailure = failure
         counts.retries += 1
         enqueue(id, now: now)
+    }
+
+    /// Lets go of a delivery whose partition was given up meanwhile: its new owner sends it.
+    ///
+    /// - Returns: false when the delivery is still this shard's to finish.
+    private mutating func handBack(_ id: DeliveryID) -> Bool {
+        guard let delivery = deliveries[id], delivery.epoch != membership.epoch else { return false }
+        counts.released += 1
+        remove(id)
+        return true
     }
 
     private mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {

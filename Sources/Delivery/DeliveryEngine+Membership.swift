@@ -34,6 +34,16 @@ extension DeliveryEngine {
         }
     }
 
+    /// The partition is read from another place; what is in hand of it settles nothing any more.
+    package mutating func partitionRestarted(_ partition: PartitionID) {
+        membership.partitionRestarted(partition)
+    }
+
+    /// Where reading of the partition stands; nil when nobody knows.
+    package func position(of partition: PartitionID) -> Offset? {
+        membership.position(of: partition)
+    }
+
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
     package mutating func commitFinished(failed: [PartitionID]) {
         membership.commitFinished(failed: failed)
@@ -55,12 +65,16 @@ extension DeliveryEngine {
     }
 
     mutating func turnIntake(now: Moment) {
+        actions += membership.heldBackChanges()
         guard let change = gate.timeAdvanced(now: now.instant) else { return }
         // Outside `consuming` the partitions are paused or gone already.
         guard membership.isTakingRecords, !membership.partitions.isEmpty else { return }
         switch change {
         case .pause: actions.append(.pause(membership.partitions))
-        case .resume: actions.append(.resume(membership.partitions))
+        case .resume:
+            actions.append(
+                .resume(membership.partitions.filter { !membership.heldBack.contains($0) })
+            )
         }
     }
 

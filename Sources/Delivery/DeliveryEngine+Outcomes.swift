@@ -39,6 +39,7 @@ extension DeliveryEngine {
 
     /// The producer was given up: whatever it had not acknowledged is produced again.
     package mutating func producerReplaced() {
+        republications = TimedQueue()
         for id in deliveries.identifiers {
             guard case .publishing(let awaited)? = deliveries[id]?.phase else { continue }
             for publication in Publication.allCases where awaited.contains(publication) {
@@ -64,6 +65,9 @@ extension DeliveryEngine {
 
     mutating func republish(now: Moment) {
         while let tag = republications.popDue(now: now.instant) {
+            guard case .publishing(let awaited)? = deliveries[tag.delivery]?.phase,
+                awaited.contains(tag.publication)
+            else { continue }
             actions.append(.publishAgain(tag.delivery, tag.publication))
         }
     }

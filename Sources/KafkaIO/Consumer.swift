@@ -119,14 +119,18 @@ package final class Consumer {
 
     /// Answers `partitionsAssigned`; records flow from the given offsets on.
     package func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
-        precondition(phase == .offered, "assign answers partitionsAssigned, once")
+        // The offer may have been taken back in the same batch of events.
+        guard phase == .offered else { return }
         try replaceAssignment(starts)
         phase = .assigned
     }
 
-    /// Answers `partitionsRevoked`; the group waits for it.
+    /// Answers `partitionsRevoked`, or turns an offer down; the group waits for it.
     package func unassign() throws(KafkaError) {
-        precondition(phase == .revoking, "unassign answers partitionsRevoked, once")
+        precondition(
+            phase == .revoking || phase == .offered,
+            "unassign answers a rebalance, once"
+        )
         // A pause would outlive the assignment; at this point nothing can be fetched twice.
         resume(Array(paused))
         let code = unsafe rd_kafka_assign(client.raw, nil)
@@ -182,7 +186,8 @@ package final class Consumer {
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
     /// the partition.)
     package func restart(_ partition: PartitionID, at start: StartOffset) throws(KafkaError) {
-        precondition(phase == .assigned, "only an assigned partition can be restarted")
+        // A rebalance may have come in the same batch of events: then there is nothing to restart.
+        guard phase == .assigned else { return }
         let assignment = starts.keys.sorted()
         let list = PartitionList(assignment.map { reader.partitions[$0] })
         if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {

@@ -6,10 +6,10 @@ import Vocabulary
     /// Arrivals, then settlements in the order given, and the committable offset after each.
     @Test(arguments: [
         (arrivals: [0, 1, 2], settled: [0, 1, 2], committable: [1, 2, 3]),
-        (arrivals: [0, 1, 2], settled: [2, 1, 0], committable: [nil, nil, 3]),
-        (arrivals: [0, 1, 2], settled: [1, 0, 2], committable: [nil, 2, 3]),
+        (arrivals: [0, 1, 2], settled: [2, 1, 0], committable: [0, 0, 3]),
+        (arrivals: [0, 1, 2], settled: [1, 0, 2], committable: [0, 2, 3]),
         // Compaction and transaction markers leave gaps, which hold nothing.
-        (arrivals: [5, 9, 40], settled: [9, 5, 40], committable: [nil, 10, 41]),
+        (arrivals: [5, 9, 40], settled: [9, 5, 40], committable: [5, 10, 41]),
     ])
     func `the committable offset is one past the last record before which all is settled`(
         arrivals: [Int64],
@@ -23,7 +23,7 @@ import Vocabulary
             ledger.settle(try #require(entries[offset]))
             #expect(ledger.committableOffset == expected.map(Offset.init))
         }
-        #expect(ledger.unsettled == 0)
+        #expect(ledger.span == 0)
     }
 
     @Test func `a record that was here before is not taken again`() {
@@ -31,7 +31,18 @@ import Vocabulary
         #expect(ledger.recordArrived(Offset(7)) != nil)
         #expect(ledger.recordArrived(Offset(7)) == nil)
         #expect(ledger.recordArrived(Offset(6)) == nil)
-        #expect(ledger.unsettled == 1)
+        #expect(ledger.span == 1)
+    }
+
+    @Test func `a partition that starts anew forgets what was in hand`() throws {
+        var ledger = OffsetLedger()
+        let arrived = ledger.recordArrived(Offset(1000))
+        let old = try #require(arrived)
+        ledger.restarted()
+        #expect(ledger.recordArrived(Offset(3)) != nil)
+        ledger.settle(old)
+        #expect(ledger.committableOffset == Offset(3))
+        #expect(ledger.span == 1)
     }
 
     @Test func `an offset is committed once, and again only after its commit failed`() throws {

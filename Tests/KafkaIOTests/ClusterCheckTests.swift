@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 @Suite struct ClusterCheckTests {
     @Test func `Topics are described with their partitions, or with their error`() throws {

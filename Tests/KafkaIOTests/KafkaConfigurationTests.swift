@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KafkaIO
+import KafkaIO
 
 @Suite struct KafkaConfigurationTests {
     typealias Kind = KafkaConfiguration.Problem.Kind

@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 @Suite struct ProducerTests {
     @Test(arguments: [

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
     unsafe String(cString: $0)

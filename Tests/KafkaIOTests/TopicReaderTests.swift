@@ -1,7 +1,7 @@
 import Testing
 import Vocabulary
 
-@testable import KafkaIO
+import KafkaIO
 
 @Suite struct TopicReaderTests {
     @Test func `A reader sees every partition from the beginning, and what comes later`() throws {

@@ -35,6 +35,8 @@ package struct GroupMembership: Sendable {
     }
 
     private static let offsetFetchAttempts = 3
+    /// Records of one partition that may wait behind an unsettled one.
+    private static let maxSpan = 100_000
 
     private let timing: Timing
     private let start: EngineSettings.Start
@@ -47,6 +49,10 @@ package struct GroupMembership: Sendable {
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
     private var isDirty = false
+    /// Where each partition of the assignment began, as far as it is known.
+    private var startOffsets: [PartitionID: Offset] = [:]
+    /// Partitions that are paused because one record holds too many others back.
+    package private(set) var heldBack: Set<PartitionID> = []
 
     init(timing: Timing, start: EngineSettings.Start) {
         self.timing = timing
@@ -83,7 +89,9 @@ package struct GroupMembership: Sendable {
             partitions.map { partition in
                 let position: StartPosition
                 switch offsets[partition] {
-                case .some(.some(let offset)): position = .at(offset)
+                case .some(.some(let offset)):
+                    position = .at(offset)
+                    startOffsets[partition] = offset
                 case .some(.none): position = start == .earliest ? .beginning : .end
                 // Kafka said nothing of this partition: never guess a start after an error.
                 case .none: position = .stored
@@ -105,7 +113,7 @@ package struct GroupMembership: Sendable {
 
     mutating func partitionsRevoked(now: Instant) {
         switch phase {
-        case .idle, .left: phase = phase == .left ? .left : .idle
+        case .idle, .left: break
         case .fetchingOffsets, .consuming:
             phase = .releasing(.rebalance, until: now + timing.revokeDrainTimeout)
         case .releasing(.shutdown, let until):
@@ -116,9 +124,10 @@ package struct GroupMembership: Sendable {
     }
 
     /// Somebody else owns the partitions already: nothing may be committed.
+    ///
+    /// A commit that is under way stays so until its answer comes.
     mutating func partitionsLost() {
         endAssignment()
-        isCommitInFlight = false
         if phase != .left { phase = .idle }
     }
 
@@ -138,7 +147,32 @@ package struct GroupMembership: Sendable {
     ///   was here before. Its offset is not committed, so whoever owns the partition reads it.
     mutating func recordArrived(_ partition: PartitionID, _ offset: Offset) -> OffsetLedger.Entry? {
         guard phase == .consuming, ledgers.indices.contains(partition.index) else { return nil }
-        return ledgers[partition.index]?.recordArrived(offset)
+        guard let entry = ledgers[partition.index]?.recordArrived(offset) else { return nil }
+        isDirty = true
+        return entry
+    }
+
+    mutating func partitionRestarted(_ partition: PartitionID) {
+        guard ledgers.indices.contains(partition.index) else { return }
+        ledgers[partition.index]?.restarted()
+        startOffsets[partition] = nil
+    }
+
+    /// Stops or resumes partitions in which one record holds too many others back.
+    mutating func heldBackChanges() -> [Action] {
+        guard phase == .consuming else { return [] }
+        var stopped: [PartitionID] = []
+        var resumed: [PartitionID] = []
+        for partition in partitions {
+            let span = ledgers[partition.index]?.span ?? 0
+            if span >= Self.maxSpan, heldBack.insert(partition).inserted {
+                stopped.append(partition)
+            } else if span < Self.maxSpan / 2, heldBack.remove(partition) != nil {
+                resumed.append(partition)
+            }
+        }
+        return (stopped.isEmpty ? [] : [.pause(stopped)])
+            + (resumed.isEmpty ? [] : [.resume(resumed)])
     }
 
     mutating func settle(
@@ -172,18 +206,23 @@ package struct GroupMembership: Sendable {
             return timeAdvanced(now: now, unsettled: unsettled)
         case .committing(let release, let until):
             if now < until {
-                if isCommitInFlight { return [] }
+                if isCommitInFlight || (isDirty && now < nextCommit) { return [] }
                 let commits = commit(now: now)
                 if !commits.isEmpty { return commits }
             }
             endAssignment()
-            isCommitInFlight = false
             phase = release == .shutdown ? .left : .idle
             return [release == .shutdown ? .leaveGroup : .unassign]
         }
     }
 
     // MARK: Queries
+
+    /// Where reading of the partition stands; nil when nobody knows.
+    func position(of partition: PartitionID) -> Offset? {
+        guard ledgers.indices.contains(partition.index) else { return nil }
+        return ledgers[partition.index]?.nextOffset ?? startOffsets[partition]
+    }
 
     var isTakingRecords: Bool { phase == .consuming }
 
@@ -198,7 +237,9 @@ package struct GroupMembership: Sendable {
         switch phase {
         case .idle, .fetchingOffsets, .left: nil
         case .consuming: isDirty && !isCommitInFlight ? nextCommit : nil
-        case .releasing(_, let until), .committing(_, let until): until
+        case .releasing(_, let until): until
+        case .committing(_, let until):
+            isDirty && !isCommitInFlight ? min(until, nextCommit) : until
         }
     }
 
@@ -223,6 +264,8 @@ package struct GroupMembership: Sendable {
         epoch = epoch.next
         partitions = []
         ledgers = []
+        startOffsets = [:]
+        heldBack = []
         isDirty = false
     }
 }

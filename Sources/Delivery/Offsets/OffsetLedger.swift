@@ -28,6 +28,7 @@ package struct OffsetLedger: Sendable {
     /// A record's place in the ledger.
     package struct Entry: Hashable, Sendable {
         fileprivate let sequence: Int
+        fileprivate let restarts: Int
     }
 
     private struct Line {
@@ -39,9 +40,12 @@ package struct OffsetLedger: Sendable {
     /// The sequence number of the first line.
     private var firstSequence = 0
     private var lastArrived: Offset?
-    /// Records that arrived and are not settled.
-    package private(set) var unsettled = 0
-    /// The value to commit; nil while nothing is settled.
+    /// How often the partition was begun anew; entries of before settle nothing.
+    private var restarts = 0
+    /// The value to commit; nil before the first record.
+    ///
+    /// The first record's own offset is one too: it says where the group stands, so that a group
+    /// that started at the end does not start there again with records unsettled.
     package private(set) var committableOffset: Offset?
     /// The value that Kafka acknowledged, or that is on its way to it.
     package private(set) var committedOffset: Offset?
@@ -56,23 +60,32 @@ package struct OffsetLedger: Sendable {
     package mutating func recordArrived(_ offset: Offset) -> Entry? {
         if let lastArrived, offset <= lastArrived { return nil }
         lastArrived = offset
+        if committableOffset == nil { committableOffset = offset }
         lines.append(Line(offset: offset, isSettled: false))
-        unsettled += 1
-        return Entry(sequence: firstSequence + lines.count - 1)
+        return Entry(sequence: firstSequence + lines.count - 1, restarts: restarts)
     }
 
     /// The record's outcome is acknowledged.
     package mutating func settle(_ entry: Entry) {
+        guard entry.restarts == restarts else { return }
         let position = entry.sequence - firstSequence
         precondition(position >= 0 && position < lines.count, "settled a record twice")
         precondition(!lines[position].isSettled, "settled a record twice")
         lines[position].isSettled = true
-        unsettled -= 1
         while let first = lines.first, first.isSettled {
             committableOffset = first.offset.next
             lines.popFirst()
             firstSequence += 1
         }
+    }
+
+    /// The partition is read from another place: its log was cut, or made anew.
+    package mutating func restarted() {
+        restarts += 1
+        lines = FIFO()
+        lastArrived = nil
+        committableOffset = nil
+        committedOffset = nil
     }
 
     package mutating func commitRequested() {
@@ -85,6 +98,12 @@ package struct OffsetLedger: Sendable {
     }
 
     // MARK: Queries
+
+    /// Where reading goes on; nil before the first record.
+    package var nextOffset: Offset? { lastArrived?.next }
+
+    /// Lines held, settled ones behind an unsettled one included.
+    package var span: Int { lines.count }
 
     /// The offset to commit, if it is not committed yet.
     package var offsetToCommit: Offset? {

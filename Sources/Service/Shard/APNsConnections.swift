@@ -103,6 +103,10 @@ final class APNsConnections {
             try connection.submit(block, body: value, range: event.payload, tag: id.rawValue)
         } catch {
             happenings.append(.streamBroke(id, .unprocessed))
+            guard error == .streamIDsExhausted || error == .notOpen else { return }
+            // It will never take a request again: the pool must know, or it sends everything here.
+            connection.shutdown()
+            happenings.append(.goAway(connectionID, link.route, reason: nil))
         }
     }
 

@@ -32,18 +32,21 @@ final class OutcomePublisher {
         through producer: Producer
     ) throws(KafkaError) {
         guard var outcome = delivery.outcome else { return }
+        var record = delivery.record
         if shortened.contains(tag.delivery) {
             outcome.violations = []
             outcome.subject.metadata = nil
+            // What the outcome takes over from the record can be as large as the record.
+            record.key = nil
+            record.headers = []
         }
-        let record = encoded(tag.publication, outcome, delivery.record, source)
-        guard let record else { return }
+        guard let encoded = encoded(tag.publication, outcome, record, source) else { return }
         do throws(ProduceError) {
             try producer.produce(
-                topic: record.topic,
-                key: record.key,
-                value: record.value,
-                headers: record.headers,
+                topic: encoded.topic,
+                key: encoded.key,
+                value: encoded.value,
+                headers: encoded.headers,
                 tag: tag.rawValue
             )
         } catch {

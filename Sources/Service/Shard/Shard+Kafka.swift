@@ -13,8 +13,7 @@ extension Shard {
         switch event {
         case .recordArrived(let record):
             let decoded = decoder.decode(record)
-            count(decoded)
-            engine.recordArrived(record, decoded: decoded, now: now)
+            if engine.recordArrived(record, decoded: decoded, now: now) { count(decoded) }
         case .partitionsAssigned(let partitions):
             metrics.rebalances.add()
             troubles.kafkaWorked()
@@ -26,6 +25,7 @@ extension Shard {
                 lost ? "partitions lost" : "partitions revoked",
                 [.partition: names(partitions)]
             )
+            if lost { troubles.hasJoinedGroup = false }
             engine.partitionsRevoked(lost: lost, now: now)
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
@@ -67,7 +67,7 @@ extension Shard {
     /// The committed offset does not exist any more (retention), or the partition cannot be read.
     private func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
         guard error.code == .offsetOutOfReach else {
-            if troubles.kafkaFailed(error.description) {
+            if troubles.kafkaFailed(error, at: now.instant) {
                 log.warning(
                     "partition cannot be read",
                     [.partition: names([partition]), .error: error.description]
@@ -75,16 +75,27 @@ extension Shard {
             }
             return
         }
-        let start: StartOffset = settings.engine.start == .earliest ? .beginning : .end
+        let start = startAnew(partition)
         log.error(
-            "committed offset is gone from Kafka: events were deleted unread; starting anew",
+            "the offset to read from is not in Kafka: events were deleted, or the topic was made anew",
             [.partition: names([partition]), .error: error.description]
         )
+        engine.partitionRestarted(partition)
         do {
-            try consumer.seek(partition, to: start)
+            try consumer.restart(partition, at: start)
         } catch {
-            failure = ServiceError(text: "Kafka: seek: \(error)")
+            failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
         }
+    }
+
+    /// Behind what Kafka still has: go on with the oldest. Beyond it: as `kafka.start` says.
+    private func startAnew(_ partition: PartitionID) -> StartOffset {
+        if settings.engine.start == .earliest { return .beginning }
+        guard let position = engine.position(of: partition),
+            let known = consumer.knownOffsets(of: partition),
+            position.rawValue > known.upperBound
+        else { return .beginning }
+        return .end
     }
 
     private func kafkaFailed(_ error: KafkaError) {
@@ -92,7 +103,7 @@ extension Shard {
             failure = ServiceError(text: "Kafka: \(error)")
             return
         }
-        guard troubles.kafkaFailed(error.description) else { return }
+        guard troubles.kafkaFailed(error, at: now.instant) else { return }
         log.warning("trouble with Kafka", [.error: error.description])
     }
 
@@ -123,7 +134,7 @@ extension Shard {
         case .failed(let error):
             if error.isFatal {
                 replaceProducer(after: error)
-            } else if troubles.kafkaFailed(error.description) {
+            } else if troubles.kafkaFailed(error, at: now.instant) {
                 log.warning("trouble with Kafka", [.error: error.description])
             }
         case .statistics: break
@@ -175,7 +186,7 @@ extension Shard {
                 "dead letter is larger than its topic allows; only the outcome tells of it",
                 [.error: error.text]
             )
-            engine.published(tag)
+            published(tag)
         }
     }
 
@@ -204,5 +215,13 @@ extension StartOffset {
         case .end: self = .end
         case .stored: self = .stored
         }
+    }
+}
+
+extension ProducerEvent {
+    /// A record is written, which holds whoever reported it.
+    var isSuccess: Bool {
+        if case .deliveryReported(_, nil) = self { return true }
+        return false
     }
 }

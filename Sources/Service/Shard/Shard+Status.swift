@@ -33,7 +33,7 @@ extension Shard {
         var status = ShardStatus()
         status.hasJoinedGroup = troubles.hasJoinedGroup
         status.hasEnded = hasConsumerClosed || failure != nil
-        status.kafkaTrouble = troubles.kafka
+        status.kafkaTrouble = troubles.kafka(now: now.instant)
         status.assignedPartitions = engine.assignedPartitions.count
         status.isIntakePaused = engine.isIntakePaused
         status.inFlightEvents = engine.inFlightEvents

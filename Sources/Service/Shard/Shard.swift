@@ -24,6 +24,10 @@ final class Shard {
         static let resolver: UInt64 = 4
     }
 
+    /// The loop turns this often even when nothing happens: it heals a wake-up that was lost,
+    /// keeps the member within `max.poll.interval.ms`, and shows that the thread lives.
+    private static let tick = Duration.seconds(1)
+    private static let closeTimeout = Duration.seconds(6)
     /// Events taken from the producer's queue in one turn.
     private static let reportBudget = 4096
 
@@ -52,6 +56,9 @@ final class Shard {
     private var producerEvents: [ProducerEvent] = []
     var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     var hasConsumerClosed = false
+    /// When leaving the group has taken long enough: all that could be committed is, and a silent
+    /// coordinator would hold the process for ever.
+    private var closeDeadline: Instant?
     var failure: ServiceError?
 
     init(
@@ -98,7 +105,7 @@ final class Shard {
     func run() {
         do {
             try consumer.subscribe(settings.sources)
-            while !hasConsumerClosed, failure == nil { try turn() }
+            while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn() }
         } catch {
             failure = ServiceError(text: "\(error)")
         }
@@ -108,12 +115,16 @@ final class Shard {
         reportStatus()
     }
 
+    private var isCloseOverdue: Bool { closeDeadline.map { $0 <= now.instant } ?? false }
+
     private func turn() throws(SystemError) {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
             (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
             || connections.hasUnsentFrames
-        let deadline = isBusy ? now.instant : engine.nextDeadline(now: now.instant)
+        let tick = now.instant + Self.tick
+        let next = min(engine.nextDeadline(now: now.instant) ?? tick, tick)
+        let deadline = isBusy ? now.instant : next
         try loop.wait(until: deadline) { id, readiness in
             switch id {
             case LoopID.control: control.wakeup.drain()
@@ -128,6 +139,10 @@ final class Shard {
             }
         }
         now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        if now.instant >= tick {
+            consumerHasMore = true
+            producerHasMore = true
+        }
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
         connections.flush(loop, &happenings)
@@ -154,7 +169,12 @@ final class Shard {
     private func takeReports() {
         guard producerHasMore || publisher.hasRefused else { return }
         producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
-        for event in producerEvents { producerHappened(event) }
+        let hadProducer = ObjectIdentifier(producer)
+        for event in producerEvents {
+            // Reports of a producer that was replaced a moment ago are covered by its successor.
+            guard hadProducer == ObjectIdentifier(producer) || event.isSuccess else { continue }
+            producerHappened(event)
+        }
         producerEvents.removeAll(keepingCapacity: true)
         for tag in publisher.takeRefused() { publish(tag) }
     }
@@ -203,7 +223,9 @@ final class Shard {
             )
         case .pause(let partitions): consumer.pause(partitions)
         case .resume(let partitions): consumer.resume(partitions)
-        case .leaveGroup: consumer.beginClose()
+        case .leaveGroup:
+            consumer.beginClose()
+            closeDeadline = now.instant + Self.closeTimeout
         default: break
         }
         consumerHasMore = true

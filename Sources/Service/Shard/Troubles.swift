@@ -1,9 +1,11 @@
 import Delivery
+import KafkaIO
 import Vocabulary
 
 /// What is wrong at present, for readiness and for a log that says each thing once.
 struct Troubles: Sendable {
-    private(set) var kafka: String?
+    private var kafkaError: KafkaError?
+    private var kafkaFailedAt: Instant?
     /// What APNs said of the credential, by route.
     private(set) var credentials: [Route: String] = [:]
     /// Why the last connection failed, by route.
@@ -12,15 +14,27 @@ struct Troubles: Sendable {
     private var produce: String?
     var hasJoinedGroup = false
 
+    /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
+    /// there is nothing to do announces itself by nothing.
+    func kafka(now: Instant) -> String? {
+        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < .seconds(60) else { return nil }
+        return kafkaError.description
+    }
+
     // Each `…Failed` returns whether this is news.
 
-    mutating func kafkaFailed(_ text: String) -> Bool {
-        defer { kafka = text }
-        return kafka != text
+    /// The same error again is no news, whatever numbers its text has.
+    mutating func kafkaFailed(_ error: KafkaError, at now: Instant) -> Bool {
+        defer {
+            kafkaError = error
+            kafkaFailedAt = now
+        }
+        return kafkaError?.code != error.code
     }
 
     mutating func kafkaWorked() {
-        kafka = nil
+        kafkaError = nil
+        kafkaFailedAt = nil
         commit = nil
         produce = nil
     }

@@ -30,7 +30,9 @@ class Child:
         self._open_streams = 2
         # The tests' own variables are none of the service's, which refuses what it does not know.
         inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith("HELIOGRAPH_")
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("HELIOGRAPH_TEST_")
         }
         self._process = subprocess.Popen(
             arguments,

@@ -25,6 +25,20 @@ extension KafkaConfiguration {
     }
 
     /// Set last; `reservations` keeps the operator's properties away from them.
+    /// A consumer that is to read larger records than the default must also fetch as much at once:
+    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`.
+    static func fetchLimit(
+        _ properties: [String: String],
+        _ role: Role
+    ) -> [(name: String, value: String)] {
+        guard role == .consumer, properties["fetch.max.bytes"] == nil,
+            let limit = properties["message.max.bytes"].flatMap(Int.init),
+            let usual = Self.defaults(for: role).last(where: { $0.0 == "fetch.max.bytes" }),
+            limit > (Int(usual.1) ?? 0)
+        else { return [] }
+        return [("fetch.max.bytes", "\(limit)")]
+    }
+
     static func forced(for role: Role) -> [(String, String)] {
         switch role {
         case .consumer:

@@ -34,7 +34,7 @@ import CRdkafka
         properties: [String: String] = [:],
         group: String? = nil
     ) throws(KafkaError) {
-        var wanted = Self.defaults(for: role)
+        var wanted = Self.defaults(for: role) + Self.fetchLimit(properties, role)
         var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
         for (name, value) in Self.properties(properties, for: role) {
             if let problem = Self.reservationProblem(name, value) {

@@ -60,6 +60,7 @@ package struct Heliograph: Sendable {
     /// Reads keys, asks Kafka for the topics, and makes the shards.
     private func start() async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
+        try startUp.checkProperties()
         let keys = try startUp.signingKeys()
         let shardCount = configuration.shards ?? ProcessInfo.processInfo.activeProcessorCount
         let settings = try startUp.shardSettings(shardCount: shardCount)

@@ -12,6 +12,8 @@ IN_FLIGHT = 200
 # Slow enough that a burst is still under way when the signal comes.
 SLOW = {"latency_ms": 100}
 DRAIN_SECONDS = 15
+# Between two commits.
+COMMIT_SECONDS = 0.25
 
 
 def slow_configuration(bench, simulator):
@@ -48,9 +50,10 @@ def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches
 
     assert set(outcome_counts(bench)) == {place.position for place in written}
     repeated = sum(count - 1 for count in pushes_of(simulator).values())
-    # In flight at the crash, and settled since the last commit that Kafka acknowledged: one
-    # commit is under way at a time, so that is at most one more filling of the window.
-    assert repeated <= 2 * IN_FLIGHT
+    # In flight at the crash, and settled since the last commit that Kafka acknowledged: one commit
+    # is under way at a time, so that is what two intervals can settle.
+    settled_per_second = IN_FLIGHT / (SLOW["latency_ms"] / 1000)
+    assert repeated <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
 
 
 def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benches):

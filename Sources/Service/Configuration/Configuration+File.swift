@@ -1,30 +1,43 @@
 extension Configuration {
     private static let maxFileByteCount = 1 << 20
 
-    /// Reads and checks a configuration file.
+    /// Reads a configuration file, and looks at the files that it names.
     ///
-    /// - Throws: `ServiceError` with every problem, a line each.
+    /// - Throws: `ServiceError` with every problem there is, a line each.
     package init(file: String, environment: [String: String]) throws(ServiceError) {
-        let bytes: [UInt8]
-        do throws(FileError) {
-            bytes = try BoundedFile.read(file, limit: Self.maxFileByteCount)
-        } catch {
-            throw ServiceError(text: "configuration '\(file)' \(error)")
-        }
+        let text = try Self.text(of: file)
         do throws(ConfigurationError) {
-            try self.init(
-                yaml: String(decoding: bytes, as: UTF8.self),
+            let (configuration, problems) = try Self.read(
+                yaml: text,
                 fileName: file,
                 environment: environment
             )
+            // A key that is wrong already says nothing about a file.
+            let wrong = Set(problems.map(\.path))
+            let missing = configuration.preflight().filter { !wrong.contains($0.path) }
+            let all = ConfigurationProblem.ordered(problems + missing)
+            guard all.isEmpty else { throw ConfigurationError(problems: all) }
+            self = configuration
         } catch {
             throw ServiceError(lines: error.problems.map(\.description))
         }
     }
 
-    /// Reads every key file, and tries what can be tried without a network.
+    private static func text(of file: String) throws(ServiceError) -> String {
+        do throws(FileError) {
+            return String(decoding: try BoundedFile.read(file, limit: maxFileByteCount), as: UTF8.self)
+        } catch .empty {
+            // No keys: the required ones are reported.
+            return ""
+        } catch {
+            throw ServiceError(text: "configuration '\(file)' \(error)")
+        }
+    }
+
+    /// Reads every key, and tries what can be tried without a network.
     package func checkCredentials() throws(ServiceError) {
         let startUp = StartUp(configuration: self)
+        try startUp.checkProperties()
         _ = try startUp.signingKeys()
         _ = try startUp.shardSettings(shardCount: shards ?? 1)
     }

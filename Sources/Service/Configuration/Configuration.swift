@@ -155,19 +155,34 @@ extension Configuration {
         fileName: String,
         environment: [String: String] = [:]
     ) throws(ConfigurationError) {
+        let (configuration, problems) = try Self.read(
+            yaml: yaml,
+            fileName: fileName,
+            environment: environment
+        )
+        guard problems.isEmpty else {
+            throw ConfigurationError(problems: ConfigurationProblem.ordered(problems))
+        }
+        self = configuration
+    }
+
+    /// Reads a configuration as far as it can be read, with everything that is wrong with it.
+    ///
+    /// - Throws: When the text is no YAML: what its keys are is anybody's guess.
+    static func read(
+        yaml: String,
+        fileName: String,
+        environment: [String: String]
+    ) throws(ConfigurationError) -> (Configuration, problems: [ConfigurationProblem]) {
         let file = ConfigurationFile(text: yaml, name: fileName)
         if let problem = file.problems.first, file.root == nil {
-            // Not YAML: what its keys are is anybody's guess.
             throw ConfigurationError(problems: [problem])
         }
         let reader = ConfigurationReader(file: file, environment: environment)
         let configuration = Configuration(reading: reader)
         configuration.check(reader)
         reader.reportUnknownVariables()
-        guard reader.problems.isEmpty else {
-            throw ConfigurationError(problems: ConfigurationProblem.ordered(reader.problems))
-        }
-        self = configuration
+        return (configuration, reader.problems)
     }
 
     /// The effective configuration as it was read, one `key: value` a line, secrets hidden.

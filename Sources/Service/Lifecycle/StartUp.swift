@@ -16,11 +16,20 @@ struct StartUp {
 
     // MARK: Credentials and settings
 
+    /// Has librdkafka look at the operator's properties.
+    func checkProperties() throws(ServiceError) {
+        let problems = KafkaConfiguration.problems(in: configuration.kafka.properties)
+        guard problems.isEmpty else {
+            throw ServiceError(
+                lines: problems.map { "kafka.properties.\($0.property): \($0.text)" }
+            )
+        }
+    }
+
     /// Reads the keys; every bad one is reported, with the path of its key in the configuration.
     func signingKeys() throws(ServiceError) -> [SigningKey] {
-        var lines = configuration.preflight().map(\.description)
+        var lines: [String] = []
         var keys: [SigningKey] = []
-        guard lines.isEmpty else { throw ServiceError(lines: lines) }
         for (index, credential) in configuration.apns.credentials.enumerated() {
             let path = "apns.credentials.\(index)"
             let identity = ProviderTokenIdentity(

@@ -110,7 +110,8 @@ extension Shard {
     /// What matters comes as an error event too, so the library's own words are for detail.
     private func kafkaLogged(_ line: KafkaLogLine) {
         log.log(
-            level: line.level <= 4 ? .info : .debug,
+            // A property that only one of the two clients has is no warning to us.
+            level: line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
             "librdkafka says",
             [.problem: "\(line.facility): \(line.text)"]
         )

@@ -68,7 +68,8 @@ extension Shard {
         if let reason = troubles.credentials[route] { return reason }
         let pool = engine.pool(of: route)
         if pool.usableConnections > 0 { return nil }
-        return troubles.connections[route] ?? "connecting"
+        let trouble = troubles.connections[route] ?? "connecting"
+        return "apns.endpoints.\(route.environment.rawValue): \(trouble)"
     }
 
     func count(_ decoded: DecodedRecord) {

@@ -105,7 +105,14 @@ class Service:
     def fetch(self, path):
         """(status, body) of a GET on the admin port; (0, "") while nobody answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            port = self.port
+        except AssertionError:
+            # A service that has ended has no port.
+            if self.child.is_running:
+                raise
+            return 0, ""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

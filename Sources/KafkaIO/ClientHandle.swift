@@ -39,6 +39,8 @@ import Synchronization
         var one: UInt64 = 1
         if self.wakeup >= 0 {
             unsafe rd_kafka_queue_io_event_enable(queue, self.wakeup, &one, 8)
+            // Events that came before that line, such as logs, have rung nothing.
+            ring()
         }
     }
 

@@ -70,6 +70,17 @@ import KafkaIO
         #expect(source.producer.outstanding == 0)
     }
 
+    @Test func `What happened while the client was being made rings too`() throws {
+        // With its own log on, the library has events before the eventfd is known to it.
+        for _ in 0..<20 {
+            let source = try Source(properties: ["debug": "all"])
+            try #require(source.wakeup.wait(.seconds(10)))
+            var events: [ProducerEvent] = []
+            _ = source.producer.poll(budget: 1, into: &events)
+            #expect(events.count == 1)
+        }
+    }
+
     @Test func `A full queue is a normal result, and the queue empties again`() throws {
         let source = try Source(properties: ["queue.buffering.max.messages": "2"])
         let topic = try SharedCluster.freshTopic()

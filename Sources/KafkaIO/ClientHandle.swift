@@ -16,8 +16,11 @@ import Synchronization
     private let wakeup: Int32
     private var isAlive = true
 
-    /// - Parameter wakeup: an eventfd in non-blocking mode; it may serve several clients. It is
-    ///   rung when the queue turns non-empty, and stays the caller's to close.
+    /// Starts the client's own threads.
+    ///
+    /// `wakeup` is an eventfd in non-blocking mode; it may serve several clients. It is rung when
+    /// the queue turns non-empty, and stays the caller's to close. Throws what the library finds
+    /// wrong with properties that contradict each other.
     init(
         configuration: consuming KafkaConfiguration,
         type: rd_kafka_type_t,

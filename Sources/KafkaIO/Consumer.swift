@@ -41,11 +41,9 @@ package final class Consumer {
 
     /// Starts the client; it joins the group once it is subscribed.
     ///
-    /// - Parameters:
-    ///   - group: `group.id`.
-    ///   - properties: librdkafka's, the operator's; see `KafkaConfiguration`.
-    ///   - wakeup: a non-blocking eventfd, rung when there is something to poll. The loop reads
-    ///     it, then polls.
+    /// `properties` are the operator's (`KafkaConfiguration`). `wakeup` is a non-blocking
+    /// eventfd, rung when there is something to poll: the loop reads it, then polls. Throws what
+    /// is wrong with the properties.
     package init(
         group: String,
         bootstrapServers: String,

@@ -31,7 +31,10 @@ package final class Producer {
     package private(set) var outstanding = 0
     private var isAbandoned = false
 
-    /// - Parameter wakeup: a non-blocking eventfd, rung when there is something to poll.
+    /// Starts the client, which connects in the background.
+    ///
+    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. Throws what is
+    /// wrong with the properties.
     package init(
         bootstrapServers: String,
         properties: [String: String],
@@ -54,9 +57,8 @@ package final class Producer {
 
     /// Queues a copy of the record; `deliveryReported` with the tag answers.
     ///
-    /// - Parameters:
-    ///   - key: decides the partition; nil spreads records.
-    ///   - value: nil is a tombstone.
+    /// The key decides the partition, and nil spreads records; a nil value is a tombstone. `tag`
+    /// is the caller's own number for the record.
     package func produce(
         topic: KafkaTopic,
         key: [UInt8]?,

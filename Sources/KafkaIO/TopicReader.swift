@@ -10,7 +10,8 @@ package final class TopicReader {
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
-    /// - Parameter deadline: how long the cluster may take to answer.
+    /// The cluster has until `deadline` to answer. Throws what kept it from answering, or what
+    /// is wrong with the properties.
     package init(
         topic: KafkaTopic,
         bootstrapServers: String,
@@ -33,16 +34,12 @@ package final class TopicReader {
             type: RD_KAFKA_CONSUMER,
             wakeup: wakeup
         )
-        let count = try client.partitionCount(of: topic, deadline: deadline)
-        let list = PartitionList(capacity: count)
-        for partition in 0..<Int32(count) {
-            list.append(
-                TopicPartition(topic: topic, partition: partition),
-                offset: Int64(RD_KAFKA_OFFSET_BEGINNING)
-            )
+        do throws(KafkaError) {
+            try start(topic, deadline: deadline)
+        } catch {
+            client.destroyAside()
+            throw error
         }
-        let code = unsafe rd_kafka_assign(client.raw, list.raw)
-        if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 
     package var partitions: PartitionTable { reader.partitions }
@@ -70,5 +67,18 @@ package final class TopicReader {
     /// Ends the reader on a thread aside.
     package func destroyAside() {
         client.destroyAside()
+    }
+
+    private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
+        let count = try client.partitionCount(of: topic, deadline: deadline)
+        let list = PartitionList(capacity: count)
+        for partition in 0..<Int32(count) {
+            list.append(
+                TopicPartition(topic: topic, partition: partition),
+                offset: Int64(RD_KAFKA_OFFSET_BEGINNING)
+            )
+        }
+        let code = unsafe rd_kafka_assign(client.raw, list.raw)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 }

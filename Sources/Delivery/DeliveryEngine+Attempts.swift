@@ -162,7 +162,8 @@ extension DeliveryEngine {
         retryAfter: Duration?,
         now: Moment
     ) {
-        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id) else { return }
+        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
+        else { return }
         deliveries[id]?.lastFailure = failure
         deliveries[id]?.refusals = 0
         let delay = settings.retry.delay(
@@ -242,7 +243,8 @@ extension DeliveryEngine {
     ///
     /// - Returns: false when the delivery is still this shard's to finish.
     private mutating func handBack(_ id: DeliveryID) -> Bool {
-        guard let delivery = deliveries[id], delivery.epoch != membership.epoch else { return false }
+        guard let delivery = deliveries[id], delivery.epoch != membership.epoch
+        else { return false }
         counts.released += 1
         remove(id)
         return true

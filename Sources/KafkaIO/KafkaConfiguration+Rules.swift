@@ -24,8 +24,8 @@ extension KafkaConfiguration {
         }
     }
 
-    /// Set last; `reservations` keeps the operator's properties away from them.
-    /// A consumer that is to read larger records than the default must also fetch as much at once:
+    /// A consumer that is to read larger records than the default must also fetch as much at once.
+    ///
     /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`.
     static func fetchLimit(
         _ properties: [String: String],
@@ -39,6 +39,7 @@ extension KafkaConfiguration {
         return [("fetch.max.bytes", "\(limit)")]
     }
 
+    /// Set last; `reservations` keeps the operator's properties away from them.
     static func forced(for role: Role) -> [(String, String)] {
         switch role {
         case .consumer:

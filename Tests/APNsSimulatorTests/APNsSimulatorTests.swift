@@ -294,7 +294,9 @@ import Vocabulary
         for (line, (token, end)) in zip(lines, expected) {
             #expect(line.hasPrefix(#"{"time":"#))
             #expect(line.contains(#""environment":"sandbox",\#(token),"apns-id":"\#(id)""#))
-            #expect(line.hasSuffix(#""topic":"com.example.app",\#(end)"#))
+            #expect(line.contains(#""topic":"com.example.app","push_type":"alert""#))
+            #expect(line.contains(#""payload_sha256":""#))
+            #expect(line.hasSuffix(end))
         }
     }
 }

@@ -1,7 +1,6 @@
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 @Suite struct ClusterCheckTests {
     @Test func `Topics are described with their partitions, or with their error`() throws {

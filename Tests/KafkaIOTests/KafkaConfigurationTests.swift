@@ -1,6 +1,5 @@
-import Testing
-
 import KafkaIO
+import Testing
 
 @Suite struct KafkaConfigurationTests {
     typealias Kind = KafkaConfiguration.Problem.Kind

@@ -1,7 +1,6 @@
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 @Suite struct ProducerTests {
     @Test(arguments: [

@@ -1,8 +1,7 @@
 import Glibc
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
     unsafe String(cString: $0)

@@ -1,7 +1,6 @@
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 @Suite struct RebalanceTests {
     /// Turns both members' loops until a condition holds.

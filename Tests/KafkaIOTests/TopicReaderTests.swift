@@ -1,7 +1,6 @@
+import KafkaIO
 import Testing
 import Vocabulary
-
-import KafkaIO
 
 @Suite struct TopicReaderTests {
     @Test func `A reader sees every partition from the beginning, and what comes later`() throws {

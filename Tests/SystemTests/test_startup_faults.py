@@ -151,7 +151,7 @@ def test_bad_yaml_is_named_with_its_file(text, bench):
 
 
 def test_an_empty_file_lacks_what_is_required(bench):
-    assert_one_clear_line(bench.start(""), r"^(heliograph: |error: )?sources\b")
+    assert_one_clear_line(bench.start(""), r"^(heliograph: |error: )?apns\.credentials")
 
 
 def test_a_missing_configuration_file_is_named():

@@ -25,7 +25,8 @@ extension Configuration {
 
     private static func text(of file: String) throws(ServiceError) -> String {
         do throws(FileError) {
-            return String(decoding: try BoundedFile.read(file, limit: maxFileByteCount), as: UTF8.self)
+            let bytes = try BoundedFile.read(file, limit: maxFileByteCount)
+            return String(decoding: bytes, as: UTF8.self)
         } catch .empty {
             // No keys: the required ones are reported.
             return ""

@@ -88,7 +88,7 @@ extension Shard {
         }
     }
 
-    /// Behind what Kafka still has: go on with the oldest. Beyond it: as `kafka.start` says.
+    /// Behind what Kafka still has, go on with the oldest; beyond it, as `kafka.start` says.
     private func startAnew(_ partition: PartitionID) -> StartOffset {
         if settings.engine.start == .earliest { return .beginning }
         guard let position = engine.position(of: partition),

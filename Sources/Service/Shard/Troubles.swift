@@ -17,7 +17,8 @@ struct Troubles: Sendable {
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
     /// there is nothing to do announces itself by nothing.
     func kafka(now: Instant) -> String? {
-        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < .seconds(60) else { return nil }
+        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < .seconds(60)
+        else { return nil }
         return kafkaError.description
     }
 

@@ -85,6 +85,6 @@ extension World {
     /// Without deaths and rebalances nothing may have two outcomes.
     private var isCalm: Bool {
         plan.members == 1 && plan.crashEvery == nil && plan.restartEvery == nil
-            && plan.publicationFails == 0
+            && plan.fenceEvery == nil && plan.publicationFails == 0
     }
 }

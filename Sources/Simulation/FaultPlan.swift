@@ -34,6 +34,8 @@ package struct FaultPlan: Hashable, Sendable {
     package var crashEvery: Duration?
     /// Mean time between rolling restarts; nil: none.
     package var restartEvery: Duration?
+    /// Mean time between members that the group gives up on while they live; nil: none.
+    package var fenceEvery: Duration?
 
     package init(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -68,5 +70,6 @@ package struct FaultPlan: Hashable, Sendable {
         tombstones = chance(0.05)
         crashEvery = Bool.random(using: &random) ? .seconds(60) : nil
         restartEvery = Bool.random(using: &random) ? .seconds(90) : nil
+        fenceEvery = Bool.random(using: &random) ? .seconds(60) : nil
     }
 }

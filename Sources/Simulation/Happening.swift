@@ -27,5 +27,6 @@ enum Happening: Sendable {
     case groupRebalanced
     case memberDied
     case memberRestarted
+    case memberFenced
     case faultsEnded
 }

@@ -22,7 +22,10 @@ struct SimulatedKafka {
     /// Members that must still let go before the group can be assigned anew.
     private(set) var lettingGo: Set<MemberID> = []
     private(set) var group: Set<MemberID> = []
-    var isRebalancing = false
+    /// Somebody came or went; the members are called together soon.
+    private(set) var isRebalancing = false
+    /// The members were called together; when all have let go, they get new shares.
+    private var isGathering = false
 
     init(partitions: Int) {
         log = Array(repeating: [], count: partitions)
@@ -62,6 +65,7 @@ struct SimulatedKafka {
 
     /// - Returns: the members that must let go of what they own.
     mutating func rebalanceBegan() -> [MemberID] {
+        isGathering = true
         lettingGo = Set(assignment.keys)
         return lettingGo.sorted()
     }
@@ -73,8 +77,9 @@ struct SimulatedKafka {
 
     /// Hands the partitions out when everybody has let go.
     mutating func assignmentIfReady() -> [(MemberID, [PartitionID])]? {
-        guard isRebalancing, lettingGo.isEmpty else { return nil }
+        guard isGathering, lettingGo.isEmpty else { return nil }
         isRebalancing = false
+        isGathering = false
         let members = group.sorted()
         guard !members.isEmpty else { return [] }
         var shares: [[PartitionID]] = Array(repeating: [], count: members.count)

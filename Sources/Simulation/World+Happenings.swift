@@ -17,6 +17,8 @@ extension World {
             memberDies()
         case .memberRestarted:
             memberRestarts()
+        case .memberFenced:
+            memberIsFenced()
         case .connectEnded, .answer, .streamReset, .goAwaySent, .streamLimitChanged,
             .pingAnswered, .connectionEnded:
             peerHappened(happening)
@@ -50,6 +52,19 @@ extension World {
         members[leaver]?.engine.shutdownRequested(now: moment)
         turn(leaver)
         startMember()
+    }
+
+    /// The group has given a living member up; it is told later, and joins anew.
+    private mutating func memberIsFenced() {
+        guard areFaultsOn, let mean = plan.fenceEvery else { return }
+        after(mean * 2 * chance(), .memberFenced)
+        let staying = members.values.filter { !$0.isLeaving }.map(\.id).sorted()
+        guard let fenced = staying.randomElement(using: &random) else { return }
+        kafka.left(fenced)
+        members[fenced]?.engine.partitionsRevoked(lost: true, now: moment)
+        turn(fenced)
+        kafka.joined(fenced)
+        after(.seconds(1), .groupRebalanced)
     }
 
     // MARK: Group

@@ -67,6 +67,7 @@ package struct World {
         after(plan.faultsEnd, .faultsEnded)
         if let mean = plan.crashEvery { after(mean * chance(), .memberDied) }
         if let mean = plan.restartEvery { after(mean * chance(), .memberRestarted) }
+        if let mean = plan.fenceEvery { after(mean * chance(), .memberFenced) }
     }
 
     private var isSettled: Bool {

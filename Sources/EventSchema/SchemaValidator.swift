@@ -197,7 +197,19 @@ struct ViolationReport {
         let size =
             violation.instanceLocation.utf8.count + keyword.utf8.count
             + violation.message.utf8.count
-        guard byteCount + size <= Self.maxByteCount else { return false }
+        guard byteCount + size <= Self.maxByteCount else {
+            // Nobody is told nothing: a first violation that is too long loses its place.
+            if violations.isEmpty {
+                violations.append(
+                    Violation(
+                        instanceLocation: "",
+                        keywordLocation: keyword,
+                        message: "a part whose name is too long to repeat breaks this rule"
+                    )
+                )
+            }
+            return false
+        }
         byteCount += size
         violations.append(violation)
         return false

@@ -1,0 +1,271 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// An engine with one assigned partition, a clock, and the actions of the last turn.
+private struct Bench {
+    static let partition = PartitionID(index: 0)
+    var engine: DeliveryEngine
+    var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: 1_700_000_000_000)
+    )
+
+    init(attempts: Int = 5, isAssigned: Bool = true) throws {
+        let settings = try EngineSettings(
+            credentials: [
+                CredentialScope(
+                    name: "news",
+                    bundleIDs: ["com.example.News"],
+                    defaultEnvironment: .production
+                )
+            ],
+            retry: RetryPolicy(attempts: attempts)
+        )
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        guard isAssigned else { return }
+        engine.partitionsAssigned([Self.partition])
+        engine.storedOffsetsFetched([Self.partition: nil])
+        _ = turn()
+        engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
+    }
+
+    mutating func turn(after duration: Duration = .zero) -> [Action] {
+        now.instant = now.instant + duration
+        now.timestamp.milliseconds += duration.milliseconds
+        engine.turnEnded(now: now)
+        var actions: [Action] = []
+        engine.takeActions(into: &actions)
+        return actions
+    }
+
+    /// A record arrives, and the turn ends.
+    mutating func arrive(_ offset: Int64, _ change: (inout Event) -> Void = { _ in }) throws
+        -> [Action]
+    {
+        let token = try #require(DeviceToken("00ff"))
+        var event = Event(
+            id: "e\(offset)",
+            deviceToken: token,
+            destination: .bundleID("com.example.News"),
+            pushType: .alert,
+            payload: 0..<2
+        )
+        change(&event)
+        return arrive(offset, .event(event))
+    }
+
+    mutating func arrive(_ offset: Int64, _ decoded: DecodedRecord) -> [Action] {
+        let record = Record(
+            partition: Self.partition,
+            offset: Offset(offset),
+            timestamp: nil,
+            key: nil,
+            value: decoded == .tombstone ? nil : [0x7B, 0x7D]
+        )
+        engine.recordArrived(record, decoded: decoded, now: now)
+        return turn()
+    }
+
+    /// The delivery that the actions send.
+    static func sent(_ actions: [Action]) -> DeliveryID? {
+        for case .send(let id, _) in actions { return id }
+        return nil
+    }
+
+    /// The outcome that the actions publish, and with which records.
+    func published(_ actions: [Action]) -> (Outcome, Set<Publication>)? {
+        for case .publish(let id, let publications) in actions {
+            return engine.delivery(id)?.outcome.map { ($0, publications) }
+        }
+        return nil
+    }
+
+    static func commits(_ actions: [Action]) -> [PartitionCommit] {
+        for case .commit(let commits) in actions { return commits }
+        return []
+    }
+}
+
+@Suite struct DeliveryEngineTests {
+    @Test(
+        arguments: [
+            (200, nil, OutcomeKind.accepted, TokenAction.keep, Set<Publication>([.outcome])),
+            (410, .unregistered, .unregistered, .remove, [.outcome, .tokenStatus]),
+            (400, .badDeviceToken, .rejected, .checkEnvironment, [.outcome, .tokenStatus]),
+            (400, .deviceTokenNotForTopic, .rejected, .checkTopic, [.outcome, .tokenStatus]),
+            (400, .badCollapseID, .rejected, .keep, [.outcome]),
+            (403, .invalidProviderToken, .undeliverable, .keep, [.outcome, .deadLetter]),
+        ] as [(Int, APNsReason?, OutcomeKind, TokenAction, Set<Publication>)]
+    )
+    func `a final answer becomes one outcome`(
+        status: Int,
+        reason: APNsReason?,
+        kind: OutcomeKind,
+        tokenAction: TokenAction,
+        publications: Set<Publication>
+    ) throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let answer = APNsAnswer(status: status, reason: reason.map(Reason.apns))
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        let (outcome, published) = try #require(bench.published(bench.turn()))
+        #expect(outcome.kind == kind)
+        #expect(outcome.tokenAction == tokenAction)
+        #expect(outcome.httpStatus == status)
+        #expect(outcome.attempts == 1)
+        #expect(published == publications)
+    }
+
+    @Test func `an offset is committed only when every record of the outcome is acknowledged`()
+        throws
+    {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(7)))
+        // The group's own position, so that a restart does not begin elsewhere.
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        bench.engine.commitFinished(failed: [])
+        let answer = APNsAnswer(status: 410, reason: .apns(.unregistered))
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        _ = bench.turn(after: .seconds(1))
+        bench.engine.published(PublicationTag(id, .outcome))
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        bench.engine.published(PublicationTag(id, .tokenStatus))
+        let commits = Bench.commits(bench.turn(after: .seconds(1)))
+        #expect(commits == [PartitionCommit(partition: Bench.partition, offset: Offset(8))])
+    }
+
+    @Test func `a retry waits, keeps its apns-id, and counts`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let apnsID = bench.engine.delivery(id)?.event?.apnsID
+        bench.engine.responseArrived(APNsAnswer(status: 503), for: id, now: bench.now)
+        #expect(Bench.sent(bench.turn()) == nil)
+        let again = Bench.sent(bench.turn(after: .milliseconds(200)))
+        #expect(again == id)
+        #expect(bench.engine.delivery(id)?.attempts == 2)
+        #expect(bench.engine.delivery(id)?.event?.apnsID == apnsID)
+    }
+
+    @Test func `when the attempts are used up the last answer is the reason`() throws {
+        var bench = try Bench(attempts: 2)
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let answer = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        _ = bench.turn(after: .seconds(1))
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        let (outcome, published) = try #require(bench.published(bench.turn()))
+        #expect(outcome.kind == .undeliverable)
+        #expect(outcome.reason == .apns(.serviceUnavailable))
+        #expect(outcome.httpStatus == 503)
+        #expect(outcome.attempts == 2)
+        #expect(published == [.outcome, .deadLetter])
+    }
+
+    @Test func `what the peer did not process goes out at once and does not count`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.streamBroke(id, .unprocessed, now: bench.now)
+        #expect(Bench.sent(bench.turn()) == id)
+        #expect(bench.engine.delivery(id)?.attempts == 1)
+    }
+
+    @Test func `an expired provider token is refreshed once, then the event ends`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let sentAt = bench.now.instant
+        let answer = APNsAnswer(status: 403, reason: .apns(.expiredProviderToken))
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        let actions = bench.turn()
+        #expect(actions.contains(.refreshProviderToken(credential: 0, sentAt: sentAt)))
+        #expect(Bench.sent(actions) == id)
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        #expect(bench.published(bench.turn())?.0.kind == .undeliverable)
+    }
+
+    @Test func `an attempt without an answer is cancelled and tried again`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let actions = bench.turn(after: .seconds(30))
+        #expect(actions.contains(.cancel(id, on: ConnectionID(rawValue: 1))))
+        // The answer that comes late after all is nobody's.
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        #expect(bench.published(bench.turn()) == nil)
+    }
+
+    @Test(arguments: [
+        (expiration: 0 as Int64, isSent: true), (1_700_000_001, true), (1_700_000_000, false),
+    ])
+    func `what has expired is not sent, and 0 is no moment`(expiration: Int64, isSent: Bool) throws
+    {
+        var bench = try Bench()
+        let actions = try bench.arrive(0) { $0.expiration = expiration }
+        #expect((Bench.sent(actions) != nil) == isSent)
+        #expect((bench.published(actions)?.0.kind == .expired) == !isSent)
+    }
+
+    @Test func `an event that nobody has a credential for goes to the dead letters`() throws {
+        var bench = try Bench()
+        let actions = try bench.arrive(0) { $0.destination = .bundleID("com.example.Other") }
+        let (outcome, published) = try #require(bench.published(actions))
+        #expect(outcome.reason == .local(.noCredential))
+        #expect(published.contains(.deadLetter))
+    }
+
+    @Test func `a tombstone is settled without an outcome`() throws {
+        var bench = try Bench()
+        #expect(bench.published(bench.arrive(0, .tombstone)) == nil)
+        #expect(bench.engine.counts.tombstones == 1)
+        #expect(bench.engine.inFlightEvents == 0)
+    }
+
+    @Test func `a record that Kafka did not take is produced again until it does`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        _ = bench.turn()
+        bench.engine.publicationFailed(PublicationTag(id, .outcome), now: bench.now)
+        #expect(bench.turn(after: .seconds(1)).contains(.publishAgain(id, .outcome)))
+        bench.engine.published(PublicationTag(id, .outcome))
+        #expect(bench.engine.counts.terminal == 1)
+    }
+
+    @Test func `shutdown takes nothing new, waits for what is in hand, commits and leaves`() throws
+    {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.commitFinished(failed: [])
+        bench.engine.shutdownRequested(now: bench.now)
+        #expect(bench.turn(after: .seconds(1)).contains(.pause([Bench.partition])))
+        #expect(try bench.arrive(1).isEmpty)
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        _ = bench.turn()
+        bench.engine.published(PublicationTag(id, .outcome))
+        let commits = Bench.commits(bench.turn(after: .seconds(1)))
+        #expect(commits == [PartitionCommit(partition: Bench.partition, offset: Offset(1))])
+        bench.engine.commitFinished(failed: [])
+        #expect(bench.turn() == [.leaveGroup])
+        #expect(bench.engine.hasLeftGroup)
+    }
+
+    @Test func `a shutdown before any assignment leaves at once`() throws {
+        var bench = try Bench(isAssigned: false)
+        bench.engine.shutdownRequested(now: bench.now)
+        #expect(bench.turn().contains(.leaveGroup))
+    }
+
+    @Test func `a late outcome of a lost assignment moves no offset`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.commitFinished(failed: [])
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        #expect(bench.turn().contains(.unassign))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        _ = bench.turn()
+        bench.engine.published(PublicationTag(id, .outcome))
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        #expect(bench.engine.counts.terminal == 1)
+    }
+}

@@ -64,13 +64,19 @@ extension Disposition {
     package var meaning: String {
         switch self {
         case .delivered: "Final: outcome `accepted`."
-        case .unregistered: "Final: outcome `unregistered`; later events are `suppressed`."
+        case .unregistered: "Final: outcome `unregistered`."
         case .rejected: "Final: outcome `rejected`."
-        case .retryHere: "Sends again after a delay, then through the retry topics."
-        case .retryElsewhere: "Sends again on another connection; this one opens no more streams."
-        case .refreshProviderToken: "Makes a fresh provider token and sends again, once."
+        case .retryHere:
+            "Sends again after a delay; when the attempts or their time are used up, the outcome"
+                + " is `undeliverable`, with a dead letter."
+        case .retryElsewhere:
+            "Sends again as `retryHere` does, on another connection; this one opens no more streams."
+        case .refreshProviderToken:
+            "Sends again, once, with a fresh provider token where one may be made; then the"
+                + " outcome is `undeliverable`, with a dead letter."
         case .parkCredential:
-            "Stops this credential; its events wait in the retry topics, others go on."
+            "Final: outcome `undeliverable`, with a dead letter. Readiness names the credential;"
+                + " other credentials go on."
         }
     }
 }
@@ -90,14 +96,14 @@ extension LocalReason {
     package var explanation: String {
         switch self {
         case .malformedEvent: "The record is not UTF-8, not JSON, or nested too deeply."
-        case .eventTooLarge: "The record is larger than any event can be."
+        case .eventTooLarge: "The record's value is larger than `limits.event_bytes`."
         case .schemaViolation: "The event breaks its schema; `violations` says where."
         case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
         case .noCredential: "No credential covers the event's bundle ID or topic."
-        case .connectionFailed: "No connection to APNs could be opened in time."
-        case .requestTimeout: "APNs did not answer in time, on every attempt."
-        case .streamBroken: "The stream or its connection broke before the answer, every time."
+        case .connectionFailed: "Not given by this version: an event waits for a connection."
+        case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
+        case .streamBroken: "The stream or its connection broke before the last attempt's answer."
         case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
         }
     }
@@ -106,10 +112,10 @@ extension LocalReason {
     package var remedy: String {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge:
-            "Correct the producer; `heliograph validate` checks an event."
+            "Correct the producer; `violations` says what is wrong."
         case .expired: "Nothing, or give events more time."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
-        case .connectionFailed: "Check network, proxy, DNS and trust roots."
+        case .connectionFailed: "Check network, DNS and trust roots."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived all the same."
         case .unexplainedStatus: "Look for a proxy in between."

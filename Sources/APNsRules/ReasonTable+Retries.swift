@@ -10,7 +10,7 @@ extension ReasonTable {
             .badCertificate,
             Verdict(.parkCredential, .credential),
             "The provider certificate is invalid.",
-            remedy: "Install a valid certificate; events wait meanwhile."
+            remedy: "Install a valid certificate. This version sends provider tokens only."
         ),
         Row(
             403,
@@ -40,7 +40,7 @@ extension ReasonTable {
             "The provider token is invalid, its signature cannot be verified, or it is of"
                 + " another team than the connection's.",
             remedy: "Check `team_id`, `key_id` and `key_file`, and whether the key was revoked;"
-                + " events wait meanwhile."
+                + " then send the dead letters again."
         ),
         Row(
             403,
@@ -70,7 +70,8 @@ extension ReasonTable {
             .tooManyProviderTokenUpdates,
             Verdict(.parkCredential, .credential),
             "The provider token changed more than once in 20 minutes.",
-            remedy: "Find who else mints tokens with this key or team; events wait meanwhile."
+            remedy: "Find who else mints tokens with this key or team; then send the dead letters"
+                + " again."
         ),
     ]
 

@@ -12,12 +12,14 @@ package enum Disposition: String, Hashable, Sendable, CaseIterable {
     case retryHere
     /// Again on another connection; this one opens no more streams.
     case retryElsewhere
-    /// Again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
+    /// Once again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
     case refreshProviderToken
-    /// The credential is of no use for now: its events wait, other credentials go on.
+    /// The credential is of no use for now: the event ends as `undeliverable`, others go on.
     case parkCredential
 
-    /// The outcome that this ends in; nil when the event goes on.
+    /// The outcome that this ends in by itself.
+    ///
+    /// Nil when the event goes on, or ends as `undeliverable`: APNs did not judge the event.
     package var outcome: OutcomeKind? {
         switch self {
         case .delivered: .accepted
@@ -37,7 +39,7 @@ package enum Fault: String, Hashable, Sendable, CaseIterable {
     case token
     case credential
     case connection
-    /// APNs itself; the only fault that counts against an endpoint's circuit breaker.
+    /// APNs itself.
     case server
 }
 
@@ -65,8 +67,8 @@ package struct Verdict: Hashable, Sendable {
 
     /// Judges the debug data of a GOAWAY frame, for the connection and for what it left unprocessed.
     ///
-    /// A credential's fault parks the credential, so that reconnecting does not go round in
-    /// circles. Anything else, and no reason, is the end of one connection only.
+    /// A credential's fault is kept for readiness. Anything else, and no reason, is the end of one
+    /// connection only.
     package static func goAway(reason: Reason?) -> Verdict {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known }),

@@ -10,9 +10,9 @@ package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case invalid
     /// `expiration` had passed.
     case expired
-    /// The token is known to be dead; not sent.
+    /// The token is known to be dead; not sent. Reserved: this version gives it to no event.
     case suppressed
-    /// The same event was sent before.
+    /// The same event was sent before. Reserved: this version gives it to no event.
     case duplicate
     /// Attempts, time or credential exhausted.
     case undeliverable
@@ -24,7 +24,7 @@ package enum TokenAction: String, Hashable, Sendable, CaseIterable {
     case remove
     case checkEnvironment = "check_environment"
     case checkTopic = "check_topic"
-    /// The fuse is blown: too many tokens failed at once to believe it.
+    /// Too many tokens failed at once to believe it. Reserved: this version never asks for it.
     case hold
 }
 

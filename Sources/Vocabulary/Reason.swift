@@ -66,7 +66,7 @@ package enum APNsReason: String, Hashable, Sendable, CaseIterable {
 package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     /// The record's value is not UTF-8, not JSON, or nested too deeply.
     case malformedEvent = "MalformedEvent"
-    /// The record's value is larger than any event can be.
+    /// The record's value is larger than `limits.event_bytes`.
     case eventTooLarge = "EventTooLarge"
     /// The event breaks its schema.
     case schemaViolation = "SchemaViolation"
@@ -76,11 +76,11 @@ package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case expired = "Expired"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
-    /// No connection to APNs could be opened in time.
+    /// No connection to APNs could be opened in time; this version waits instead.
     case connectionFailed = "ConnectionFailed"
-    /// APNs did not answer within `apns.request_timeout`, on every attempt.
+    /// APNs did not answer the last attempt within `apns.request_timeout`.
     case requestTimeout = "RequestTimeout"
-    /// The stream or its connection broke before the answer, on every attempt.
+    /// The stream or its connection broke before the answer to the last attempt.
     case streamBroken = "StreamBroken"
     /// APNs answered with a status that it does not document, or without a reason.
     case unexplainedStatus = "UnexplainedStatus"

@@ -70,7 +70,8 @@ extension Disposition {
             "Sends again after a delay; when the attempts or their time are used up, the outcome"
                 + " is `undeliverable`, with a dead letter."
         case .retryElsewhere:
-            "Sends again as `retryHere` does, on another connection; this one opens no more streams."
+            "Sends again as `retryHere` does, on another connection; this one opens no more"
+                + " streams."
         case .refreshProviderToken:
             "Sends again, once, with a fresh provider token where one may be made; then the"
                 + " outcome is `undeliverable`, with a dead letter."

@@ -13,7 +13,7 @@ extension EmbeddedSchema {
           "properties": {
             "id": {
               "title": "Idempotency key",
-              "description": "Chosen by the producer; equal for every copy of the same event. Together with the device token it decides what a duplicate is, and what apns_id is when absent.",
+              "description": "Chosen by the producer; equal for every copy of the same event. Together with the device token it decides what apns_id is when absent.",
               "type": "string",
               "minLength": 1,
               "maxLength": 128,
@@ -86,7 +86,7 @@ extension EmbeddedSchema {
             },
             "token_registered_at": {
               "title": "Registration time of the token",
-              "description": "Epoch milliseconds at which the app last reported the token. Later than a known answer 410, it lifts the suppression.",
+              "description": "Epoch milliseconds at which the app last reported the token. This version checks its form and does not use it.",
               "type": "integer",
               "minimum": 0,
               "maximum": 253402300799999

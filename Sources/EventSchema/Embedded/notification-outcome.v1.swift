@@ -15,7 +15,7 @@ extension EmbeddedSchema {
             "apns_id": {"description": "Sent as apns-id on every attempt.", "anyOf": [{"type": "string", "format": "uuid"}, {"type": "null"}]},
             "apns_unique_id": {"description": "From the sandbox only.", "type": "string"},
             "outcome": {
-              "description": "accepted: 200. unregistered: 410. rejected: any other final answer of APNs. invalid: fails the schema or a local rule. expired: too late. suppressed: the token is known to be dead. duplicate: sent before. undeliverable: attempts, time or credential exhausted.",
+              "description": "accepted: 200. unregistered: 410. rejected: any other final answer of APNs. invalid: fails the schema or a local rule. expired: too late. undeliverable: attempts, time or credential exhausted. Reserved, and not given by this version: suppressed (the token is known to be dead), duplicate (sent before).",
               "enum": ["accepted", "unregistered", "rejected", "invalid", "expired", "suppressed", "duplicate", "undeliverable"]
             },
             "reason": {"description": "APNs' reason, or a local one in the same style.", "type": ["string", "null"]},

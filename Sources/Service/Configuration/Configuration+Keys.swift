@@ -149,7 +149,7 @@ extension Configuration.Retry {
             "give_up_after",
             .duration(in: .seconds(1)...(.seconds(720 * 3600))),
             default: .seconds(24 * 3600),
-            "Age at which an event is not tried again."
+            "Upper bound of `retry.here_for`; has no other use in this version."
         )
     }
 }

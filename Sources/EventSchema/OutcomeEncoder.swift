@@ -1,7 +1,7 @@
 import JSON
 package import Vocabulary
 
-/// Writes outcomes as design.md, section 3 and `schemas/notification-outcome.v1` have them.
+/// Writes outcomes as `schemas/notification-outcome.v1` has them.
 package struct OutcomeEncoder: Sendable {
     package init() {}
 

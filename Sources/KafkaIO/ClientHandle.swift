@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Belongs to one thread. Letting go of it leaves the instance running, deaf: the process may
 /// exit, and only `destroy` or `destroyAside` free it. `rd_kafka_destroy` of a consumer can hang
-/// for ever (kafka.md B7), so no `deinit` calls it.
+/// for ever, so no `deinit` calls it.
 @safe final class ClientHandle {
     let raw: OpaquePointer
     let queue: OpaquePointer

@@ -71,7 +71,7 @@ package final class Consumer {
     /// What the identifiers in events stand for.
     package var partitions: PartitionTable { reader.partitions }
 
-    /// To be called once: a changed subscription rewinds partitions in 2.0.2 (kafka.md B1).
+    /// To be called once: a changed subscription rewinds partitions in 2.0.2.
     package func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
         let list = PartitionList(
             topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) }
@@ -170,7 +170,7 @@ package final class Consumer {
 
     /// Lets records of these partitions flow again; ignores those that were not paused.
     ///
-    /// 2.0.2 rewinds a partition that is resumed without having been paused (kafka.md B1).
+    /// 2.0.2 rewinds a partition that is resumed without having been paused.
     package func resume(_ partitions: [PartitionID]) {
         let stopped = Set(partitions).intersection(paused).sorted()
         guard !stopped.isEmpty else { return }
@@ -233,7 +233,7 @@ package final class Consumer {
         client.ring()
     }
 
-    /// Frees a closed consumer on a thread of its own, which may never end (kafka.md B7).
+    /// Frees a closed consumer on a thread of its own, which may never end.
     package func destroyAside() {
         phase = .closed
         client.destroyAside()

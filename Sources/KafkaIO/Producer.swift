@@ -158,7 +158,7 @@ package final class Producer {
             guard let headers = unsafe headers else {
                 return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 5)
             }
-            // One list, never single headers: those are freed twice on an error (kafka.md B11).
+            // One list, never single headers: those are freed twice on an error.
             unsafe arguments[5].vtype = RD_KAFKA_VTYPE_HEADERS
             unsafe arguments[5].u.headers = headers
             return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)

@@ -28,7 +28,7 @@ package struct Delivery: Sendable {
     package internal(set) var attempts = 0
     /// When the present or last stream was asked for.
     package internal(set) var sentAt: Instant?
-    var firstAttemptAt: Instant?
+    var firstFailureAt: Instant?
     /// Streams given back unprocessed, in a row.
     var refusals = 0
     var isProviderTokenRefreshed = false

@@ -135,7 +135,6 @@ extension DeliveryEngine {
             deliveries[id]?.phase = .inFlight(connection)
             deliveries[id]?.attempts += 1
             deliveries[id]?.sentAt = now.instant
-            if delivery.firstAttemptAt == nil { deliveries[id]?.firstAttemptAt = now.instant }
             deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
             counts.attempts += 1
             actions.append(.send(id, on: connection))
@@ -171,7 +170,10 @@ extension DeliveryEngine {
             retryAfter: retryAfter,
             using: &random
         )
-        let giveUpAt = (delivery.firstAttemptAt ?? now.instant) + settings.retryHereFor
+        let firstFailureAt = delivery.firstFailureAt ?? now.instant
+        deliveries[id]?.firstFailureAt = firstFailureAt
+        // Not from the first attempt: one that ran into its own limit would have used all up.
+        let giveUpAt = firstFailureAt + settings.retryHereFor
         guard let delay, now.instant + delay <= giveUpAt else {
             conclude(
                 id,

@@ -13,7 +13,7 @@ package struct EngineSettings: Sendable {
     package var routing: CredentialRouting
     package var pool: PoolMachine.Limits
     package var retry: RetryPolicy
-    /// Attempts end so long after the first one.
+    /// No attempt begins later than this after the first one failed.
     package var retryHereFor: Duration
     /// An attempt without an answer ends after this.
     package var requestTimeout: Duration

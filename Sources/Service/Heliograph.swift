@@ -24,11 +24,12 @@ package struct Heliograph: Sendable {
     /// - Parameters:
     ///   - handlingSignals: Whether the two signals are this run's to obey.
     ///   - onListening: Told the admin port once it is open.
+    /// - Returns: What was done, once everything is committed that could be.
     /// - Throws: `ServiceError` when the service cannot start or go on.
     package func run(
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
-    ) async throws {
+    ) async throws -> ShardCounts {
         let shards = try await start()
         let admin = AdminService(
             server: AdminServer(
@@ -54,7 +55,12 @@ package struct Heliograph: Sendable {
                 logger: quietLog
             )
         )
-        try await group.run()
+        do {
+            try await group.run()
+        } catch is CancellationError {
+            // Whoever cancels wants the same drain that SIGTERM gets, and it is done.
+        }
+        return shards.total
     }
 
     /// Reads keys, asks Kafka for the topics, and makes the shards.

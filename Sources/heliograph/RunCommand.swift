@@ -16,7 +16,7 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try file.load()
         do {
-            try await Service.Heliograph(configuration).run()
+            _ = try await Service.Heliograph(configuration).run()
         } catch {
             Console.complain("\(error)")
             Console.end(.failure)

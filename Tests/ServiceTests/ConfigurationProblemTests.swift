@@ -53,7 +53,7 @@ import Testing
                 "limits: {event_bytes: 1Mb}",
                 [
                     "limits.event_bytes: is '1Mb', expected a size such as 64MiB, 1MB or 1048576,"
-                        + " from 8KiB to 64MiB (h.yaml:8:23)"
+                        + " from 8KiB to 15MiB (h.yaml:8:23)"
                 ]
             ),
             (

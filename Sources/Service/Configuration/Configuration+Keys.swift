@@ -130,7 +130,7 @@ extension Configuration.Retry {
             "here_for",
             .duration(in: .milliseconds(1)...(.seconds(3600))),
             default: .seconds(30),
-            "Time from the first try within which the others start."
+            "Time from the first failure within which further tries start."
         )
         baseDelay = section.value(
             "base_delay",
@@ -170,7 +170,7 @@ extension Configuration.Limits {
         )
         eventBytes = section.value(
             "event_bytes",
-            .byteSize(in: (1 << 13)...(64 << 20)),
+            .byteSize(in: (1 << 13)...(15 << 20)),
             default: 1 << 20,
             "Largest value that is read as an event; a larger one is `invalid`."
         )

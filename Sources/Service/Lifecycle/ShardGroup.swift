@@ -41,7 +41,7 @@ struct ShardGroup: Service {
         } onCancelOrGracefulShutdown: {
             drain()
         }
-        sayGoodbye()
+        sayGoodbye(total)
         guard failures.isEmpty else {
             throw ServiceError(lines: failures.flatMap(\.lines))
         }
@@ -72,7 +72,8 @@ struct ShardGroup: Service {
         }
     }
 
-    private func sayGoodbye() {
+    /// What all shards did.
+    var total: ShardCounts {
         var total = ShardCounts()
         for control in controls {
             let counts = control.status.counts
@@ -80,6 +81,10 @@ struct ShardGroup: Service {
             total.terminal += counts.terminal
             total.handedBack += counts.handedBack
         }
+        return total
+    }
+
+    private func sayGoodbye(_ total: ShardCounts) {
         log.notice(
             """
             left the consumer group: \(total.terminal) outcomes published, \

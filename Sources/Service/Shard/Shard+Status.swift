@@ -18,10 +18,11 @@ extension Shard {
         metrics.openConnections.set(connections.openCount)
         metrics.accounting.set(
             Accounting(
-                consumed: Int64(engine.counts.consumed),
+                // What was handed back is the next owner's to account for.
+                consumed: Int64(engine.counts.consumed - engine.counts.released),
                 terminal: Int64(engine.counts.terminal + engine.counts.tombstones),
                 inFlight: Int64(engine.inFlightEvents),
-                deferred: Int64(engine.counts.released)
+                deferred: 0
             )
         )
         guard lastStatus + Self.statusInterval <= now.instant else { return }
@@ -40,7 +41,7 @@ extension Shard {
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
             terminal: engine.counts.terminal,
-            handedBack: engine.inFlightEvents + engine.counts.released + engine.counts.ignored
+            handedBack: engine.inFlightEvents + engine.counts.released
         )
         var streams = 0
         for index in 0..<settings.engine.credentials.count * 2 {

@@ -63,8 +63,11 @@ struct ShardStatus: Sendable {
 }
 
 /// The numbers of the closing line.
-struct ShardCounts: Sendable {
-    var consumed = 0
-    var terminal = 0
-    var handedBack = 0
+package struct ShardCounts: Hashable, Sendable {
+    /// Records taken from Kafka, tombstones included.
+    package internal(set) var consumed = 0
+    /// Outcomes that Kafka acknowledged.
+    package internal(set) var terminal = 0
+    /// Events taken and let go without an outcome: whoever owns the partition reads them again.
+    package internal(set) var handedBack = 0
 }

@@ -71,15 +71,14 @@ struct DemoCommand: AsyncParsableCommand {
         if keepRunning { try await keepProducing(world, events) }
         // Drains, commits and leaves, as SIGTERM would have it.
         service.cancel()
-        _ = await service.result
-        return isRight
+        return judge(try await service.value, ledger) && isRight
     }
 
     /// Publishes the events and follows them, on a thread of its own, until each has its outcome.
     private func follow(
         _ events: [DemoEvent],
         in world: DemoWorld,
-        _ service: Task<Void, any Error>
+        _ service: Task<ShardCounts, any Error>
     ) async throws -> (DemoLedger, Duration) {
         let run = DemoRun(kafka: world.kafka, events: events)
         let watch = Task {
@@ -109,6 +108,17 @@ struct DemoCommand: AsyncParsableCommand {
             )
         }
         return isRight
+    }
+
+    /// The service's own numbers must say the same: all settled, nothing handed back.
+    private func judge(_ counts: ShardCounts, _ ledger: DemoLedger) -> Bool {
+        Terminal.print(
+            "service stopped: \(counts.consumed) records read, \(counts.terminal) outcomes "
+                + "acknowledged, \(counts.handedBack) events handed back"
+        )
+        guard !keepRunning else { return true }
+        return counts.handedBack == 0 && counts.terminal == ledger.expected
+            && counts.consumed == ledger.lines.count
     }
 
     private func keepProducing(_ world: DemoWorld, _ events: [DemoEvent]) async throws {

@@ -62,6 +62,11 @@ class Child:
         return self._process.pid
 
     @property
+    def is_silent(self):
+        """Both its streams are closed: it has ended, or is about to."""
+        return self._open_streams == 0
+
+    @property
     def is_running(self):
         return self._process.poll() is None
 

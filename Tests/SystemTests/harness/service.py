@@ -108,7 +108,7 @@ class Service:
             port = self.port
         except AssertionError:
             # A service that has ended has no port.
-            if self.child.is_running:
+            if not self.child.is_silent:
                 raise
             return 0, ""
         try:

@@ -33,14 +33,20 @@ final class DemoRun: Sendable {
         Terminal.print("published \(events.count) events")
         try locate(&ledger)
         var shown = ""
+        // Where lines cannot be drawn over, one a second is enough.
+        var nextLine = start
         while !ledger.isComplete, SystemClock.now < start + deadline {
             if let obstacle = obstacle.withLock({ $0 }) { throw DemoError(obstacle) }
             for record in try results.next(until: SystemClock.now + .milliseconds(500)) {
                 ledger.outcomeArrived(record)
             }
             let line = Self.progress(ledger)
-            if line != shown { Terminal.progress(line) }
-            shown = line
+            let isDue = Terminal.isInteractive || SystemClock.now >= nextLine || ledger.isComplete
+            if line != shown, isDue {
+                Terminal.progress(line)
+                shown = line
+                nextLine = SystemClock.now + .seconds(1)
+            }
         }
         Terminal.endProgress()
         let elapsed = SystemClock.now - start

@@ -54,7 +54,7 @@ struct ProviderTokenJudge {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3,
             let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
-            let signature = APNsRules.Base64URL.decode(parts[2]), signature.count == 64,
+            let signature = Base64URL.decode(parts[2]), signature.count == 64,
             header["alg"]?.string == "ES256",
             let keyID = header["kid"]?.string, let teamID = claims["iss"]?.string,
             let issuedAt = claims["iat"]?.integer,
@@ -75,7 +75,7 @@ struct ProviderTokenJudge {
     }
 
     private static func json(_ part: ArraySlice<UInt8>) -> JSONValue? {
-        guard let bytes = APNsRules.Base64URL.decode(part) else { return nil }
+        guard let bytes = Base64URL.decode(part) else { return nil }
         do throws(JSONError) {
             return try JSONValue.parse(bytes)
         } catch {

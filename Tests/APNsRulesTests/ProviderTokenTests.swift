@@ -124,7 +124,14 @@ import Vocabulary
         #expect(Base64URL.decode(coded.utf8) == Array(plain.utf8))
     }
 
-    @Test(arguments: ["Z", "Zg==", "Zm9v+", "Zm9/", "Zm 9", "Zh"])
+    @Test func `every octet survives`() {
+        let octets = (0...255).map { UInt8($0) }
+        var text: [UInt8] = []
+        Base64URL.append(octets, to: &text)
+        #expect(Base64URL.decode(text) == octets)
+    }
+
+    @Test(arguments: ["Z", "Zg==", "Zm9v+", "Zm9/", "Zm 9", "Zm9v\n", "Zh"])
     func `what no encoder makes is refused`(text: String) {
         #expect(Base64URL.decode(text.utf8) == nil)
     }

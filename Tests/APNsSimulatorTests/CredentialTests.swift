@@ -76,9 +76,9 @@ import Vocabulary
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
         var input: [UInt8] = []
-        APNsRules.Base64URL.append(Array(header.utf8), to: &input)
+        Base64URL.append(Array(header.utf8), to: &input)
         input.append(UInt8(ascii: "."))
-        APNsRules.Base64URL.append(Array(claims.utf8), to: &input)
+        Base64URL.append(Array(claims.utf8), to: &input)
         let token = try Fixture.sign(input, with: fixture.pem)
         #expect(
             answer(&judge, token, &connection)

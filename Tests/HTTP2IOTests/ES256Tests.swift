@@ -2,25 +2,22 @@ import HTTP2IO
 import Testing
 
 @Suite struct ES256Tests {
-    /// The key of RFC 7515, appendix A.3, as a SubjectPublicKeyInfo: a fixed prefix (RFC 5480)
-    /// and the point, x and y.
-    private var rfcPublicKeyPEM: [UInt8] {
-        get throws {
-            let x = try #require(Base64URL.decode("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
-            let y = try #require(Base64URL.decode("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
-            let prefix: [UInt8] = [
-                0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06,
-                0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
-            ]
-            // 91 octets: one of padding in ordinary base64.
-            let text = Base64URL.encode(prefix + x + y)
-                .replacing("-", with: "+").replacing("_", with: "/")
-            let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-            return Array(
-                "-----BEGIN PUBLIC KEY-----\n\(text + padding)\n-----END PUBLIC KEY-----\n".utf8
-            )
-        }
-    }
+    /// The key of RFC 7515, appendix A.3.1, as a SubjectPublicKeyInfo (RFC 5480, 2).
+    private static let rfcPublicKeyPEM = """
+        -----BEGIN PUBLIC KEY-----
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7
+        6e8Tus9uPHvRVEXH8UTNG72bfocs3+257rn0s2ldbqkLJK2KRiMohYjlrQ==
+        -----END PUBLIC KEY-----
+        """
+
+    /// R and S of RFC 7515, appendix A.3.1.
+    private static let rfcSignature: [UInt8] = [
+        14, 209, 33, 83, 121, 99, 108, 72, 60, 47, 127, 21, 88, 7, 212, 2, 163, 178, 40, 3, 58, 249,
+        124, 126, 23, 129, 154, 195, 22, 158, 166, 101,
+
+        197, 10, 7, 211, 140, 60, 112, 229, 216, 241, 45, 175, 8, 74, 84, 128, 166, 101, 144, 197,
+        242, 147, 80, 154, 143, 63, 127, 138, 131, 163, 84, 213,
+    ]
 
     @Test func `the signature of RFC 7515, appendix A.3 is valid`() throws {
         let message = Array(
@@ -29,18 +26,12 @@ import Testing
             xlLmNvbS9pc19yb290Ijp0cnVlfQ
             """.utf8
         )
-        let signature = try #require(
-            Base64URL.decode(
-                "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmX"
-                    + "FCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
-            )
-        )
-        let verifier = try ES256Verifier(publicKeyPEM: rfcPublicKeyPEM)
-        #expect(verifier.isValid(signature, of: message))
-        var forged = signature
+        let verifier = try ES256Verifier(publicKeyPEM: Array(Self.rfcPublicKeyPEM.utf8))
+        #expect(verifier.isValid(Self.rfcSignature, of: message))
+        var forged = Self.rfcSignature
         forged[10] ^= 1
         #expect(!verifier.isValid(forged, of: message))
-        #expect(!verifier.isValid(signature, of: message + [0]))
+        #expect(!verifier.isValid(Self.rfcSignature, of: message + [0]))
     }
 
     @Test func `what a signer signs its verifier accepts, and no other`() throws {
@@ -91,27 +82,5 @@ import Testing
         #expect(throws: SigningKeyError.notAKey) {
             try ES256Verifier(publicKeyPEM: EphemeralAuthority.signingKeyPEM())
         }
-    }
-}
-
-@Suite struct Base64URLTests {
-    @Test(arguments: [
-        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"),
-        ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"),
-    ])
-    func `the vectors of RFC 4648 go both ways`(plain: String, encoded: String) {
-        #expect(Base64URL.encode(plain.utf8) == encoded)
-        #expect(Base64URL.decode(encoded) == Array(plain.utf8))
-    }
-
-    @Test func `every byte survives`() {
-        let bytes = (0...255).map { UInt8($0) }
-        #expect(Base64URL.encode([0xFB, 0xFF]) == "-_8")
-        #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
-    }
-
-    @Test(arguments: ["A", "Zg==", "Zh", "Zm9=", "a+b/", "Zm9v\n", "Zm 9"])
-    func `anything else is refused`(text: String) {
-        #expect(Base64URL.decode(text) == nil)
     }
 }

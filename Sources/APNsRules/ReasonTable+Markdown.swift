@@ -88,7 +88,7 @@ extension LocalReason {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge: [.invalid]
         case .expired: [.expired]
-        case .noCredential, .connectionFailed, .requestTimeout, .streamBroken: [.undeliverable]
+        case .noCredential, .requestTimeout, .streamBroken: [.undeliverable]
         case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
         }
     }
@@ -102,7 +102,6 @@ extension LocalReason {
         case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
         case .noCredential: "No credential covers the event's bundle ID or topic."
-        case .connectionFailed: "Not given by this version: an event waits for a connection."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken: "The stream or its connection broke before the last attempt's answer."
         case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
@@ -116,7 +115,6 @@ extension LocalReason {
             "Correct the producer; `violations` says what is wrong."
         case .expired: "Nothing, or give events more time."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
-        case .connectionFailed: "Check network, DNS and trust roots."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived all the same."
         case .unexplainedStatus: "Look for a proxy in between."

@@ -76,8 +76,6 @@ package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case expired = "Expired"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
-    /// No connection to APNs could be opened in time; this version waits instead.
-    case connectionFailed = "ConnectionFailed"
     /// APNs did not answer the last attempt within `apns.request_timeout`.
     case requestTimeout = "RequestTimeout"
     /// The stream or its connection broke before the answer to the last attempt.

@@ -66,14 +66,14 @@ package struct Heliograph: Sendable {
     /// Reads keys, asks Kafka for the topics, and makes the shards.
     private func start() async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
-        try startUp.checkProperties()
+        try configuration.checkCredentials()
         let keys = try startUp.signingKeys()
         let shardCount = configuration.shards ?? ProcessInfo.processInfo.activeProcessorCount
         let settings = try startUp.shardSettings(shardCount: shardCount)
         try await ShardThread.run(named: "start-up") {
             Result { () throws(ServiceError) in try startUp.checkTopics() }
         }.get()
-        log.notice("heliograph starts", [.version: Self.version, .count: "\(shardCount)"])
+        log.notice("heliograph starts", [.version: Self.version, .shards: "\(shardCount)"])
         return try ShardGroup(
             settings: settings,
             tokens: ProviderTokens(keys),

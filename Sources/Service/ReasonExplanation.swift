@@ -3,31 +3,42 @@ import Vocabulary
 
 /// What `heliograph explain` prints: the rows of the reason table, in words.
 package enum ReasonExplanation {
+    /// A word can be both APNs' reason and Heliograph's own: then both are told.
+    ///
     /// - Parameter reason: in any case.
     /// - Returns: nil for a word that is no reason.
     package static func text(for reason: String) -> String? {
-        let rows = ReasonTable.rows(matching: reason)
-        if let first = rows.first, let known = first.reason {
-            let parts = rows.map { row in
-                """
-                  \(row.explanation)
-                  To do:        \(row.remedy)
-                  Heliograph:   \(row.verdict.disposition.meaning)
-                  Token action: \(row.verdict.tokenAction.rawValue)
-                  At fault:     \(row.verdict.fault.rawValue)
-                """
-            }
-            let heading = "\(known.rawValue) (APNs, status \(first.statusText))"
-            return ([heading] + parts).joined(separator: "\n")
-        }
         let local = LocalReason.allCases.first {
             $0.rawValue.lowercased() == reason.lowercased()
         }
-        guard let local else { return nil }
+        let parts = [apns(ReasonTable.rows(matching: reason)), local.map(text)]
+        let text = parts.compactMap(\.self).joined(separator: "\n\n")
+        return text.isEmpty ? nil : text
+    }
+
+    private static func apns(_ rows: [ReasonTable.Row]) -> String? {
+        guard let first = rows.first, let known = first.reason else { return nil }
+        let parts = rows.map { row in
+            """
+              \(row.explanation)
+              To do:        \(row.remedy)
+              Heliograph:   \(row.verdict.disposition.meaning)
+              Token action: \(row.verdict.tokenAction.rawValue)
+              At fault:     \(row.verdict.fault.rawValue)
+            """
+        }
+        let heading = "\(known.rawValue) (APNs, status \(first.statusText))"
+        return ([heading] + parts).joined(separator: "\n")
+    }
+
+    private static func text(for reason: LocalReason) -> String {
+        let outcomes = reason.outcomes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
         return """
-            \(local.rawValue) (Heliograph)
-              \(local.explanation)
-              To do:        \(local.remedy)
+            \(reason.rawValue) (Heliograph)
+              \(reason.explanation)
+              To do:        \(reason.remedy)
+              Heliograph:   Outcome \(outcomes).
+              Token action: keep
             """
     }
 }

@@ -30,6 +30,7 @@ package enum LogKey: String, Hashable, Sendable, CaseIterable {
     case problem
     case reason
     case shard
+    case shards
     case signal
     /// An HTTP status.
     case status

@@ -14,6 +14,10 @@ struct SimulateCommand: ParsableCommand {
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
 
+    func validate() throws {
+        guard seeds > 0 else { throw ValidationError("--seeds is at least 1") }
+    }
+
     func run() throws {
         var steps = 0
         var failures = 0

@@ -19,7 +19,8 @@ enum Terminal {
     /// Draws over the line before, on a terminal; elsewhere prints a line.
     static func progress(_ line: String) {
         guard isInteractive else { return print(line) }
-        FileHandle.standardOutput.write(Data(("\r\u{1B}[2K" + line).utf8))
+        // Without wrapping: a second row could not be drawn over.
+        FileHandle.standardOutput.write(Data(("\r\u{1B}[2K\u{1B}[?7l" + line + "\u{1B}[?7h").utf8))
     }
 
     /// Leaves the line that `progress` drew as it is.

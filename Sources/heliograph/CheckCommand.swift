@@ -22,5 +22,6 @@ struct CheckCommand: AsyncParsableCommand {
             Console.end(.failure)
         }
         print(configuration.summary, terminator: "")
+        Console.complain("the configuration, its keys and its files are in order")
     }
 }

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import re
 
 import jsonschema
 import pytest
@@ -179,7 +180,9 @@ def test_a_record_that_arrives_while_it_runs_is_delivered(broker, simulators, be
     [(_, outcome)] = outcomes_of(broker, bench.topics)
     assert (outcome["outcome"], outcome["event_id"]) == ("accepted", event["id"])
     assert service.fetch("/live")[0] == 200
-    assert "# TYPE" in service.fetch("/metrics")[1]
+    metrics = service.fetch("/metrics")[1]
+    assert "# TYPE" in metrics
+    assert re.search(r"^heliograph_apns_attempts_total 1$", metrics, re.MULTILINE), metrics
     service.drain()
 
 

@@ -1,5 +1,6 @@
 """What an operator gets wrong: one clear line that names the key, never a crash."""
 
+import datetime
 import json
 import re
 import socket
@@ -228,4 +229,5 @@ def test_every_log_line_is_one_json_object(bench, simulator):
         entry = json_object(line)
         assert entry is not None, line
         assert json.dumps(entry["message"])
+        assert datetime.datetime.fromisoformat(entry["time"]).tzinfo is not None
         assert entry["level"] in {"trace", "debug", "info", "notice", "warning", "error", "critical"}

@@ -35,11 +35,24 @@ extension Configuration {
         }
     }
 
-    /// Reads every key, and tries what can be tried without a network.
+    /// Reads every key, and tries what can be tried without a network; every problem is told.
     package func checkCredentials() throws(ServiceError) {
         let startUp = StartUp(configuration: self)
-        try startUp.checkProperties()
-        _ = try startUp.signingKeys()
-        _ = try startUp.shardSettings(shardCount: shards ?? 1)
+        let lines =
+            Self.problems { try startUp.checkProperties() }
+            + Self.problems { _ = try startUp.signingKeys() }
+            + Self.problems { _ = try startUp.shardSettings(shardCount: 1) }
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+    }
+
+    private static func problems(_ check: () throws -> Void) -> [String] {
+        do {
+            try check()
+            return []
+        } catch let error as ServiceError {
+            return error.lines
+        } catch {
+            return ["\(error)"]
+        }
     }
 }

@@ -9,6 +9,9 @@ struct JSONLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
 
+    /// RFC 3339 in UTC, with milliseconds.
+    private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
@@ -18,7 +21,7 @@ struct JSONLogHandler: LogHandler {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("time")
-        writer.string(Date.now.formatted(.iso8601.time(includingFractionalSeconds: true)))
+        writer.string(Date.now.formatted(Self.timeFormat))
         writer.name("level")
         writer.string(event.level.rawValue)
         writer.name("message")

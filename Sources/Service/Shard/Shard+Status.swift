@@ -9,6 +9,10 @@ extension Shard {
 
     /// Writes the turn's numbers down.
     func record() {
+        let counts = engine.counts
+        metrics.attempts.add(UInt64(counts.attempts - recorded.attempts))
+        metrics.retries.add(UInt64(counts.retries - recorded.retries))
+        recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.inFlightBytes.set(engine.inFlightBytes)
         metrics.assignedPartitions.set(engine.assignedPartitions.count)

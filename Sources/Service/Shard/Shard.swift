@@ -47,6 +47,8 @@ final class Shard {
     let tokens: ProviderTokens
     var troubles = Troubles()
     var lastStatus = Instant(nanoseconds: .min)
+    /// The engine's counts as the metrics have them.
+    var recorded = EngineCounts()
     /// Descriptors may be silent though more waits: the last turn did not take everything.
     private var consumerHasMore = true
     private var producerHasMore = false

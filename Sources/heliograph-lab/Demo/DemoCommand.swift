@@ -10,12 +10,12 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Run the whole service against an embedded Kafka and a simulated APNs.",
         discussion: """
-            Publishes a file of events, shows what becomes of them, and exits 0 only if every
-            event got exactly the outcome that its line expects.
+            Publishes a file of events, shows what becomes of them, and exits 0 only if every \
+            event got one outcome, and the one that its line expects.
 
-            A line of the file is an event, or {"value": …}, {"raw": "…"} or {"base64": "…"} with
-            an optional "expect": {"outcome": "…", "reason": "…"}. Events of your own file may
-            have any bundle ID.
+            A line of the file is an event, of which nothing is expected; or {"value": <an event>}, \
+            {"raw": "…"} or {"base64": "…"} with an optional "expect": {"outcome": "…", \
+            "reason": "…"}. Events of your own file may have any bundle ID.
             """
     )
 
@@ -102,9 +102,14 @@ struct DemoCommand: AsyncParsableCommand {
         let isRight = surprises.isEmpty && ledger.strays == 0
         let tombstones = ledger.lines.count(where: \.isTombstone)
         if isRight {
+            let unasked = ledger.lines.count { $0.event.expectation == nil && !$0.isTombstone }
+            let skipped = tombstones == 0 ? "." : "; \(tombstones) tombstones were skipped."
             Terminal.print(
-                "Every one of \(ledger.expected) events got exactly the outcome it should"
-                    + (tombstones == 0 ? "." : "; \(tombstones) tombstones were skipped.")
+                unasked == 0
+                    ? "Every one of \(ledger.expected) events got exactly the outcome it should"
+                        + skipped
+                    : "Every one of \(ledger.expected) events got one outcome; of \(unasked) no "
+                        + "line says which (expect)" + skipped
             )
         }
         return isRight
@@ -122,7 +127,10 @@ struct DemoCommand: AsyncParsableCommand {
     }
 
     private func keepProducing(_ world: DemoWorld, _ events: [DemoEvent]) async throws {
-        Terminal.print("producing the same events again, all of them every 10 seconds; Ctrl-C ends")
+        Terminal.print(
+            "producing the same events again, all of them every 10 seconds; "
+                + "the outcomes are in the status page above; Ctrl-C ends"
+        )
         let producing = Task {
             let publisher = try DemoPublisher(world.kafka)
             while !Task.isCancelled {

@@ -7,7 +7,7 @@ import Vocabulary
 /// A line is `{"value": …}` with any JSON, `{"raw": "text"}` or `{"base64": "…"}`, with optional
 /// `key`, `headers` and `expect`; or it is an event itself, of which nothing is expected.
 struct DemoEvent: Sendable {
-    enum Expectation: Sendable {
+    enum Expectation: Hashable, Sendable {
         case outcome(String, reason: String?)
         /// As above, whatever the reason.
         case outcomeOfAnyReason(String)
@@ -47,7 +47,7 @@ struct DemoEvent: Sendable {
             try document.parse(bytes)
             tree = try document.value(of: document.root)
         } catch {
-            throw DemoError("\(file):\(number): not JSON: \(error)")
+            throw DemoError("\(file):\(number): \(error)")
         }
         key = tree["key"]?.string.map { Array($0.utf8) }
         for member in tree["headers"]?.object?.members ?? [] {
@@ -65,6 +65,12 @@ struct DemoEvent: Sendable {
             }
             value = Array(data)
         } else {
+            guard tree["expect"] == nil else {
+                throw DemoError(
+                    "\(file):\(number): 'expect' belongs beside 'value': "
+                        + #"{"value": <the event>, "expect": …}"#
+                )
+            }
             // The line is the event.
             value = bytes
             key = tree["device_token"]?.string.map { Array($0.utf8) }

@@ -16,6 +16,8 @@ struct DemoLedger {
     private(set) var strays = 0
     /// From a record's arrival in the service to its outcome.
     private(set) var latenciesMilliseconds: [Int64] = []
+    private var firstReceived: Timestamp?
+    private var lastCompleted: Timestamp?
 
     init(_ events: [DemoEvent]) {
         lines = events.map { Line(event: $0) }
@@ -51,6 +53,8 @@ struct DemoLedger {
             let completedAt = Self.timestamp(outcome["completed_at"])
         else { return }
         latenciesMilliseconds.append(completedAt.milliseconds - receivedAt.milliseconds)
+        firstReceived = min(firstReceived ?? receivedAt, receivedAt)
+        lastCompleted = max(lastCompleted ?? completedAt, completedAt)
     }
 
     private static func timestamp(_ value: JSONValue?) -> Timestamp? {
@@ -58,6 +62,12 @@ struct DemoLedger {
     }
 
     // MARK: Queries
+
+    /// From the first record's arrival in the service to the last outcome.
+    var span: Duration {
+        guard let firstReceived, let lastCompleted else { return .zero }
+        return .milliseconds(lastCompleted.milliseconds - firstReceived.milliseconds)
+    }
 
     /// Events that some outcome must come of.
     var expected: Int { lines.count { !$0.isTombstone } }

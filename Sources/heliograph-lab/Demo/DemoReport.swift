@@ -57,7 +57,7 @@ struct DemoReport {
     // MARK: A few outcome records
 
     private func printExamples() {
-        Terminal.print("Three of the outcome records:")
+        Terminal.print("Some of the outcome records:")
         for kind in ["accepted", "unregistered", "invalid"] {
             let outcome = ledger.lines.lazy.compactMap(\.outcomes.first)
                 .first { $0["outcome"]?.string == kind }
@@ -71,13 +71,12 @@ struct DemoReport {
     // MARK: Figures
 
     private func printFigures() {
-        let seconds =
-            Double(elapsed.components.seconds)
-            + Double(elapsed.components.attoseconds) / 1e18
+        let seconds = Self.seconds(ledger.span)
         let rate = Double(ledger.arrived) / max(seconds, 0.001)
         Terminal.print(
-            "\(ledger.arrived) outcomes in \(Self.text(seconds)) s, \(Int(rate)) a second"
-                + " (retries with backoff included)"
+            "\(ledger.arrived) outcomes in \(Self.text(seconds)) s, \(Int(rate)) a second, retries "
+                + "with backoff included; before that the consumer group took "
+                + "\(Self.text(Self.seconds(elapsed) - seconds)) s to form"
         )
         let sorted = ledger.latenciesMilliseconds.sorted()
         if let last = sorted.last {
@@ -92,6 +91,10 @@ struct DemoReport {
                 + "connections, at most \(simulator.maxOpenStreams) streams at once on one, "
                 + "and accepted \(simulator.duplicates) notifications twice"
         )
+    }
+
+    private static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
     private static func text(_ seconds: Double) -> String {

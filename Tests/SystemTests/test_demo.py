@@ -1,0 +1,57 @@
+"""The demo, as a newcomer runs it."""
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+from harness.processes import ROOT, built_binary
+
+SECONDS = 120
+ALIVE = {
+    "id": "own-1",
+    "device_token": "ab" * 32,
+    "bundle_id": "org.example.Mine",
+    "push_type": "alert",
+    "payload": {"aps": {"alert": "Hello"}},
+}
+
+
+def demo(*arguments):
+    return subprocess.run(
+        [built_binary("heliograph-lab"), "demo", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def written(folder, *lines):
+    path = pathlib.Path(folder) / "events.ndjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_every_example_gets_its_outcome():
+    run = demo()
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "NOT AS EXPECTED" not in run.stdout
+    for row in ("accepted", "Unregistered", "BadDeviceToken", "SchemaViolation", "NoCredential"):
+        assert row in run.stdout, run.stdout
+    assert "0 events handed back" in run.stdout
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("accepted", 0), ("rejected", 1)])
+def test_an_own_file_is_held_against_its_expectations(outcome, code, tmp_path):
+    line = {"value": ALIVE, "expect": {"outcome": outcome}}
+    run = demo("--events", written(tmp_path, line))
+    assert run.returncode == code, run.stdout + run.stderr
+    assert ("NOT AS EXPECTED: line 1" in run.stdout) == (code == 1)
+
+
+def test_an_expectation_inside_an_event_is_refused(tmp_path):
+    run = demo("--events", written(tmp_path, {**ALIVE, "expect": {"outcome": "accepted"}}))
+    assert run.returncode == 1
+    assert "belongs beside 'value'" in run.stderr

@@ -217,7 +217,7 @@ final class SimulatorLoop {
             now: now
         )
         if judgement.provesConnection { raiseStreamLimit(connection) }
-        let effect = effect(of: judgement.answer, connection, streamID, idBytes)
+        let effect = effect(of: judgement.answer, connection, idBytes)
         guard judgement.delay > .zero else { return connection.carryOut(effect, streamID) }
         delayedCount += 1
         delayed.insert(
@@ -239,7 +239,6 @@ final class SimulatorLoop {
     private func effect(
         of answer: Answer,
         _ connection: SimulatedConnection,
-        _ streamID: Int32,
         _ apnsID: ArraySlice<UInt8>?
     ) -> Effect {
         func respond(_ status: Int, _ refusal: Refusal? = nil, body: [UInt8] = []) -> Effect {

@@ -131,9 +131,9 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     /// A stream ended without an answer: reset, cancelled, or its connection broke.
-    package mutating func streamBroke(on id: ConnectionID, heard: Bool, now: Instant) {
+    package mutating func streamBroke(on id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
-        connections[index].streamEnded(heard: heard, provesCredential: false, now: now)
+        connections[index].streamEnded(heard: false, provesCredential: false, now: now)
     }
 
     package mutating func goAwayReceived(_ id: ConnectionID) {
@@ -202,9 +202,6 @@ package struct PoolMachine: Hashable, Sendable {
 
     /// Connections on which streams may open, now or when one ends.
     package var usableConnections: Int { connections.count(where: \.isUsable) }
-
-    /// False while connects fail and nothing is open.
-    package var isReachable: Bool { usableConnections > 0 || !backoff.isFailing }
 
     // MARK: Private
 

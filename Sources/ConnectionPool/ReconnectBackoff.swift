@@ -79,6 +79,4 @@ package struct ReconnectBackoff: Hashable, Sendable {
         guard let earliest, earliest > now else { return nil }
         return earliest
     }
-
-    package var isFailing: Bool { failuresInARow > 0 }
 }

@@ -32,7 +32,6 @@ package struct Delivery: Sendable {
     /// Streams given back unprocessed, in a row.
     var refusals = 0
     var isProviderTokenRefreshed = false
-    var lastFailure: AttemptFailure?
     /// Set once, when the phase becomes `publishing`.
     package internal(set) var outcome: Outcome?
 }
@@ -56,9 +55,14 @@ package struct Route: Hashable, Sendable {
     }
 
     package var index: Int { credential * 2 + (environment == .production ? 0 : 1) }
+
+    /// Every route of so many credentials, in the order of `index`.
+    package static func all(credentialCount: Int) -> [Route] {
+        (0..<credentialCount * 2).map(Route.init(index:))
+    }
 }
 
-/// What the last attempt died of; becomes the reason when attempts run out.
+/// What an attempt died of; becomes the outcome's reason when there is no next one.
 struct AttemptFailure: Hashable, Sendable {
     var reason: Reason
     var httpStatus: Int?
@@ -83,13 +87,18 @@ package struct PublicationTag: Hashable, Sendable {
 
     /// Reads what `rawValue` wrote; nil for any other number.
     package init?(rawValue: UInt64) {
-        guard let publication = Publication(rawValue: UInt8(rawValue >> 30 & 3)) else { return nil }
+        let number = UInt8(rawValue >> Self.slotBitCount & Self.publicationMask)
+        guard let publication = Publication(rawValue: number) else { return nil }
         self.publication = publication
-        delivery = DeliveryID(rawValue: rawValue & ~(3 << 30))
+        delivery = DeliveryID(rawValue: rawValue & ~(Self.publicationMask << Self.slotBitCount))
     }
 
-    /// Slots stay below 2^30, so the publication fits between slot and generation.
+    /// The publication stands between slot and generation.
     package var rawValue: UInt64 {
-        delivery.rawValue | UInt64(publication.rawValue) << 30
+        delivery.rawValue | UInt64(publication.rawValue) << Self.slotBitCount
     }
+
+    /// Slots have 32 bits in a `DeliveryID`; `DeliveryTable` leaves the two highest to the tag.
+    static let slotBitCount: UInt64 = 30
+    private static let publicationMask: UInt64 = 3
 }

@@ -71,7 +71,7 @@ extension DeliveryEngine {
 
     package mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
         guard let connection = attemptEnded(id) else { return }
-        withPool(of: id) { $0.streamBroke(on: connection, heard: false, now: now.instant) }
+        withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
         switch kind {
         case .unprocessed: resend(id, now: now)
         case .unknown:
@@ -82,13 +82,16 @@ extension DeliveryEngine {
 
     // MARK: Time
 
+    /// Between two looks for what has expired.
+    private static let expirySweepInterval = Duration.seconds(1)
+
     mutating func endOverdueAttempts(now: Moment) {
         while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
             guard let connection = attemptEnded(id) else {
                 preconditionFailure("a delivery without a stream among those in flight")
             }
             counts.requestTimeouts += 1
-            withPool(of: id) { $0.streamBroke(on: connection, heard: false, now: now.instant) }
+            withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
             actions.append(.cancel(id, on: connection))
             let failure = AttemptFailure(reason: .local(.requestTimeout), httpStatus: nil)
             retry(id, after: failure, retryAfter: nil, now: now)
@@ -98,14 +101,14 @@ extension DeliveryEngine {
     mutating func wakeRetries(now: Moment) {
         while let id = retries.popDue(now: now.instant) {
             guard deliveries[id]?.phase == .backingOff else { continue }
-            enqueue(id, now: now)
+            enqueue(id)
         }
     }
 
-    /// Once a second: what waits for a stream and has expired ends here, connection or not.
+    /// Now and then: what waits for a stream and has expired ends here, connection or not.
     mutating func expireWaiting(now: Moment) {
         guard nextExpirySweep <= now.instant else { return }
-        nextExpirySweep = now.instant + .seconds(1)
+        nextExpirySweep = now.instant + Self.expirySweepInterval
         for index in lanes.indices where !lanes[index].waiting.isEmpty {
             var expired: [DeliveryID] = []
             lanes[index].waiting.removeAll { id in
@@ -163,7 +166,6 @@ extension DeliveryEngine {
     ) {
         guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
         else { return }
-        deliveries[id]?.lastFailure = failure
         deliveries[id]?.refusals = 0
         let delay = settings.retry.delay(
             beforeAttempt: delivery.attempts + 1,
@@ -195,22 +197,24 @@ extension DeliveryEngine {
         retries.insert(id, due: due.instant)
     }
 
+    private static let refusalsPerAttempt = 8
+
     /// At once, elsewhere, and without counting: the peer did not process the request.
     ///
-    /// A peer that refuses without end is bounded: from the eighth refusal in a row on, each is
-    /// an attempt like any other.
+    /// A peer that refuses without end is bounded: of `refusalsPerAttempt` refusals in a row the
+    /// last is an attempt like any other.
     private mutating func resend(_ id: DeliveryID, now: Moment) {
         counts.unprocessed += 1
         guard !handBack(id) else { return }
         let refusals = (deliveries[id]?.refusals ?? 0) + 1
-        guard refusals < 8 else {
+        guard refusals < Self.refusalsPerAttempt else {
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
             retry(id, after: failure, retryAfter: nil, now: now)
             return
         }
         deliveries[id]?.refusals = refusals
         deliveries[id]?.attempts -= 1
-        enqueue(id, first: true, now: now)
+        enqueue(id, first: true)
     }
 
     /// The token had expired: a new one, and one more try at once.
@@ -236,9 +240,8 @@ extension DeliveryEngine {
             return
         }
         deliveries[id]?.isProviderTokenRefreshed = true
-        deliveries[id]?.lastFailure = failure
         counts.retries += 1
-        enqueue(id, now: now)
+        enqueue(id)
     }
 
     /// Lets go of a delivery whose partition was given up meanwhile: its new owner sends it.
@@ -252,7 +255,7 @@ extension DeliveryEngine {
         return true
     }
 
-    private mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
+    private mutating func enqueue(_ id: DeliveryID, first: Bool = false) {
         guard let route = deliveries[id]?.route else { return }
         deliveries[id]?.phase = .waitingForStream
         if first {

@@ -39,11 +39,6 @@ extension DeliveryEngine {
         membership.partitionRestarted(partition)
     }
 
-    /// Where reading of the partition stands; nil when nobody knows.
-    package func position(of partition: PartitionID) -> Offset? {
-        membership.position(of: partition)
-    }
-
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
     package mutating func commitFinished(failed: [PartitionID]) {
         membership.commitFinished(failed: failed)
@@ -54,6 +49,13 @@ extension DeliveryEngine {
         guard !membership.isShuttingDown else { return }
         membership.shutdownRequested(now: now.instant)
         if !membership.partitions.isEmpty { actions.append(.pause(membership.partitions)) }
+    }
+
+    // MARK: Queries
+
+    /// Where reading of the partition stands; nil when nobody knows.
+    package func position(of partition: PartitionID) -> Offset? {
+        membership.position(of: partition)
     }
 
     // MARK: The turn

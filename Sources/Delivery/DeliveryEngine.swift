@@ -10,7 +10,7 @@ package import Vocabulary
 /// 1. inputs, in the past tense, for everything that happened (`recordArrived`,
 ///    `responseArrived`, `deliveryReported`, …): they note facts and decide single deliveries;
 /// 2. `turnEnded(now:)`: time passes, streams open, offsets are committed;
-/// 3. `takeActions()`: what is to be done, in order;
+/// 3. `takeActions(into:)`: what is to be done, in order;
 /// 4. queries: `intakeBudget`, `nextDeadline`.
 package struct DeliveryEngine: Sendable {
     let settings: EngineSettings
@@ -43,7 +43,7 @@ package struct DeliveryEngine: Sendable {
             ),
             start: settings.start
         )
-        lanes = (0..<settings.credentials.count * 2).map { _ in
+        lanes = Route.all(credentialCount: settings.credentials.count).map { _ in
             Lane(pool: PoolMachine(limits: settings.pool, requiresProof: true))
         }
         for (index, scope) in settings.credentials.enumerated() {

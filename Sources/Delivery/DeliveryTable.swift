@@ -15,8 +15,7 @@ struct DeliveryTable: Sendable {
     }
 
     private static let none = -1
-    /// `PublicationTag` keeps two bits of a slot's number for itself.
-    private static let capacity = 1 << 30
+    private static let capacity = 1 << PublicationTag.slotBitCount
 
     private var slots: [Slot] = []
     private var free: [Int] = []

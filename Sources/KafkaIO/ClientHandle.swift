@@ -1,7 +1,6 @@
 import CLinux
 import CRdkafka
 import Glibc
-import Synchronization
 
 /// One client instance, its event queue, and the eventfd that the queue rings.
 ///
@@ -100,13 +99,12 @@ import Synchronization
         letGo().destroy()
     }
 
-    /// Frees the instance on a thread of its own; `ClientHandle.beingDestroyed` counts it.
+    /// Frees the instance on a thread of its own.
     ///
     /// Returns at once. A thread that never ends costs its instance's memory, nothing else.
     func destroyAside() {
         guard isAlive else { return }
         let remains = unsafe Unmanaged.passRetained(letGo())
-        Self.destructions.add(1, ordering: .relaxed)
         var thread = pthread_t()
         // SAFETY: the thread takes the reference over and is the only one to use it.
         let result = unsafe pthread_create(
@@ -116,7 +114,6 @@ import Synchronization
                 guard let context = unsafe context else { return nil }
                 let remains = unsafe Unmanaged<Remains>.fromOpaque(context).takeRetainedValue()
                 remains.destroy()
-                ClientHandle.destructions.subtract(1, ordering: .relaxed)
                 return nil
             },
             remains.toOpaque()
@@ -124,15 +121,10 @@ import Synchronization
         if result == 0 {
             pthread_detach(thread)
         } else {
-            // No thread to be had: the instance stays as it is, and stays counted.
+            // No thread to be had: the instance stays as it is.
             unsafe remains.release()
         }
     }
-
-    /// Instances given to `destroyAside` that are not gone yet.
-    static var beingDestroyed: Int { destructions.load(ordering: .relaxed) }
-
-    private static let destructions = Atomic<Int>(0)
 
     /// The instance must no longer write to a descriptor whose number may be used anew.
     private func unhook() {

@@ -73,10 +73,6 @@ package import Vocabulary
         )
     }
 
-    package func stopFailing(_ request: Request) {
-        unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
-    }
-
     /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
     package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR
@@ -90,11 +86,5 @@ package import Vocabulary
         } else {
             unsafe rd_kafka_mock_broker_set_down(cluster, Int32(broker))
         }
-    }
-
-    /// Delays each answer of that broker.
-    package func setRoundTripTime(_ time: Duration, ofBroker broker: Int) {
-        let milliseconds = Int32(clamping: time.milliseconds)
-        unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
     }
 }

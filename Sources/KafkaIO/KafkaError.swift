@@ -89,11 +89,8 @@ extension KafkaError.Code {
     package static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     package static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
     package static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-    package static let clientUnknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     /// The stored or given offset does not exist (`auto.offset.reset=error`).
     package static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-    package static let failed = Self(RD_KAFKA_RESP_ERR__FAIL)
-    package static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     package static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     package static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -111,13 +108,8 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
     )
     package static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
-    package static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
     package static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
-    package static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     package static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
     package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-    package static let topicAuthorizationFailed = Self(
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-    )
     package static let storageError = Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)
 }

@@ -106,9 +106,6 @@ package final class Producer {
         client.destroyAside()
     }
 
-    /// Abandoned producers and consumers of this process that have not ended yet.
-    package static var abandonedStillRunning: Int { ClientHandle.beingDestroyed }
-
     /// Makes the library believe in a fatal error, as its own tests do.
     package func injectFatalError(_ code: KafkaError.Code, reason: String) {
         unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)

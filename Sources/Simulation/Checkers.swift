@@ -39,11 +39,7 @@ extension World {
         }
     }
 
-    mutating func checkStream(
-        opened delivery: DeliveryID,
-        on connection: Member.Connection,
-        _ record: Record
-    ) {
+    mutating func checkStreamOpened(on connection: Member.Connection) {
         if !connection.isOpen || connection.isDraining {
             found(.streamLimitKept, "stream on a connection that takes none")
         }

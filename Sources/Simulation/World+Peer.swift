@@ -61,7 +61,7 @@ extension World {
         state.streams.insert(delivery)
         state.order.append(delivery)
         members[id]?.connections[connection] = state
-        checkStream(opened: delivery, on: state, record)
+        checkStreamOpened(on: state)
         let delay = latency()
         if strikes(plan.streamRefused) {
             after(delay, .streamReset(id, connection, delivery, .unprocessed))

@@ -43,6 +43,8 @@ package struct IntakeGate: Hashable, Sendable {
 
     /// Records asked for at once, so that the rest of the loop gets its turn.
     private static let batch = 256
+    /// Places kept for single records while full, where the limit has plenty.
+    private static let trickleReserve = 32
 
     private let limits: Limits
     private var phase = Phase.open
@@ -116,7 +118,7 @@ package struct IntakeGate: Hashable, Sendable {
     /// Leaves the records of a few trickles below the hard limit; asks one by one when few bytes
     /// are left, because a record's size is known only once it is here.
     private var room: Int {
-        let reserve = min(32, limits.events / 8)
+        let reserve = min(Self.trickleReserve, limits.events / 8)
         let freeEvents = limits.events - reserve - events
         let freeBytes = limits.bytes - bytes
         guard freeEvents > 0, freeBytes > limits.bytes / 16 else { return 0 }

@@ -1,6 +1,11 @@
 import Glibc
 
 extension Configuration {
+    /// A signing key has some 250 bytes.
+    static let maxKeyFileByteCount = 1 << 16
+    /// The system's own bundle has some 200 KiB.
+    private static let maxCAFileByteCount = 8 << 20
+
     /// Looks at the files that the configuration names.
     ///
     /// Each must be there, readable, and no larger than such a file can be.
@@ -8,11 +13,14 @@ extension Configuration {
     /// - Returns: One problem for each file that is not, under its key.
     package func preflight() -> [ConfigurationProblem] {
         var files = apns.credentials.enumerated().map { index, credential in
-            (path: "apns.credentials.\(index).key_file", file: credential.keyFile, limit: 1 << 16)
+            (
+                path: "apns.credentials.\(index).key_file",
+                file: credential.keyFile,
+                limit: Self.maxKeyFileByteCount
+            )
         }
         if let file = apns.caFile {
-            // The system's own bundle has some 200 KiB.
-            files.append((path: "apns.ca_file", file: file, limit: 8 << 20))
+            files.append((path: "apns.ca_file", file: file, limit: Self.maxCAFileByteCount))
         }
         return files.compactMap { path, file, limit in
             do throws(FileError) {

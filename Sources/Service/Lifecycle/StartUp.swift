@@ -41,7 +41,10 @@ struct StartUp {
                 continue
             }
             do {
-                let pem = try BoundedFile.read(credential.keyFile, limit: 1 << 16)
+                let pem = try BoundedFile.read(
+                    credential.keyFile,
+                    limit: Configuration.maxKeyFileByteCount
+                )
                 let signer = try ES256Signer(pem: pem)
                 keys.append(SigningKey(identity: identity, signer: signer))
             } catch {

@@ -37,8 +37,14 @@ final class APNsConnections {
         var isOpen = false
     }
 
-    /// Identifiers below belong to the shard's own descriptors.
-    static let firstLoopID: UInt64 = 256
+    /// The bits of a loop's identifier that say how many addresses were tried.
+    ///
+    /// Above them stands the connection's number. It counts from 1, so that what these bits alone
+    /// can write is free for the shard's own descriptors.
+    private static let triesBitCount: UInt64 = 8
+    private static let maxTries: UInt64 = (1 << triesBitCount) - 1
+    /// Every open stream's body fits: a slow socket refuses no request.
+    private static let maxBacklogByteCount = 32 << 20
 
     private let production: APNsEndpoint
     private let sandbox: APNsEndpoint
@@ -147,8 +153,8 @@ final class APNsConnections {
     // MARK: What the loop says
 
     func readinessChanged(loopID: UInt64, _ readiness: Readiness) {
-        let id = ConnectionID(rawValue: UInt32(loopID >> 8))
-        guard let link = links[id], link.tries == loopID & 255 else { return }
+        let id = ConnectionID(rawValue: UInt32(loopID >> Self.triesBitCount))
+        guard let link = links[id], link.tries == loopID & Self.maxTries else { return }
         link.connection?.readinessChanged(readiness)
         touched.append(id)
     }
@@ -189,7 +195,7 @@ final class APNsConnections {
     }
 
     private func loopID(_ id: ConnectionID, _ link: Link) -> UInt64 {
-        UInt64(id.rawValue) << 8 | link.tries
+        UInt64(id.rawValue) << Self.triesBitCount | link.tries
     }
 
     /// Connects to the next address; when none is left, `failure` was the last word.
@@ -201,14 +207,13 @@ final class APNsConnections {
     ) {
         guard var link = links[id] else { return }
         var lastFailure = failure
-        while !link.addresses.isEmpty, link.tries < 255 {
+        while !link.addresses.isEmpty, link.tries < Self.maxTries {
             let address = link.addresses.removeFirst()
             link.tries += 1
             let endpoint = endpoint(link.route)
             do throws(ConnectionFailure) {
                 var limits = ClientLimits()
-                // Every open stream's body fits: a slow socket refuses no request.
-                limits.maxBacklogByteCount = 32 << 20
+                limits.maxBacklogByteCount = Self.maxBacklogByteCount
                 let connection = try ClientConnection(
                     to: address,
                     serverName: endpoint.host,

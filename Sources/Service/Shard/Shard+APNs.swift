@@ -86,6 +86,9 @@ extension Shard {
 }
 
 extension APNsAnswer {
+    /// A day: whatever a peer says, arithmetic on it stays within bounds.
+    private static let longestRetryAfter = Duration.seconds(86_400)
+
     /// Reads an answer: the status rules, the body only explains.
     init(_ response: HTTP2Response) {
         self.init(status: response.status)
@@ -95,7 +98,7 @@ extension APNsAnswer {
         reason = body.reason
         if response.status == 410 { unregisteredAt = body.timestamp }
         if let seconds = response.text(of: "retry-after").flatMap(Int.init), seconds >= 0 {
-            retryAfter = .seconds(min(seconds, 86_400))
+            retryAfter = min(.seconds(seconds), Self.longestRetryAfter)
         }
     }
 }

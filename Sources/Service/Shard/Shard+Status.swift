@@ -48,8 +48,7 @@ extension Shard {
             handedBack: engine.inFlightEvents + engine.counts.released
         )
         var streams = 0
-        for index in 0..<settings.engine.credentials.count * 2 {
-            let route = Route(index: index)
+        for route in Route.all(credentialCount: settings.engine.credentials.count) {
             let pool = engine.pool(of: route)
             streams += pool.openStreams
             guard pool.isInUse else { continue }

@@ -27,6 +27,7 @@ final class Shard {
     /// The loop turns this often even when nothing happens: it heals a wake-up that was lost,
     /// keeps the member within `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
+    /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
     /// Events taken from the producer's queue in one turn.
     private static let reportBudget = 4096

@@ -28,7 +28,7 @@ final class ShardControl: Sendable {
 
     /// How long ago the loop last turned.
     ///
-    /// A healthy loop turns at least once a second: the engine's own deadlines see to it.
+    /// A healthy loop turns at least once a second: `Shard.tick` sees to it.
     func silence(now: Instant) -> Duration {
         now - Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed))
     }

@@ -4,6 +4,8 @@ import Vocabulary
 
 /// What is wrong at present, for readiness and for a log that says each thing once.
 struct Troubles: Sendable {
+    private static let kafkaTroubleLifetime = Duration.seconds(60)
+
     private var kafkaError: KafkaError?
     private var kafkaFailedAt: Instant?
     /// What APNs said of the credential, by route.
@@ -17,7 +19,7 @@ struct Troubles: Sendable {
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
     /// there is nothing to do announces itself by nothing.
     func kafka(now: Instant) -> String? {
-        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < .seconds(60)
+        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime
         else { return nil }
         return kafkaError.description
     }

@@ -3,10 +3,10 @@ import Vocabulary
 /// Writes answers as APNs does; the block is used again.
 struct AnswerWriter {
     private var block = HeaderBlock()
-    private var random: SplitMix64
+    private var random: SeededGenerator
 
     init(seed: UInt64) {
-        random = SplitMix64(state: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     /// The answer's headers and body; only for answers that have a status.
@@ -43,20 +43,9 @@ struct AnswerWriter {
     static let html = Array("<html><body><h1>Service Unavailable</h1></body></html>\n".utf8)
 }
 
-/// SplitMix64: identifiers that look random and cost little.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededGenerator {
     /// A version 4 UUID in lower case.
-    mutating func uuid() -> [UInt8] {
+    fileprivate mutating func uuid() -> [UInt8] {
         APNsID(
             high: next() & ~0xF000 | 0x4000,
             low: next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

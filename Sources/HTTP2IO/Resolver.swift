@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+import Vocabulary
 
 /// Why a name has no address.
 package struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -147,7 +148,7 @@ package final class Resolver: Sendable {
             guard let query else { continue }
             var result = addresses(of: query.host, port: query.port)
             if let seed = query.shuffleSeed {
-                var generator = SplitMix64(state: seed)
+                var generator = SeededGenerator(seed: seed)
                 result = result.map { $0.shuffled(using: &generator) }
             }
             shared.mailbox.withLock {
@@ -200,18 +201,5 @@ package final class Resolver: Sendable {
         // SAFETY: gai_strerror returns static texts.
         let text = unsafe gai_strerror(code).map { unsafe String(cString: $0) }
         return ResolveError(code: code, text: text ?? "error \(code)")
-    }
-}
-
-/// SplitMix64: a small generator whose whole state is its seed.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

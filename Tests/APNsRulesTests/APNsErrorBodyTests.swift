@@ -64,7 +64,7 @@ import Vocabulary
 
     @Test(arguments: UInt64(1)...8)
     func `mutated bodies neither trap nor invent a reason's bytes`(seed: UInt64) {
-        var random = SeededRandom(seed: seed)
+        var random = SeededGenerator(seed: seed)
         let corpus = Self.readable.map { Array($0.0.utf8) }
         for _ in 0..<4000 {
             var body = corpus.randomElement(using: &random) ?? []

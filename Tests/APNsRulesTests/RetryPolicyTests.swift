@@ -8,7 +8,7 @@ import Vocabulary
     ])
     func `the ceiling doubles up to the maximum`(attempt: Int, milliseconds: Int) {
         let policy = RetryPolicy(attempts: 64, maxDelay: .seconds(5))
-        var random = SeededRandom(seed: UInt64(attempt))
+        var random = SeededGenerator(seed: UInt64(attempt))
         var longest = Duration.zero
         for _ in 0..<1000 {
             let delay = policy.delay(beforeAttempt: attempt, using: &random) ?? .seconds(-1)
@@ -21,7 +21,7 @@ import Vocabulary
 
     @Test func `there is no attempt after the last`() {
         let policy = RetryPolicy(attempts: 2)
-        var random = SeededRandom(seed: 1)
+        var random = SeededGenerator(seed: 1)
         #expect(policy.delay(beforeAttempt: 2, using: &random) != nil)
         #expect(policy.delay(beforeAttempt: 3, using: &random) == nil)
         #expect(policy.delay(beforeAttempt: 3, retryAfter: .seconds(1), using: &random) == nil)
@@ -30,7 +30,7 @@ import Vocabulary
     @Test func `Retry-After is the least, and jitter comes on top`() throws {
         let policy = RetryPolicy()
         for seed in UInt64(0)..<100 {
-            var random = SeededRandom(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let delay = try #require(
                 policy.delay(beforeAttempt: 2, retryAfter: .seconds(60), using: &random)
             )
@@ -39,7 +39,7 @@ import Vocabulary
     }
 
     @Test func `a negative Retry-After counts as none`() throws {
-        var random = SeededRandom(seed: 3)
+        var random = SeededGenerator(seed: 3)
         let delay = RetryPolicy().delay(beforeAttempt: 2, retryAfter: .seconds(-9), using: &random)
         #expect(try #require(delay) >= .zero)
     }
@@ -51,7 +51,7 @@ import Vocabulary
             _ = RetryPolicy(baseDelay: .seconds(2), maxDelay: .seconds(1))
         }
         await #expect(processExitsWith: .failure) {
-            var random = SeededRandom(seed: 1)
+            var random = SeededGenerator(seed: 1)
             _ = RetryPolicy().delay(beforeAttempt: 0, using: &random)
         }
     }

@@ -39,7 +39,7 @@ import Vocabulary
 
     @Test(arguments: UInt64(1)...4)
     func `damaged requests get an answer and never a trap`(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let fixture = Fixture()
         var judge = try RequestJudge(keys: [fixture.registered()])
         let right = Fixture.headers(try fixture.authorization())
@@ -81,18 +81,6 @@ import Vocabulary
             guard !fields[place].1.isEmpty else { return }
             let byte = Int.random(in: 0..<fields[place].1.count, using: &random)
             fields[place].1[byte] = UInt8.random(in: 0...255, using: &random)
-        }
-    }
-
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 }

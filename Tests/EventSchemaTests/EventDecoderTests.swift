@@ -199,7 +199,7 @@ struct EventText {
     }
 
     @Test func `mutated events never crash and are an event or invalid`() {
-        var random = SplitMix(state: 20_260_131)
+        var random = SeededGenerator(seed: 20_260_131)
         var decoder = EventDecoder()
         let text = EventText().with("metadata", #"{"k":"\u00e9"}"#).with("expiration", "12e1").bytes
         var events = 0
@@ -229,15 +229,8 @@ struct EventText {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next(below limit: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ mixed >> 31) % UInt64(limit))
+extension SeededGenerator {
+    fileprivate mutating func next(below limit: Int) -> Int {
+        Int(next() % UInt64(limit))
     }
 }

@@ -163,6 +163,11 @@ extension Shard {
         case .tokenStatus: metrics.tokenStatusRecords.add()
         case .deadLetter: metrics.deadLetters.add()
         }
+        settle(tag)
+    }
+
+    /// The record is written, or never will be: nobody waits for it any more.
+    private func settle(_ tag: PublicationTag) {
         engine.published(tag)
         if engine.delivery(tag.delivery) == nil { publisher.concluded(tag.delivery) }
     }
@@ -184,10 +189,10 @@ extension Shard {
             engine.publicationFailed(tag, now: now)
         case .tokenStatus, .deadLetter:
             log.error(
-                "dead letter is larger than its topic allows; only the outcome tells of it",
+                "\(tag.publication) record is larger than its topic allows; only the outcome tells",
                 [.error: error.text]
             )
-            published(tag)
+            settle(tag)
         }
     }
 

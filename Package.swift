@@ -124,6 +124,22 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // The benchmarks; see `scripts/bench`.
+        .target(
+            name: "BenchmarkFloors",
+            path: "Benchmarks/Floors",
+            linkerSettings: [.linkedLibrary("simdjson")]
+        ),
+        .executableTarget(
+            name: "heliograph-bench",
+            dependencies: [
+                "Vocabulary", "JSON", "EventSchema", "BenchmarkFloors",
+                product("ArgumentParser", "swift-argument-parser"),
+            ],
+            path: "Benchmarks/Parts",
+            swiftSettings: strict
+        ),
+
         tests("VocabularyTests", ["Vocabulary"]),
         tests("JSONTests", ["JSON"]),
         tests("EventSchemaTests", ["EventSchema", "Vocabulary", "JSON"]),

@@ -37,10 +37,11 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
     package init(eventID: String, deviceToken: DeviceToken) {
         var hash = SHA1()
-        hash.update(Self.namespace.octets)
-        hash.update(eventID.utf8)
-        hash.update(CollectionOfOne(0))
-        hash.update(deviceToken.hexadecimal.utf8.lazy.map(Self.lowercased))
+        hash.update(Self.namespace.high)
+        hash.update(Self.namespace.low)
+        hash.update(eventID.utf8.span)
+        hash.update(UInt8(0))
+        hash.updateLowercased(deviceToken.hexadecimal.utf8.span)
         let digest = hash.finish()
         let high = UInt64(digest.0) << 32 | UInt64(digest.1)
         let low = UInt64(digest.2) << 32 | UInt64(digest.3)
@@ -79,13 +80,6 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private var octets: [UInt8] {
-        (0..<16).map { index in
-            let word = index < 8 ? high : low
-            return UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
-        }
-    }
-
     private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {
         guard bytes.count == 36 else { return nil }
         var words: (UInt64, UInt64) = (0, 0)
@@ -115,9 +109,5 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
         default: nil
         }
-    }
-
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }

@@ -1,17 +1,38 @@
 /// SHA-1 (FIPS 180-4), for name-based UUIDs only: it guards nothing here.
 ///
-/// The pure core may not call OpenSSL, and a version 5 UUID is defined by this function.
+/// The pure core may not call OpenSSL, and a version 5 UUID is defined by this function. One is
+/// made for every event, so the rounds are written out by their four kinds.
 struct SHA1 {
     private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) = (
         0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0
     )
-    private var schedule = InlineArray<80, UInt32>(repeating: 0)
-    /// Bytes of the current block that have arrived, 0 to 63.
-    private var filled = 0
+    /// The last 16 words of the message schedule, in a ring.
+    private var schedule = InlineArray<16, UInt32>(repeating: 0)
+    /// The present word, as far as it has arrived.
+    private var word: UInt32 = 0
     private var byteCount: UInt64 = 0
 
-    mutating func update(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes { append(byte) }
+    mutating func update(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { append(bytes[index]) }
+    }
+
+    mutating func update(_ byte: UInt8) {
+        append(byte)
+    }
+
+    /// Hashes the eight bytes of a word, the highest first.
+    mutating func update(_ word: UInt64) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: word >> shift))
+        }
+    }
+
+    /// Hashes the bytes with A-Z as a-z.
+    mutating func updateLowercased(_ bytes: Span<UInt8>) {
+        for index in bytes.indices {
+            let byte = bytes[index]
+            append(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte)
+        }
     }
 
     /// The digest as five big-endian words.
@@ -20,44 +41,44 @@ struct SHA1 {
     mutating func finish() -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
         let bitCount = byteCount &* 8
         append(0x80)
-        while filled != 56 { append(0) }
+        while byteCount & 63 != 56 { append(0) }
         for shift in stride(from: UInt64(56), through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: bitCount >> shift))
         }
         return state
     }
 
+    @inline(__always)
     private mutating func append(_ byte: UInt8) {
-        let word = filled >> 2
-        schedule[word] = schedule[word] << 8 | UInt32(byte)
-        filled += 1
+        word = word << 8 | UInt32(byte)
         byteCount &+= 1
-        if filled == 64 {
-            compress()
-            filled = 0
-        }
+        guard byteCount & 3 == 0 else { return }
+        schedule[Int(truncatingIfNeeded: byteCount &- 1) >> 2 & 15] = word
+        if byteCount & 63 == 0 { compress() }
     }
 
     private mutating func compress() {
-        for index in 16..<80 {
-            let mixed =
-                schedule[index - 3] ^ schedule[index - 8] ^ schedule[index - 14]
-                ^ schedule[index - 16]
-            schedule[index] = Self.rotated(mixed, by: 1)
-        }
         var (a, b, c, d, e) = state
-        for index in 0..<80 {
-            let (function, constant): (UInt32, UInt32) =
-                switch index {
-                case 0..<20: (b & c | ~b & d, 0x5A82_7999)
-                case 20..<40: (b ^ c ^ d, 0x6ED9_EBA1)
-                case 40..<60: (b & c | b & d | c & d, 0x8F1B_BCDC)
-                default: (b ^ c ^ d, 0xCA62_C1D6)
-                }
+
+        @inline(__always)
+        func round(_ index: Int, _ function: UInt32, _ constant: UInt32) {
+            if index >= 16 {
+                schedule[index & 15] = Self.rotated(
+                    schedule[(index &- 3) & 15] ^ schedule[(index &- 8) & 15]
+                        ^ schedule[(index &- 14) & 15] ^ schedule[index & 15],
+                    by: 1
+                )
+            }
             let next =
-                Self.rotated(a, by: 5) &+ function &+ e &+ constant &+ schedule[index]
+                Self.rotated(a, by: 5) &+ function &+ e &+ constant &+ schedule[index & 15]
             (a, b, c, d, e) = (next, a, Self.rotated(b, by: 30), c, d)
         }
+
+        for index in 0..<16 { round(index, b & c | ~b & d, 0x5A82_7999) }
+        for index in 16..<20 { round(index, b & c | ~b & d, 0x5A82_7999) }
+        for index in 20..<40 { round(index, b ^ c ^ d, 0x6ED9_EBA1) }
+        for index in 40..<60 { round(index, b & c | b & d | c & d, 0x8F1B_BCDC) }
+        for index in 60..<80 { round(index, b ^ c ^ d, 0xCA62_C1D6) }
         state.0 &+= a
         state.1 &+= b
         state.2 &+= c
@@ -66,6 +87,6 @@ struct SHA1 {
     }
 
     private static func rotated(_ value: UInt32, by count: UInt32) -> UInt32 {
-        value << count | value >> (32 - count)
+        value &<< count | value &>> (32 &- count)
     }
 }

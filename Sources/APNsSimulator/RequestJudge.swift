@@ -135,7 +135,7 @@ package struct RequestJudge {
         _ now: Timestamp
     ) -> Refusal? {
         // A certificate has authenticated the connection; APNs then ignores `authorization`.
-        if connection.certificateBundleID != nil { return nil }
+        if connection.certificate != nil { return nil }
         guard let range = head[.authorization] else { return Refusal(403, .missingProviderToken) }
         if let known = connection.providerToken, bytes.equals(range, known.authorization) {
             return Self.ageRefusal(known, now)
@@ -191,10 +191,11 @@ package struct RequestJudge {
             return Refusal(400, .invalidPushType)
         }
         guard let range = head[.topic] else {
-            guard let bundleID = connection.certificateBundleID else {
+            // Only where there is no choice does the certificate's topic stand in.
+            guard let topics = connection.certificate?.topics, topics.count == 1 else {
                 return Refusal(400, .missingTopic)
             }
-            connection.approvedTopic = Array(bundleID.utf8)
+            connection.approvedTopic = Array(topics[0].utf8)
             connection.approvedPushType = pushType
             return Self.priorityRefusal(head, bytes, pushType)
         }
@@ -231,9 +232,7 @@ package struct RequestJudge {
         {
             return Refusal(400, .topicDisallowed)
         }
-        if let certified = connection.certificateBundleID, certified != bundleID,
-            certified != APNsTopicRule.bundleID(in: topic)
-        {
+        if let certificate = connection.certificate, !certificate.topics.contains(topic.name) {
             return Refusal(400, .topicDisallowed)
         }
         return hasForeignSuffix ? Refusal(400, .invalidPushType) : nil

@@ -168,10 +168,10 @@ final class SimulatorLoop {
         for event in batch {
             switch event {
             case .opened:
-                if let name = connection.wire.clientCertificateCommonName {
+                if let certificate = connection.wire.clientCertificateFacts {
                     connection.facts = ConnectionFacts(
                         environment: connection.facts.environment,
-                        certificateBundleID: ConnectionFacts.bundleID(commonName: name)
+                        certificate: certificate
                     )
                     raiseStreamLimit(connection)
                 }

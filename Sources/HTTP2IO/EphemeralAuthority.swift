@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+package import Vocabulary
 
 /// A certificate authority that lives in memory, for the simulator and for tests.
 ///
@@ -19,9 +20,9 @@ package final class EphemeralAuthority: Sendable {
             issuer: nil,
             issuerKey: key,
             extensions: [
-                (NID_basic_constraints, "critical,CA:TRUE"),
-                (NID_key_usage, "critical,keyCertSign,cRLSign"),
-                (NID_subject_key_identifier, "hash"),
+                ("basicConstraints", "critical,CA:TRUE"),
+                ("keyUsage", "critical,keyCertSign,cRLSign"),
+                ("subjectKeyIdentifier", "hash"),
             ]
         )
         rootPEM = certificate.pem
@@ -43,23 +44,49 @@ package final class EphemeralAuthority: Sendable {
         return identity(
             commonName: names.first ?? "server",
             extensions: [
-                (NID_basic_constraints, "critical,CA:FALSE"),
-                (NID_ext_key_usage, "serverAuth"),
-                (NID_subject_alt_name, alternatives.joined(separator: ",")),
+                ("basicConstraints", "critical,CA:FALSE"),
+                ("extendedKeyUsage", "serverAuth"),
+                ("subjectAltName", alternatives.joined(separator: ",")),
             ],
             validFor: validFor
         )
     }
 
-    /// A client's certificate and key, for certificate credentials.
-    package func clientIdentity(commonName: String) -> TLSIdentity {
-        identity(
-            commonName: commonName,
-            extensions: [
-                (NID_basic_constraints, "critical,CA:FALSE"),
-                (NID_ext_key_usage, "clientAuth"),
-            ],
-            validFor: .seconds(30 * 86400)
+    /// A provider's certificate and key, as Apple issues them for certificate credentials.
+    ///
+    /// - Parameters:
+    ///   - bundleID: The Subject's user ID.
+    ///   - topics: What the topic extension lists; empty: there is no such extension.
+    ///   - environments: Which of Apple's environment extensions it has.
+    ///   - validFor: How long from now; negative makes an expired certificate.
+    /// - Returns: Both, in PEM.
+    package func providerIdentity(
+        bundleID: String,
+        topics: [String],
+        environments: Set<APNsEnvironment> = [.production, .sandbox],
+        validFor: Duration = .seconds(30 * 86400)
+    ) -> TLSIdentity {
+        var extensions = [
+            ("basicConstraints", "critical,CA:FALSE"),
+            ("extendedKeyUsage", "clientAuth"),
+        ]
+        // An ASN.1 NULL: only that the extension is there means anything.
+        if environments.contains(.sandbox) {
+            extensions.append((AppleExtension.development, "DER:05:00"))
+        }
+        if environments.contains(.production) {
+            extensions.append((AppleExtension.production, "DER:05:00"))
+        }
+        if !topics.isEmpty {
+            let bytes = DERWriter.topics(topics)
+            let text = bytes.map { String($0, radix: 16) }.map { $0.count == 1 ? "0" + $0 : $0 }
+            extensions.append((AppleExtension.topics, "DER:" + text.joined(separator: ":")))
+        }
+        return identity(
+            commonName: "Apple Push Services: \(bundleID)",
+            userID: bundleID,
+            extensions: extensions,
+            validFor: validFor
         )
     }
 
@@ -70,12 +97,14 @@ package final class EphemeralAuthority: Sendable {
 
     private func identity(
         commonName: String,
-        extensions: [(Int32, String)],
+        userID: String? = nil,
+        extensions: [(String, String)],
         validFor: Duration
     ) -> TLSIdentity {
         let subjectKey = PublicKeyPair.generatedP256()
         let leaf = CertificateBuilder.certificate(
             commonName: commonName,
+            userID: userID,
             subjectKey: subjectKey,
             issuer: certificate,
             issuerKey: key,
@@ -89,21 +118,16 @@ package final class EphemeralAuthority: Sendable {
     }
 }
 
-extension Certificate {
-    fileprivate var pem: [UInt8] {
-        unsafe PEM.written { unsafe PEM_write_bio_X509($0, raw) }
-    }
-}
-
 /// X.509 version 3 certificates (RFC 5280).
 private enum CertificateBuilder {
     /// Makes and signs a certificate; without an issuer it is self-signed.
     static func certificate(
         commonName: String,
+        userID: String? = nil,
         subjectKey: PublicKeyPair,
         issuer: Certificate?,
         issuerKey: PublicKeyPair,
-        extensions: [(Int32, String)],
+        extensions: [(String, String)],
         validSeconds: Int = 30 * 86400
     ) -> Certificate {
         guard let raw = unsafe X509_new() else { fatalError("out of memory") }
@@ -119,35 +143,38 @@ private enum CertificateBuilder {
                 ? 0 : 1
         )
         unsafe check(X509_gmtime_adj(X509_getm_notAfter(raw), validSeconds) == nil ? 0 : 1)
-        unsafe check(
-            X509_NAME_add_entry_by_txt(
-                X509_get_subject_name(raw),
-                "CN",
-                MBSTRING_UTF8,
-                commonName,
-                -1,
-                -1,
-                0
+        for (field, text) in [("CN", commonName), ("UID", userID)] {
+            guard let text else { continue }
+            unsafe check(
+                X509_NAME_add_entry_by_txt(
+                    X509_get_subject_name(raw),
+                    field,
+                    MBSTRING_UTF8,
+                    text,
+                    -1,
+                    -1,
+                    0
+                )
             )
-        )
+        }
         unsafe check(X509_set_issuer_name(raw, X509_get_subject_name(issuerRaw)))
         unsafe check(X509_set_pubkey(raw, subjectKey.raw))
-        for (identifier, value) in extensions {
-            unsafe add(identifier, value, to: raw, issuer: issuerRaw)
+        for (name, value) in extensions {
+            unsafe add(name, value, to: raw, issuer: issuerRaw)
         }
         unsafe check(X509_sign(raw, issuerKey.raw, EVP_sha256()))
         return certificate
     }
 
     private static func add(
-        _ identifier: Int32,
+        _ name: String,
         _ value: String,
         to certificate: OpaquePointer,
         issuer: OpaquePointer
     ) {
         var context = unsafe X509V3_CTX()
         unsafe X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
-        guard let made = unsafe X509V3_EXT_conf_nid(nil, &context, identifier, value) else {
+        guard let made = unsafe X509V3_EXT_nconf(nil, &context, name, value) else {
             fatalError("bad extension \(value): \(OpenSSLErrors.takeText())")
         }
         defer { unsafe X509_EXTENSION_free(made) }

@@ -28,7 +28,7 @@ struct FrameChannel: ~Copyable {
     var producedByteCount: UInt64 { transport.producedByteCount }
     var sentByteCount: UInt64 { transport.sentByteCount }
     var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
-    var peerCommonName: String? { transport.peerCommonName }
+    var peerCertificateFacts: CertificateFacts? { transport.peerCertificateFacts }
     /// The peer has closed its direction, and every frame of its has been read.
     var isClosedByPeer: Bool { transport.isClosedByPeer }
     /// Ciphertext waits for the socket.

@@ -37,6 +37,14 @@ enum PEM {
     }
 }
 
+extension PEM {
+    /// Whether the text holds a key that only a passphrase opens (RFC 5958, RFC 1421).
+    static func hasEncryptedKey(_ bytes: [UInt8]) -> Bool {
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("ENCRYPTED\n")
+    }
+}
+
 /// Refuses to ask for a passphrase; OpenSSL's own callback would read the terminal.
 ///
 /// - Returns: -1, "no passphrase" (`pem_password_cb(3)`).
@@ -65,14 +73,28 @@ func refusePassphrase(
         unsafe EVP_PKEY_free(raw)
     }
 
-    /// Reads a private key: PKCS#8, SEC1 or PKCS#1, not encrypted.
+    /// Reads a private key: PKCS#8, SEC1 or PKCS#1; encrypted only with a passphrase.
     ///
-    /// - Returns: nil when there is none in the text; OpenSSL's error queue is cleared.
-    static func privateKey(pem: [UInt8]) -> PublicKeyPair? {
+    /// - Returns: nil when there is none in the text, or the passphrase does not open it; OpenSSL's
+    ///   error queue is cleared.
+    static func privateKey(pem: [UInt8], passphrase: String? = nil) -> PublicKeyPair? {
         defer { OpenSSLErrors.clear() }
         return unsafe PEM.withReader(pem) { bio in
-            unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
+            guard let passphrase else {
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
+                    .map { unsafe PublicKeyPair(owning: $0) }
+            }
+            // SAFETY: without a callback the last argument is a terminated passphrase
+            // (PEM_read_bio_PrivateKey(3)); it is not changed.
+            return unsafe passphrase.withCString { text in
+                unsafe PEM_read_bio_PrivateKey(
+                    bio,
+                    nil,
+                    nil,
+                    UnsafeMutableRawPointer(mutating: text)
+                )
                 .map { unsafe PublicKeyPair(owning: $0) }
+            }
         }
     }
 

@@ -43,7 +43,7 @@ package struct SecureTransport: ~Copyable {
     package var isEstablished: Bool { tls.isEstablished }
     package var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
     package var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
-    package var peerCommonName: String? { tls.peerCommonName }
+    package var peerCertificateFacts: CertificateFacts? { tls.peerCertificateFacts }
 
     /// Takes ciphertext in without a socket.
     package mutating func receive(_ ciphertext: [UInt8]) {

@@ -82,8 +82,8 @@ package final class ServerConnection {
     /// The client's certificate in DER; nil when it sent none, or was not asked.
     package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
-    /// The common name of the client's certificate.
-    package var clientCertificateCommonName: String? { channel.peerCommonName }
+    /// What stands in the client's certificate.
+    package var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
 
     /// Moves what has happened since the last call to the end of `events`.
     package func takeEvents(into events: inout [ServerEvent]) {

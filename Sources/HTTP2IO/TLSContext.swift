@@ -102,7 +102,7 @@ package struct TLSIdentity: Sendable {
             }
         case .pem(let bytes):
             let store = unsafe SSL_CTX_get_cert_store(raw)
-            let certificates = Self.certificates(pem: bytes)
+            let certificates = Certificate.chain(pem: bytes)
             guard !certificates.isEmpty else {
                 throw .badMaterial("roots: no certificate in the PEM text")
             }
@@ -116,7 +116,7 @@ package struct TLSIdentity: Sendable {
     }
 
     private func use(_ identity: TLSIdentity) throws(TLSError) {
-        let chain = Self.certificates(pem: identity.certificateChainPEM)
+        let chain = Certificate.chain(pem: identity.certificateChainPEM)
         guard let leaf = chain.first else {
             throw .badMaterial("certificate: no certificate in the PEM text")
         }
@@ -139,33 +139,6 @@ package struct TLSIdentity: Sendable {
         else {
             throw .badMaterial("private key does not fit: \(OpenSSLErrors.takeText())")
         }
-    }
-
-    private static func certificates(pem: [UInt8]) -> [Certificate] {
-        defer { OpenSSLErrors.clear() }
-        return unsafe PEM.withReader(pem) { bio in
-            var certificates: [Certificate] = []
-            while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
-                certificates.append(unsafe Certificate(owning: raw))
-            }
-            return certificates
-        }
-    }
-}
-
-/// An owned X509, complete once it is shared.
-///
-/// Safe to share: it is only read, and reading is safe from several threads (openssl-threads(7)).
-@safe final class Certificate: @unchecked Sendable {
-    let raw: OpaquePointer
-
-    /// Takes one reference over.
-    init(owning raw: OpaquePointer) {
-        unsafe self.raw = raw
-    }
-
-    deinit {
-        unsafe X509_free(raw)
     }
 }
 

@@ -163,20 +163,10 @@ import Glibc
         }
     }
 
-    /// The common name of the peer's certificate; nil when it sent none, or it has none.
-    package var peerCommonName: String? {
+    /// What stands in the peer's certificate; nil when it sent none.
+    package var peerCertificateFacts: CertificateFacts? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
-        let certificate = unsafe Certificate(owning: raw)
-        var text = [CChar](repeating: 0, count: 256)
-        // SAFETY: writes at most 256 characters, with the NUL; the name belongs to the certificate.
-        let length = unsafe X509_NAME_get_text_by_NID(
-            X509_get_subject_name(certificate.raw),
-            NID_commonName,
-            &text,
-            Int32(text.count)
-        )
-        guard length >= 0 else { return nil }
-        return String(decoding: text[..<Int(length)].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return CertificateFacts(unsafe Certificate(owning: raw))
     }
 
     private var hasSelectedHTTP2: Bool {

@@ -67,7 +67,7 @@ import Vocabulary
     @Test func `a client certificate is allowed a thousand streams at once`() throws {
         let simulator = try simulator()
         let identity = EphemeralAuthority()
-            .clientIdentity(commonName: "Apple Push Services: com.example.app")
+            .providerIdentity(bundleID: "com.example.app", topics: [])
         let client = try TestClient(
             port: simulator.productionPort,
             of: simulator,

@@ -169,11 +169,20 @@ import Vocabulary
         )
     }
 
+    private static func certificate(_ topics: [String]) -> CertificateFacts {
+        CertificateFacts(
+            notBefore: Timestamp(milliseconds: 0),
+            notAfter: Timestamp(milliseconds: .max),
+            bundleID: "com.example.app",
+            topics: topics
+        )
+    }
+
     @Test func `with a certificate no provider token is looked at`() throws {
         var judge = try RequestJudge(keys: [])
         var connection = ConnectionFacts(
             environment: .production,
-            certificateBundleID: "com.example.app"
+            certificate: Self.certificate(["com.example.app"])
         )
         #expect(connection.isProven)
         #expect(answer(&judge, nil, &connection) == .accepted)
@@ -186,13 +195,21 @@ import Vocabulary
         #expect(judge.judge(fields, connection: &connection).answer == .accepted)
     }
 
-    @Test(arguments: [
-        ("Apple Push Services: com.example.app", "com.example.app"),
-        ("Apple Development IOS Push Services: com.example.app", "com.example.app"),
-        ("com.example.app", "com.example.app"),
-    ])
-    func `a certificate's common name holds the bundle ID`(name: String, bundleID: String) {
-        #expect(ConnectionFacts.bundleID(commonName: name) == bundleID)
+    @Test func `a certificate of several topics stands for none of them`() throws {
+        var judge = try RequestJudge(keys: [])
+        var connection = ConnectionFacts(
+            environment: .production,
+            certificate: Self.certificate(["com.example.app", "com.example.app.voip"])
+        )
+        let fields = Fixture.headers(nil, changing: [("apns-topic", nil)])
+        #expect(
+            judge.judge(fields, connection: &connection).answer
+                == Self.refusal(400, .missingTopic)
+        )
+        #expect(
+            answer(&judge, nil, &connection, topic: "com.example.app.complication")
+                == Self.refusal(400, .topicDisallowed)
+        )
     }
 
     @Test func `the first valid token proves the connection, whatever else is wrong`() throws {

@@ -47,7 +47,9 @@ import Testing
                 "certificate has expired"
             ),
             (
-                try failure(identity: authority.clientIdentity(commonName: "localhost")), 26,
+                try failure(
+                    identity: authority.providerIdentity(bundleID: "localhost", topics: [])
+                ), 26,
                 "unsuitable certificate purpose"
             ),
         ]
@@ -92,7 +94,10 @@ import Testing
     }
 
     @Test func `a client certificate reaches the server that asks for it`() throws {
-        let identity = Pair.authority.clientIdentity(commonName: "com.example.Old")
+        let identity = Pair.authority.providerIdentity(
+            bundleID: "com.example.Old",
+            topics: []
+        )
         let client = try ClientConnection(
             inMemoryWithServerName: "localhost",
             tls: .client(trust: .pem(Pair.authority.rootPEM), identity: identity)
@@ -106,7 +111,7 @@ import Testing
             server.flush()
             client.receive(server.takeOutgoing())
         }
-        #expect(server.clientCertificateCommonName == "com.example.Old")
+        #expect(server.clientCertificateFacts?.bundleID == "com.example.Old")
         let der = try #require(server.clientCertificateDER)
         // SEQUENCE, long form of the length (X.690, 8.1.3.5)
         #expect(der.starts(with: [0x30, 0x82]))

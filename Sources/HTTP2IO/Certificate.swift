@@ -1,0 +1,72 @@
+import COpenSSL
+import Glibc
+import Vocabulary
+
+/// An owned X509, complete once it is shared.
+///
+/// Safe to share: it is only read, and reading is safe from several threads (openssl-threads(7)).
+@safe final class Certificate: @unchecked Sendable {
+    let raw: OpaquePointer
+
+    /// Takes one reference over.
+    init(owning raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    deinit {
+        unsafe X509_free(raw)
+    }
+
+    /// The certificates of a PEM text, in its order.
+    static func chain(pem: [UInt8]) -> [Certificate] {
+        defer { OpenSSLErrors.clear() }
+        return unsafe PEM.withReader(pem) { bio in
+            var certificates: [Certificate] = []
+            while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
+                certificates.append(unsafe Certificate(owning: raw))
+            }
+            return certificates
+        }
+    }
+
+    var pem: [UInt8] {
+        unsafe PEM.written { unsafe PEM_write_bio_X509($0, raw) }
+    }
+
+    var notBefore: Timestamp { unsafe Self.timestamp(X509_get0_notBefore(raw)) }
+    var notAfter: Timestamp { unsafe Self.timestamp(X509_get0_notAfter(raw)) }
+
+    /// The UID of the Subject (RFC 4519, 2.39), in which Apple writes the bundle ID.
+    var userID: String? {
+        let name = unsafe X509_get_subject_name(raw)
+        let length = unsafe X509_NAME_get_text_by_NID(name, NID_userId, nil, 0)
+        guard length > 0 else { return nil }
+        var text = [CChar](repeating: 0, count: Int(length) + 1)
+        // SAFETY: writes at most the length it is given, the NUL included.
+        guard unsafe X509_NAME_get_text_by_NID(name, NID_userId, &text, length + 1) == length
+        else { return nil }
+        return String(decoding: text[..<Int(length)].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// The value of an extension, by its dotted object identifier.
+    func extensionValue(_ identifier: String) -> [UInt8]? {
+        guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
+        defer { unsafe ASN1_OBJECT_free(object) }
+        let position = unsafe X509_get_ext_by_OBJ(raw, object, -1)
+        guard position >= 0, let found = unsafe X509_get_ext(raw, position),
+            let data = unsafe X509_EXTENSION_get_data(found)
+        else { return nil }
+        // SAFETY: the string lends its bytes for as long as the certificate lives.
+        let bytes = unsafe UnsafeBufferPointer(
+            start: ASN1_STRING_get0_data(data),
+            count: Int(ASN1_STRING_length(data))
+        )
+        return unsafe Array(bytes)
+    }
+
+    private static func timestamp(_ time: UnsafePointer<ASN1_TIME>?) -> Timestamp {
+        var parts = unsafe tm()
+        guard unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return Timestamp(milliseconds: 0) }
+        return unsafe Timestamp(milliseconds: Int64(timegm(&parts)) * 1000)
+    }
+}

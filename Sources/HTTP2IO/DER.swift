@@ -1,0 +1,74 @@
+/// As much of DER (X.690) as Apple's topic extension needs.
+enum DERReader {
+    static let utf8String: UInt8 = 0x0C
+    static let sequence: UInt8 = 0x30
+
+    /// The topics of extension 1.2.840.113635.100.6.3.6.
+    ///
+    /// It is a SEQUENCE in which a UTF8String, the topic, and a SEQUENCE of UTF8Strings, its kinds,
+    /// alternate.
+    ///
+    /// - Returns: nil when the bytes are anything else.
+    static func topics(in bytes: [UInt8]) -> [String]? {
+        var outer = bytes[...]
+        guard let (tag, content) = element(&outer), tag == sequence, outer.isEmpty else {
+            return nil
+        }
+        var rest = content
+        var topics: [String] = []
+        while !rest.isEmpty {
+            guard let (tag, content) = element(&rest) else { return nil }
+            if tag == utf8String { topics.append(String(decoding: content, as: UTF8.self)) }
+        }
+        return topics.isEmpty ? nil : topics
+    }
+
+    /// Takes the first element off; nil when it is not whole.
+    private static func element(
+        _ bytes: inout ArraySlice<UInt8>
+    ) -> (tag: UInt8, content: ArraySlice<UInt8>)? {
+        guard let tag = bytes.popFirst(), let first = bytes.popFirst() else { return nil }
+        var length = Int(first)
+        if first >= 0x80 {
+            // Long form (8.1.3.5): the count of length octets; two are plenty here.
+            length = 0
+            guard first == 0x81 || first == 0x82 else { return nil }
+            for _ in 0..<first & 0x7F {
+                guard let octet = bytes.popFirst() else { return nil }
+                length = length << 8 | Int(octet)
+            }
+        }
+        guard length <= bytes.count else { return nil }
+        defer { bytes = bytes.dropFirst(length) }
+        return (tag, bytes.prefix(length))
+    }
+}
+
+/// The other way, for certificates of our own making.
+enum DERWriter {
+    /// The value of extension 1.2.840.113635.100.6.3.6, each topic with its kind behind it.
+    static func topics(_ topics: [String]) -> [UInt8] {
+        element(
+            DERReader.sequence,
+            topics.flatMap { topic in
+                let kind = topic.split(separator: ".").last.map(String.init) ?? ""
+                let label = kind == "voip" || kind == "complication" ? kind : "app"
+                return element(DERReader.utf8String, Array(topic.utf8))
+                    + element(
+                        DERReader.sequence,
+                        element(DERReader.utf8String, Array(label.utf8))
+                    )
+            }
+        )
+    }
+
+    private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        precondition(content.count < 1 << 16, "a certificate has no such extension")
+        let count = content.count
+        let length: [UInt8] =
+            count < 0x80
+            ? [UInt8(count)]
+            : count < 0x100 ? [0x81, UInt8(count)] : [0x82, UInt8(count >> 8), UInt8(count & 255)]
+        return [tag] + length + content
+    }
+}

@@ -9,17 +9,21 @@ package struct CredentialScope: Hashable, Sendable {
     package var defaultEnvironment: APNsEnvironment
     /// Where it may be used: keys made since 2025 are good for one environment only.
     package var environments: Set<APNsEnvironment>
+    /// A certificate proves it in the TLS handshake; a provider token by the first success.
+    package var isProvenByHandshake: Bool
 
     package init(
         name: String,
         bundleIDs: [String],
         defaultEnvironment: APNsEnvironment = .production,
-        environments: Set<APNsEnvironment> = [.production, .sandbox]
+        environments: Set<APNsEnvironment> = [.production, .sandbox],
+        isProvenByHandshake: Bool = false
     ) {
         self.name = name
         self.bundleIDs = bundleIDs
         self.defaultEnvironment = defaultEnvironment
         self.environments = environments
+        self.isProvenByHandshake = isProvenByHandshake
     }
 }
 

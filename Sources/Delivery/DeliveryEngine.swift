@@ -43,8 +43,9 @@ package struct DeliveryEngine: Sendable {
             ),
             start: settings.start
         )
-        lanes = Route.all(credentialCount: settings.credentials.count).map { _ in
-            Lane(pool: PoolMachine(limits: settings.pool, requiresProof: true))
+        lanes = Route.all(credentialCount: settings.credentials.count).map { route in
+            let isProven = settings.credentials[route.credential].isProvenByHandshake
+            return Lane(pool: PoolMachine(limits: settings.pool, requiresProof: !isProven))
         }
         for (index, scope) in settings.credentials.enumerated() {
             let route = Route(credential: index, environment: scope.defaultEnvironment)

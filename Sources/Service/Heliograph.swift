@@ -67,16 +67,16 @@ package struct Heliograph: Sendable {
     private func start() async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
-        let keys = try startUp.signingKeys()
+        let materials = try startUp.credentialMaterials()
         let shardCount = configuration.shards ?? ProcessInfo.processInfo.activeProcessorCount
-        let settings = try startUp.shardSettings(shardCount: shardCount)
+        let settings = try startUp.shardSettings(materials, shardCount: shardCount)
         try await ShardThread.run(named: "start-up") {
             Result { () throws(ServiceError) in try startUp.checkTopics() }
         }.get()
         log.notice("heliograph starts", [.version: Self.version, .shards: "\(shardCount)"])
         return try ShardGroup(
             settings: settings,
-            tokens: ProviderTokens(keys),
+            tokens: ProviderTokens(materials.map(\.signingKey)),
             count: shardCount,
             log: log
         )

@@ -159,9 +159,6 @@ import Testing
         ("schemas: {directory: /schemas}", "schemas.directory"),
         ("sources: [{topic: a, payload_schema: x}]", "sources.0.payload_schema"),
         ("retry: {later: [1m]}", "retry.later"),
-        ("apns: {proxy: \"http://proxy:3128\"}", "apns.proxy"),
-        ("apns: {credentials: [{certificate_file: a.pem}]}", "apns.credentials.0.certificate_file"),
-        ("apns: {credentials: [{private_key_file: a.key}]}", "apns.credentials.0.private_key_file"),
     ])
     func `what this version lacks is refused by name`(yaml: String, path: String) {
         #expect(
@@ -177,11 +174,22 @@ import Testing
         #expect(problems(credentialYAML + yaml) == [])
     }
 
-    @Test func `a certificate does not make the key of a token missing too`() {
-        let found = problems(
-            "apns: {credentials: [{name: a, bundle_ids: [a.b], certificate_file: a.pem}]}"
-        )
-        #expect(found.count == 1)
+    @Test(arguments: [
+        ("certificate_file: a.pem", []),
+        ("certificate_file: a.p12, passphrase_file: a.txt", []),
+        ("certificate_file: a.pem, private_key_file: a.key", []),
+        ("private_key_file: a.key", ["certificate_file: is missing"]),
+        ("passphrase_file: a.txt", ["certificate_file: is missing"]),
+        ("certificate_file: a.pem, team_id: ABCDE12345", ["team_id: stands beside a certificate"]),
+        ("key_id: ABCDE12345, key_file: a.p8", ["team_id: is missing"]),
+    ])
+    func `a credential is a certificate or a key`(keys: String, starts: [String]) {
+        let yaml = "apns: {credentials: [{name: a, bundle_ids: [a.b], \(keys)}]}"
+        let found = problems(yaml)
+        #expect(found.count == starts.count)
+        for (problem, start) in zip(found, starts) {
+            #expect(problem.hasPrefix("apns.credentials.0.\(start)"))
+        }
     }
 
     @Test func `every problem is reported at once and down the file`() {

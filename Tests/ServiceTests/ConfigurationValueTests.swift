@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Service
 import Testing
 import Vocabulary
@@ -50,7 +50,14 @@ private func file(_ path: String) throws -> String {
         #expect(defaults.admin.port == 9464)
     }
 
+    /// After a change of a key: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ConfigurationValueTests`.
     @Test func `the reference in the repository is the generated one`() throws {
+        if unsafe getenv("HELIOGRAPH_WRITE_DOCS") != nil {
+            let root = URL(filePath: #filePath).deletingLastPathComponent()
+                .deletingLastPathComponent().deletingLastPathComponent()
+            try Data(ConfigurationReference.markdown.utf8)
+                .write(to: root.appending(path: "docs/configuration.md"))
+        }
         #expect(try file("docs/configuration.md") == ConfigurationReference.markdown)
     }
 

@@ -22,36 +22,34 @@ extension Configuration.APNs {
             default: .seconds(60),
             "Silence after which a connection is probed with PING."
         )
-        section.unsupported("proxy", "HTTP CONNECT proxy.")
+        proxy = section.optional(
+            "proxy",
+            .proxy,
+            "HTTP proxy that connections to APNs go through by CONNECT; null: direct."
+        )
+        proxyPasswordFile = section.optional(
+            "proxy_password_file",
+            .filePath,
+            "File with the password of the proxy's user."
+        )
+        noProxy =
+            section.optional(
+                "no_proxy",
+                .proxyExceptions,
+                """
+                Hosts that are reached without the proxy, with everything below them; null: those of \
+                the variable `NO_PROXY`.
+                """
+            ) ?? section.reader.noProxy.map(ProxyExceptions.init)
     }
 }
 
 extension Configuration.Credential {
     fileprivate init(_ section: ConfigurationSection) {
         name = section.required("name", .nonEmpty, "What logs, metrics and outcomes call it.")
-        let use = "Certificate credential."
-        let hasCertificate = section.unsupported("certificate_file", use)
-        let hasPrivateKey = section.unsupported("private_key_file", use)
-        // Whoever sets a certificate need not hear that a key is missing too.
-        let needsKey = !hasCertificate && !hasPrivateKey
-        teamID = section.required(
-            "team_id",
-            .appleIdentifier,
-            isNeeded: needsKey,
-            "Apple's identifier of the team."
-        )
-        keyID = section.required(
-            "key_id",
-            .appleIdentifier,
-            isNeeded: needsKey,
-            "Apple's identifier of the key."
-        )
-        keyFile = section.required(
-            "key_file",
-            .filePath,
-            isNeeded: needsKey,
-            "The `.p8` file with the key."
-        )
+        let certificate = Self.certificate(section)
+        let providerToken = Self.providerToken(section, isNeeded: certificate == nil)
+        proof = certificate.map(Proof.certificate) ?? providerToken
         bundleIDs = section.list(
             "bundle_ids",
             of: .bundleID,
@@ -62,6 +60,74 @@ extension Configuration.Credential {
             .word(placeholder: .production),
             default: .production,
             "Environment of the events that name none."
+        )
+    }
+
+    /// The keys of a certificate credential; nil when none of them is set.
+    private static func certificate(
+        _ section: ConfigurationSection
+    ) -> Configuration.CertificateFiles? {
+        let certificate = section.optional(
+            "certificate_file",
+            .filePath,
+            "PEM or PKCS#12 file of a certificate credential, in place of team and key."
+        )
+        let privateKey = section.optional(
+            "private_key_file",
+            .filePath,
+            "PEM file of the certificate's key; null: it is in `certificate_file`."
+        )
+        let passphrase = section.optional(
+            "passphrase_file",
+            .filePath,
+            "File with the passphrase of that key or of the PKCS#12 file."
+        )
+        let isWanted = certificate != nil || section.isSet("certificate_file")
+        guard isWanted || privateKey != nil || passphrase != nil else { return nil }
+        if !isWanted {
+            section.reader.report(
+                "is missing, expected the certificate of the private key",
+                at: (section.path + ["certificate_file"]).joined(separator: ".")
+            )
+        }
+        return Configuration.CertificateFiles(
+            certificate: certificate ?? "",
+            privateKey: privateKey,
+            passphrase: passphrase
+        )
+    }
+
+    /// The keys of a provider-token credential.
+    private static func providerToken(
+        _ section: ConfigurationSection,
+        isNeeded: Bool
+    ) -> Proof {
+        let names = ["team_id", "key_id", "key_file"]
+        if !isNeeded, let name = names.first(where: section.isSet) {
+            section.reader.report(
+                "stands beside a certificate, expected one of the two",
+                at: (section.path + [name]).joined(separator: ".")
+            )
+        }
+        return .providerToken(
+            teamID: section.required(
+                "team_id",
+                .appleIdentifier,
+                isNeeded: isNeeded,
+                "Apple's identifier of the team; not beside a certificate."
+            ),
+            keyID: section.required(
+                "key_id",
+                .appleIdentifier,
+                isNeeded: isNeeded,
+                "Apple's identifier of the key; not beside a certificate."
+            ),
+            keyFile: section.required(
+                "key_file",
+                .filePath,
+                isNeeded: isNeeded,
+                "The `.p8` file with the key; not beside a certificate."
+            )
         )
     }
 }

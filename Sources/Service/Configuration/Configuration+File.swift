@@ -40,8 +40,10 @@ extension Configuration {
         let startUp = StartUp(configuration: self)
         let lines =
             Self.problems { try startUp.checkProperties() }
-            + Self.problems { _ = try startUp.signingKeys() }
-            + Self.problems { _ = try startUp.shardSettings(shardCount: 1) }
+            + Self.problems {
+                let materials = try startUp.credentialMaterials()
+                _ = try startUp.shardSettings(materials, shardCount: 1)
+            }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
     }
 

@@ -68,22 +68,39 @@ package struct Configuration: Hashable, Sendable {
         package var endpoints: Endpoints
         /// PEM; nil: the system's roots.
         package var caFile: String?
+        /// Gives tunnels (RFC 9110, 9.3.6); nil: connections are direct.
+        package var proxy: ProxyAddress?
+        package var proxyPasswordFile: String?
+        package var noProxy: ProxyExceptions?
         /// Per shard, credential and environment.
         package var connections: Connections
         package var requestTimeout: Duration
         package var pingAfterIdle: Duration
     }
 
-    /// A provider-token credential.
     package struct Credential: Hashable, Sendable {
         package var name: String
-        package var teamID: String
-        package var keyID: String
-        /// The `.p8` file.
-        package var keyFile: String
+        package var proof: Proof
         package var bundleIDs: [BundleIDPattern]
         /// Of the events that name none.
         package var environment: APNsEnvironment
+
+        /// How it shows APNs who it is.
+        package enum Proof: Hashable, Sendable {
+            /// By a token that is signed with the key of a `.p8` file.
+            case providerToken(teamID: String, keyID: String, keyFile: String)
+            /// By a certificate in the TLS handshake.
+            case certificate(CertificateFiles)
+        }
+    }
+
+    package struct CertificateFiles: Hashable, Sendable {
+        /// PEM or PKCS#12.
+        package var certificate: String
+        /// PEM; nil: the key stands in the certificate's file.
+        package var privateKey: String?
+        /// Holds the passphrase of the key or of the PKCS#12 file.
+        package var passphrase: String?
     }
 
     package struct Endpoints: Hashable, Sendable {
@@ -148,7 +165,7 @@ extension Configuration {
     /// - Parameters:
     ///   - yaml: The text of the file; empty is a file without keys.
     ///   - fileName: What problems call the file.
-    ///   - environment: Variables that do not begin with `HELIOGRAPH_` are not looked at.
+    ///   - environment: Only `NO_PROXY` and what begins with `HELIOGRAPH_` is looked at.
     /// - Throws: Every problem there is, in the order of the file.
     package init(
         yaml: String,

@@ -23,6 +23,8 @@ struct EffectiveValue: Hashable, Sendable {
 final class ConfigurationReader {
     let file: ConfigurationFile
     let environment: [String: String]
+    /// The variable `NO_PROXY`, which many systems set for every process.
+    let noProxy: String?
     /// True when nothing is read and only the definitions are wanted.
     let isDescribing: Bool
 
@@ -36,6 +38,7 @@ final class ConfigurationReader {
     init(file: ConfigurationFile, environment: [String: String], isDescribing: Bool = false) {
         self.file = file
         self.environment = environment.filter { $0.key.hasPrefix(Self.prefix) }
+        noProxy = environment["NO_PROXY"] ?? environment["no_proxy"]
         self.isDescribing = isDescribing
         problems = file.problems
     }

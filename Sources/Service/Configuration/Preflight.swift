@@ -12,15 +12,19 @@ extension Configuration {
     ///
     /// - Returns: One problem for each file that is not, under its key.
     package func preflight() -> [ConfigurationProblem] {
-        var files = apns.credentials.enumerated().map { index, credential in
-            (
-                path: "apns.credentials.\(index).key_file",
-                file: credential.keyFile,
-                limit: Self.maxKeyFileByteCount
-            )
+        var files: [(path: String, file: String, limit: Int)] = []
+        for (index, credential) in apns.credentials.enumerated() {
+            for (key, file) in credential.files {
+                files.append(
+                    ("apns.credentials.\(index).\(key)", file, Self.maxKeyFileByteCount)
+                )
+            }
         }
         if let file = apns.caFile {
-            files.append((path: "apns.ca_file", file: file, limit: Self.maxCAFileByteCount))
+            files.append(("apns.ca_file", file, Self.maxCAFileByteCount))
+        }
+        if let file = apns.proxyPasswordFile {
+            files.append(("apns.proxy_password_file", file, Self.maxKeyFileByteCount))
         }
         return files.compactMap { path, file, limit in
             do throws(FileError) {
@@ -33,6 +37,21 @@ extension Configuration {
                     location: locations[path]
                 )
             }
+        }
+    }
+}
+
+extension Configuration.Credential {
+    /// The files that it names, by their keys.
+    var files: [(key: String, file: String)] {
+        switch proof {
+        case .providerToken(_, _, let keyFile): return [("key_file", keyFile)]
+        case .certificate(let files):
+            let named = [
+                ("certificate_file", files.certificate), ("private_key_file", files.privateKey),
+                ("passphrase_file", files.passphrase),
+            ]
+            return named.compactMap { key, file in file.map { (key, $0) } }
         }
     }
 }

@@ -26,37 +26,27 @@ struct StartUp {
         }
     }
 
-    /// Reads the keys; every bad one is reported, with the path of its key in the configuration.
-    func signingKeys() throws(ServiceError) -> [SigningKey] {
+    /// Reads the credentials' files; every bad one is reported, with its key in the configuration.
+    func credentialMaterials() throws(ServiceError) -> [CredentialMaterial] {
         var lines: [String] = []
-        var keys: [SigningKey] = []
+        var materials: [CredentialMaterial] = []
         for (index, credential) in configuration.apns.credentials.enumerated() {
-            let path = "apns.credentials.\(index)"
-            let identity = ProviderTokenIdentity(
-                keyID: credential.keyID,
-                teamID: credential.teamID
-            )
-            guard let identity else {
-                lines.append("\(path): key_id and team_id are 10 letters or digits each")
-                continue
-            }
-            do {
-                let pem = try BoundedFile.read(
-                    credential.keyFile,
-                    limit: Configuration.maxKeyFileByteCount
-                )
-                let signer = try ES256Signer(pem: pem)
-                keys.append(SigningKey(identity: identity, signer: signer))
+            do throws(CredentialMaterialError) {
+                materials.append(try CredentialMaterial(credential))
             } catch {
-                lines.append("\(path).key_file: '\(credential.keyFile)' is \(error)")
+                lines.append(
+                    "apns.credentials.\(index).\(error.key): '\(error.file)' is \(error.cause)"
+                )
             }
         }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
-        return keys
+        return materials
     }
 
-    func shardSettings(shardCount: Int) throws(ServiceError) -> ShardSettings {
-        let tls = try tlsContext()
+    func shardSettings(
+        _ materials: [CredentialMaterial],
+        shardCount: Int
+    ) throws(ServiceError) -> ShardSettings {
         return ShardSettings(
             kafka: KafkaAccess(
                 bootstrapServers: configuration.kafka.bootstrapServers,
@@ -69,34 +59,11 @@ struct StartUp {
                 tokenStatus: configuration.results.tokenStatusTopic,
                 deadLetters: configuration.results.deadLetterTopic
             ),
-            engine: try engineSettings(shardCount: shardCount),
+            engine: try engineSettings(materials, shardCount: shardCount),
             payloadPolicy: payloadPolicy,
             eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
-            production: endpoint(.production, tls),
-            sandbox: endpoint(.sandbox, tls),
+            endpoints: try APNsEndpoints(configuration.apns).all(materials),
             seed: UInt64.random(in: 0...UInt64.max)
-        )
-    }
-
-    private func tlsContext() throws(ServiceError) -> TLSContext {
-        let trust: TLSTrust = configuration.apns.caFile.map { .file($0) } ?? .system
-        do throws(TLSError) {
-            return try TLSContext.client(trust: trust)
-        } catch {
-            let file = configuration.apns.caFile ?? "the system's roots"
-            throw ServiceError(text: "apns.ca_file: \(file): \(error)")
-        }
-    }
-
-    private func endpoint(_ environment: APNsEnvironment, _ tls: TLSContext) -> APNsEndpoint {
-        let endpoint = configuration.apns.endpoints[environment]
-        let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
-        let authority = endpoint.port == 443 ? host : "\(host):\(endpoint.port)"
-        return APNsEndpoint(
-            host: endpoint.host,
-            port: endpoint.port,
-            tls: tls,
-            headers: RequestHeaders(authority: authority)
         )
     }
 
@@ -109,18 +76,15 @@ struct StartUp {
     }
 
     /// The bounds of the process are shared out evenly.
-    private func engineSettings(shardCount: Int) throws(ServiceError) -> EngineSettings {
+    private func engineSettings(
+        _ materials: [CredentialMaterial],
+        shardCount: Int
+    ) throws(ServiceError) -> EngineSettings {
         let apns = configuration.apns
         let limits = configuration.limits
         do throws(CredentialProblems) {
             return try EngineSettings(
-                credentials: apns.credentials.map { credential in
-                    CredentialScope(
-                        name: credential.name,
-                        bundleIDs: credential.bundleIDs.map(\.description),
-                        defaultEnvironment: credential.environment
-                    )
-                },
+                credentials: zip(apns.credentials, materials).map(CredentialScope.init),
                 pool: PoolMachine.Limits(
                     minConnections: apns.connections.min,
                     maxConnections: apns.connections.max,
@@ -256,4 +220,16 @@ struct StartUp {
 
     /// Partitions of a topic that the service creates itself.
     static let partitionsOfNewTopics = 12
+}
+
+extension CredentialScope {
+    init(_ credential: Configuration.Credential, _ material: CredentialMaterial) {
+        self.init(
+            name: credential.name,
+            bundleIDs: credential.bundleIDs.map(\.description),
+            defaultEnvironment: credential.environment,
+            environments: material.environments,
+            isProvenByHandshake: material.certificate != nil
+        )
+    }
 }

@@ -3,12 +3,20 @@ import Delivery
 import HTTP2IO
 import Vocabulary
 
-/// Where an environment's notifications go.
+/// Where a route's notifications go, and how to get there.
 struct APNsEndpoint: Sendable {
     var host: String
     var port: UInt16
+    /// With the credential's certificate, if it has one.
     var tls: TLSContext
     var headers: RequestHeaders
+    var proxy: Proxy?
+
+    struct Proxy: Sendable {
+        var host: String
+        var port: UInt16
+        var tunnel: ProxyTunnel
+    }
 }
 
 /// A shard's connections to APNs: sockets, TLS and HTTP/2, looked after by one event loop.
@@ -46,8 +54,8 @@ final class APNsConnections {
     /// Every open stream's body fits: a slow socket refuses no request.
     private static let maxBacklogByteCount = 32 << 20
 
-    private let production: APNsEndpoint
-    private let sandbox: APNsEndpoint
+    /// By the route's index.
+    private let endpoints: [APNsEndpoint]
     private let resolver: Resolver
     private var random: SeededGenerator
     private var links: [ConnectionID: Link] = [:]
@@ -57,9 +65,8 @@ final class APNsConnections {
     private var block = HeaderBlock()
     private var events: [ConnectionEvent] = []
 
-    init(production: APNsEndpoint, sandbox: APNsEndpoint, seed: UInt64) throws(SystemError) {
-        self.production = production
-        self.sandbox = sandbox
+    init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
+        self.endpoints = endpoints
         resolver = try Resolver()
         random = SeededGenerator(seed: seed)
     }
@@ -74,8 +81,8 @@ final class APNsConnections {
         links[id] = Link(route: route)
         let endpoint = endpoint(route)
         let isAsked = resolver.resolve(
-            endpoint.host,
-            port: endpoint.port,
+            endpoint.proxy?.host ?? endpoint.host,
+            port: endpoint.proxy?.port ?? endpoint.port,
             id: UInt64(id.rawValue),
             shuffleSeed: random.next()
         )
@@ -88,7 +95,7 @@ final class APNsConnections {
         _ id: DeliveryID,
         _ delivery: Delivery,
         on connectionID: ConnectionID,
-        providerToken: [UInt8],
+        providerToken: [UInt8]?,
         _ happenings: inout [Happening]
     ) {
         guard let link = links[connectionID], let connection = link.connection,
@@ -190,9 +197,7 @@ final class APNsConnections {
 
     // MARK: Private
 
-    private func endpoint(_ route: Route) -> APNsEndpoint {
-        route.environment == .production ? production : sandbox
-    }
+    private func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
 
     private func loopID(_ id: ConnectionID, _ link: Link) -> UInt64 {
         UInt64(id.rawValue) << Self.triesBitCount | link.tries
@@ -216,6 +221,7 @@ final class APNsConnections {
                 limits.maxBacklogByteCount = Self.maxBacklogByteCount
                 let connection = try ClientConnection(
                     to: address,
+                    tunnel: endpoint.proxy?.tunnel,
                     serverName: endpoint.host,
                     tls: endpoint.tls,
                     limits: limits

@@ -86,8 +86,7 @@ final class Shard {
             limits: settings.eventLimits
         )
         connections = try APNsConnections(
-            production: settings.production,
-            sandbox: settings.sandbox,
+            endpoints: settings.endpoints,
             seed: settings.seed
         )
         publisher = OutcomePublisher(topics: settings.topics)

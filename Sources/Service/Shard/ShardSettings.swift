@@ -12,8 +12,8 @@ struct ShardSettings: Sendable {
     var engine: EngineSettings
     var payloadPolicy: PayloadPolicy
     var eventLimits: JSONLimits
-    var production: APNsEndpoint
-    var sandbox: APNsEndpoint
+    /// By the route's index.
+    var endpoints: [APNsEndpoint]
     /// Of the jitter; each shard has its own.
     var seed: UInt64
 }

@@ -1,0 +1,156 @@
+"""How the service gets to APNs: by certificate, through a proxy."""
+
+import subprocess
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import APP, new_event, record
+from harness.proxy import running_proxy
+from harness.service import outcomes_of
+
+TOPICS = [APP, f"{APP}.voip"]
+
+# What Apple writes into a provider certificate: the Subject's user ID, the marks of both
+# environments, and the list of topics with their kinds.
+REQUEST = f"""
+[req]
+distinguished_name = name
+x509_extensions = extensions
+prompt = no
+[name]
+UID = {APP}
+CN = Apple Push Services: {APP}
+[extensions]
+extendedKeyUsage = clientAuth
+1.2.840.113635.100.6.3.1 = DER:05:00
+1.2.840.113635.100.6.3.2 = DER:05:00
+1.2.840.113635.100.6.3.6 = ASN1:SEQUENCE:topics
+[topics]
+topic1 = UTF8:{TOPICS[0]}
+kinds1 = SEQUENCE:app
+topic2 = UTF8:{TOPICS[1]}
+kinds2 = SEQUENCE:voip
+[app]
+kind = UTF8:app
+[voip]
+kind = UTF8:voip
+"""
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A folder with certificate.pem, key.pem and both in identity.p12, passphrase opensesame."""
+    folder = tmp_path / "certificate"
+    folder.mkdir()
+    (folder / "request.conf").write_text(REQUEST)
+    (folder / "passphrase").write_text("opensesame\n")
+    openssl(
+        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
+        *("-days", "2", "-config", folder / "request.conf"),
+        *("-keyout", folder / "key.pem", "-out", folder / "certificate.pem"),
+    )
+    openssl(
+        *("pkcs12", "-export", "-passout", "pass:opensesame"),
+        *("-inkey", folder / "key.pem", "-in", folder / "certificate.pem"),
+        *("-out", folder / "identity.p12"),
+    )
+    return folder
+
+
+def by_certificate(settings, **files):
+    settings["apns"]["credentials"] = [
+        {"name": "legacy", "bundle_ids": [APP], **{key: str(path) for key, path in files.items()}}
+    ]
+    return settings
+
+
+def the_outcome(bench, service, **fields):
+    before = len(outcomes_of(bench.kafka, bench.topics))
+    bench.produce([record(new_event(**fields))])
+    bench.wait_for_outcomes(before + 1, service=service)
+    return outcomes_of(bench.kafka, bench.topics)[-1][1]
+
+
+@pytest.mark.parametrize("form", ["pem", "pkcs12"])
+def test_a_certificate_is_a_credential(bench, simulator, certificate, form):
+    files = {
+        "pem": {
+            "certificate_file": certificate / "certificate.pem",
+            "private_key_file": certificate / "key.pem",
+        },
+        "pkcs12": {
+            "certificate_file": certificate / "identity.p12",
+            "passphrase_file": certificate / "passphrase",
+        },
+    }
+    settings = by_certificate(bench.configuration(simulator), **files[form])
+    service = bench.start(settings).wait_until_ready()
+    for push_type, topic in zip(["alert", "voip"], TOPICS):
+        outcome = the_outcome(bench, service, push_type=push_type)
+        assert (outcome["outcome"], outcome["topic"]) == ("accepted", topic)
+        assert outcome["credential"] == "legacy"
+    outcome = the_outcome(bench, service, push_type="complication")
+    assert (outcome["outcome"], outcome["reason"]) == ("rejected", "TopicDisallowed")
+    service.drain()
+
+
+def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certificate):
+    settings = by_certificate(
+        bench.configuration(simulator), certificate_file=certificate / "identity.p12"
+    )
+    service = bench.start(settings)
+    assert service.child.wait_for_exit(30) == 1
+    assert any(
+        "apns.credentials.0.certificate_file" in line and "passphrase" in line
+        for line in service.child.lines("stderr")
+    ), service.child.told()
+
+
+def test_a_proxy_gives_tunnels(bench, simulator, tmp_path):
+    (tmp_path / "password").write_text("secret-of-the-proxy\n")
+    with running_proxy("pushes", "secret-of-the-proxy") as proxy:
+        settings = bench.configuration(simulator)
+        settings["apns"]["proxy"] = f"http://pushes@{proxy.url}"
+        settings["apns"]["proxy_password_file"] = str(tmp_path / "password")
+        service = bench.start(settings).wait_until_ready()
+        assert the_outcome(bench, service)["outcome"] == "accepted"
+        production = simulator.ready["production"].removeprefix("https://")
+        assert set(proxy.targets) == {production}
+        assert "secret-of-the-proxy" not in "".join(service.child.lines("stderr"))
+        service.drain()
+
+
+def test_a_proxy_that_refuses_is_named(bench, simulator):
+    with running_proxy("pushes", "secret") as proxy:
+        settings = bench.configuration(simulator)
+        settings["apns"]["proxy"] = f"http://{proxy.url}"
+        service = bench.start(settings)
+        message = "connection to APNs lost or not made"
+        eventually(lambda: service.log_lines(message), 30, service.child.told)
+        assert "status 407" in service.log_lines(message)[0]["error"]
+
+
+def test_an_exception_is_reached_without_the_proxy(bench, simulator):
+    with running_proxy() as proxy:
+        settings = bench.configuration(simulator)
+        settings["apns"]["proxy"] = f"http://{proxy.url}"
+        settings["apns"]["no_proxy"] = "localhost,127.0.0.1"
+        service = bench.start(settings).wait_until_ready()
+        assert the_outcome(bench, service)["outcome"] == "accepted"
+        assert proxy.targets == []
+        service.drain()

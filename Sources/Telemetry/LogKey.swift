@@ -15,6 +15,7 @@ package enum LogKey: String, Hashable, Sendable, CaseIterable {
     case port
     case problem
     case reason
+    case seconds
     case shard
     /// How many shards the process runs.
     case shards

@@ -130,6 +130,11 @@ package struct Metrics: Sendable {
                 of: shards,
                 \.streamsInUse
             ),
+            .gauge(
+                "apns_clock_skew_seconds",
+                "APNs' clock minus this machine's, as far as it is certain.",
+                value: "\(largestClockSkew)"
+            ),
         ]
     }
 
@@ -196,6 +201,10 @@ package struct Metrics: Sendable {
                 value: "1"
             ),
         ]
+    }
+
+    private var largestClockSkew: Int {
+        shards.map(\.clockSkewSeconds.value).max { abs($0) < abs($1) } ?? 0
     }
 
     /// Nil when a shard's numbers could not be read as one state.

@@ -26,6 +26,7 @@ package final class ShardMetrics: Sendable {
     package let goAways = Counter()
     package let openConnections = Gauge()
     package let streamsInUse = Gauge()
+    package let clockSkewSeconds = Gauge()
 
     // Kafka.
     package let resultsProduced = Counter()

@@ -25,12 +25,31 @@ extension Shard {
     }
 
     private func answered(_ id: DeliveryID, _ response: HTTP2Response) {
-        let answer = APNsAnswer(response)
+        let answer = APNsAnswer(response, now: now.timestamp)
         if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
+            if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
             metrics.countResponse(status: answer.status, after: now.instant - sentAt)
             if let route = delivery.route { judge(answer, route) }
         }
         engine.responseArrived(answer, for: id, now: now)
+    }
+
+    private func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
+        guard let date = response.text(of: "date").flatMap({ HTTPDate.timestamp($0) }) else {
+            return
+        }
+        let isNews = clockSkew.observed(date: date, sentAt: sentAt, now: now)
+        let seconds = Int((clockSkew.offset ?? .zero).components.seconds)
+        metrics.clockSkewSeconds.set(seconds)
+        guard isNews else { return }
+        if clockSkew.isIntolerable {
+            log.warning(
+                "this machine's clock differs from APNs', which takes no token that is an hour off",
+                [.seconds: "\(seconds)"]
+            )
+        } else {
+            log.notice("this machine's clock agrees with APNs' again", [.seconds: "\(seconds)"])
+        }
     }
 
     /// Keeps the credential's trouble for readiness and log.
@@ -86,19 +105,14 @@ extension Shard {
 }
 
 extension APNsAnswer {
-    /// A day: whatever a peer says, arithmetic on it stays within bounds.
-    private static let longestRetryAfter = Duration.seconds(86_400)
-
     /// Reads an answer: the status rules, the body only explains.
-    init(_ response: HTTP2Response) {
+    init(_ response: HTTP2Response, now: Timestamp) {
         self.init(status: response.status)
         apnsUniqueID = response.text(of: "apns-unique-id")
         guard response.status != 200 else { return }
         let body = APNsErrorBody(parsing: response.body)
         reason = body.reason
         if response.status == 410 { unregisteredAt = body.timestamp }
-        if let seconds = response.text(of: "retry-after").flatMap(Int.init), seconds >= 0 {
-            retryAfter = min(.seconds(seconds), Self.longestRetryAfter)
-        }
+        retryAfter = response.text(of: "retry-after").flatMap { RetryAfter.delay($0, now: now) }
     }
 }

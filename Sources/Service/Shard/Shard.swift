@@ -1,3 +1,4 @@
+import APNsRules
 import Delivery
 import EventSchema
 import HTTP2IO
@@ -47,6 +48,7 @@ final class Shard {
     let publisher: OutcomePublisher
     let tokens: ProviderTokens
     var troubles = Troubles()
+    var clockSkew = ClockSkew()
     var lastStatus = Instant(nanoseconds: .min)
     /// The engine's counts as the metrics have them.
     var recorded = EngineCounts()

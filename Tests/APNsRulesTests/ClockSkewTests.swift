@@ -1,0 +1,57 @@
+import APNsRules
+import Testing
+import Vocabulary
+
+@Suite struct ClockSkewTests {
+    private static let start = Instant(nanoseconds: 0)
+
+    /// The offset in milliseconds after one answer that took `elapsed`, dated `date` by APNs and
+    /// seen at `now` by us; both in milliseconds of the epoch.
+    private func offset(_ date: Int64, at now: Int64, after elapsed: Duration) -> Duration? {
+        var skew = ClockSkew()
+        let moment = Moment(
+            instant: Self.start + elapsed,
+            timestamp: Timestamp(milliseconds: now)
+        )
+        _ = skew.observed(date: Timestamp(milliseconds: date), sentAt: Self.start, now: moment)
+        return skew.offset
+    }
+
+    @Test(arguments: [
+        // Within the whole second and the round trip nothing is certain.
+        (100_000, 100_000, 0, 0), (100_000, 100_999, 0, 0), (100_000, 101_050, 51, 0),
+        // Ours is behind: at least so much.
+        (160_000, 100_000, 0, 60_000), (160_000, 100_000, 500, 60_000),
+        // Ours is ahead: the date may be almost a second and the round trip old.
+        (100_000, 160_000, 0, -59_001), (100_000, 160_000, 501, -58_500),
+    ])
+    func `only what is certain counts`(
+        date: Int64,
+        now: Int64,
+        elapsed: Int64,
+        expected: Int64
+    ) {
+        #expect(offset(date, at: now, after: .milliseconds(elapsed)) == .milliseconds(expected))
+    }
+
+    @Test func `a change is told once, and one look a minute is enough`() {
+        var skew = ClockSkew()
+        func look(_ seconds: Int64, offset: Int64) -> Bool {
+            let now = Moment(
+                instant: Self.start + .seconds(seconds),
+                timestamp: Timestamp(milliseconds: seconds * 1000)
+            )
+            let date = Timestamp(milliseconds: (seconds + offset) * 1000)
+            return skew.observed(date: date, sentAt: now.instant, now: now)
+        }
+        #expect(skew.isLookDue(now: Self.start))
+        #expect(!look(0, offset: 30))
+        #expect(!skew.isIntolerable)
+        #expect(!skew.isLookDue(now: Self.start + .seconds(59)))
+        #expect(skew.isLookDue(now: Self.start + .seconds(60)))
+        #expect(look(60, offset: 31))
+        #expect(!look(120, offset: 4000))
+        #expect(!look(180, offset: -4000))
+        #expect(look(240, offset: 0))
+    }
+}

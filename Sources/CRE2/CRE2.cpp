@@ -10,13 +10,28 @@ struct hg_re2 {
         : expression(pattern, options) {}
 };
 
-extern "C" hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count) {
+namespace {
+
+int32_t error_of(RE2::ErrorCode code) {
+    switch (code) {
+    case RE2::NoError: return hg_re2_ok;
+    case RE2::ErrorPatternTooLarge:
+    case RE2::ErrorRepeatSize: return hg_re2_error_size;
+    default: return hg_re2_error_syntax;
+    }
+}
+
+}  // namespace
+
+extern "C" hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count, int32_t *error) {
+    *error = hg_re2_error_memory;
     try {
         RE2::Options options;
         options.set_log_errors(false);
-        options.set_max_mem(1 << 20);
+        options.set_max_mem(8 << 20);
         const re2::StringPiece text(reinterpret_cast<const char *>(pattern), byte_count);
         std::unique_ptr<hg_re2> compiled(new hg_re2(text, options));
+        *error = error_of(compiled->expression.error_code());
         return compiled->expression.ok() ? compiled.release() : nullptr;
     } catch (...) {
         return nullptr;

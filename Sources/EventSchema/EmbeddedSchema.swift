@@ -13,7 +13,10 @@ package struct EmbeddedSchema: Hashable, Sendable {
     /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.
     package func compiled() -> Schema {
         do {
-            return try Schema(text: Array(text.utf8))
+            return try Schema(
+                text: Array(text.utf8),
+                options: SchemaOptions(assertsFormat: true)
+            )
         } catch {
             preconditionFailure("the shipped schema \(name) is broken: \(error)")
         }

@@ -28,9 +28,7 @@ extension JSONDocument {
         case .integer:
             return Self.parseInteger(source[node.range])
         case .number:
-            guard let value = double(node), value == value.rounded(), abs(value) <= 0x1p53
-            else { return nil }
-            return Int64(value)
+            return DecimalText(source, node.range).integer(in: source)
         case .null, .false, .true, .string, .escapedString, .array, .object:
             return nil
         }
@@ -38,7 +36,7 @@ extension JSONDocument {
 
     /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
     package borrowing func double(_ node: JSONNode) -> Double? {
-        guard node.kind == .integer || node.kind == .number else { return nil }
+        guard node.isNumber else { return nil }
         return StringContent.double(source[node.range])
     }
 
@@ -92,7 +90,7 @@ extension JSONDocument {
     }
 }
 
-/// The one rule of RFC 6901 that pointers need when they are written.
+/// The escapes of RFC 6901, 3.
 package enum JSONPointer {
     /// A name as a reference token: `~` is `~0` and `/` is `~1`.
     package static func escaped(_ name: String) -> String {
@@ -105,5 +103,23 @@ package enum JSONPointer {
             default: token.append(character)
             }
         }
+    }
+
+    /// The name that a reference token stands for.
+    package static func unescaped(_ token: some StringProtocol) -> String {
+        guard token.contains("~") else { return String(token) }
+        var name = ""
+        var rest = token[...]
+        while let character = rest.popFirst() {
+            switch (character, rest.first) {
+            case ("~", "0"): name.append("~")
+            case ("~", "1"): name.append("/")
+            default:
+                name.append(character)
+                continue
+            }
+            rest = rest.dropFirst()
+        }
+        return name
     }
 }

@@ -35,6 +35,8 @@ package struct JSONNode: Hashable, Sendable {
 
     @inlinable package var isString: Bool { kind == .string || kind == .escapedString }
 
+    @inlinable package var isNumber: Bool { kind == .integer || kind == .number }
+
     /// The value's bytes in the source, quotes and brackets included.
     @inlinable package var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)

@@ -5,8 +5,8 @@ package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// A number with a fraction, or one beyond `Int64`, to the nearest `Double`.
-    case number(Double)
+    /// A number with a fraction, or one beyond `Int64`.
+    case number(JSONNumber)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
@@ -33,6 +33,15 @@ package indirect enum JSONValue: Hashable, Sendable {
 
     package var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
+    }
+
+    /// A number, exact.
+    package var number: JSONNumber? {
+        switch self {
+        case .integer(let value): JSONNumber(text: Array("\(value)".utf8)[...])
+        case .number(let value): value
+        case .null, .bool, .string, .array, .object: nil
+        }
     }
 
     package var array: [JSONValue]? {
@@ -91,7 +100,8 @@ extension JSONDocument {
         case .false: return .bool(false)
         case .true: return .bool(true)
         case .integer, .number:
-            return integer(node).map(JSONValue.integer) ?? .number(double(node) ?? 0)
+            let number = JSONNumber(text: source[node.range])
+            return number.integer.map(JSONValue.integer) ?? .number(number)
         case .string, .escapedString: return .string(string(node) ?? "")
         case .array:
             var items: [JSONValue] = []

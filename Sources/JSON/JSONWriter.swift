@@ -60,7 +60,7 @@ package struct JSONWriter {
         case .null: null()
         case .bool(let value): bool(value)
         case .integer(let value): integer(value)
-        case .number(let value): number(value)
+        case .number(let value): raw(value.text.utf8)
         case .string(let text): string(text)
         case .array(let items):
             beginArray()

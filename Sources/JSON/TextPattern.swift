@@ -1,22 +1,28 @@
 import CRE2
 
-/// A regular expression over strings of a document, in RE2's syntax.
+/// A regular expression of ECMA-262 over strings of a document, run by RE2.
 ///
-/// Time is linear in the text, so an operator's expression cannot stall a shard. RE2 takes what
-/// JSON Schema asks implementations to agree on (Core, 6.4) and refuses look-around,
-/// back-references and `\u` escapes instead of reading them differently.
+/// Time is linear in the text, so neither an operator's expression nor a producer's text can stall
+/// a shard. What would need backtracking is refused instead of being read differently.
 @safe package final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
     private nonisolated(unsafe) let expression: OpaquePointer
+    /// As it was written.
     package let text: String
 
-    /// - Returns: nil if RE2 does not take the expression.
-    package init?(_ text: String) {
-        let bytes = Array(text.utf8)
+    /// Compiles an expression in the syntax of ECMA-262 with the `u` flag (JSON Schema Core, 6.4).
+    package init(_ text: String) throws(TextPatternError) {
+        let bytes = Array(try ECMAPattern.translated(text).utf8)
+        var error: Int32 = 0
         let compiled = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe hg_re2_new(bytes.baseAddress, bytes.count)
+            unsafe hg_re2_new(bytes.baseAddress, bytes.count, &error)
         }
-        guard let compiled = unsafe compiled else { return nil }
+        guard let compiled = unsafe compiled else {
+            switch Int(error) {
+            case hg_re2_error_size: throw .tooLarge
+            default: throw .syntax("it cannot be read")
+            }
+        }
         unsafe expression = unsafe compiled
         self.text = text
     }
@@ -28,6 +34,37 @@ import CRE2
         let expression = unsafe expression
         return unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_re2_matches(expression, bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Whether a text is an expression of ECMA-262, be it one that can be run here or not.
+    package static func isExpression(_ text: String) -> Bool {
+        do {
+            _ = try ECMAPattern.translated(text)
+            return true
+        } catch .syntax {
+            return false
+        } catch {
+            return true
+        }
+    }
+}
+
+/// Why an expression is refused.
+package enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// No expression of ECMA-262.
+    case syntax(String)
+    /// An expression that cannot be run in linear time, or not by RE2.
+    case unsupported(String)
+    /// Larger than RE2's limits: 1000 repetitions, 8 MiB for the compiled form.
+    case tooLarge
+
+    package var description: String {
+        switch self {
+        case .syntax(let problem): "not a regular expression: \(problem)"
+        case .unsupported(let construct):
+            "\(construct) is not supported, because it cannot be run in linear time"
+        case .tooLarge: "the regular expression is too large: more than 1000 repetitions or 8 MiB"
         }
     }
 }

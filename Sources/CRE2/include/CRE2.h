@@ -15,8 +15,17 @@ extern "C" {
 
 typedef struct hg_re2 hg_re2;
 
-/// NULL when RE2 does not take the expression, or without memory.
-hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count);
+enum {
+    hg_re2_ok = 0,
+    /// RE2 does not read the expression.
+    hg_re2_error_syntax = 1,
+    /// A repetition above 1000, or a program above the memory limit.
+    hg_re2_error_size = 2,
+    hg_re2_error_memory = 3,
+};
+
+/// NULL with an error; `error` is always set.
+hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count, int32_t *error);
 void hg_re2_free(hg_re2 *expression);
 
 /// True if the expression matches anywhere in the text.

@@ -1,0 +1,118 @@
+extension Format {
+    /// A URI, or any reference (RFC 3986, 3 and 4.1).
+    static func isURIReference(_ text: ArraySlice<UInt8>, needsScheme: Bool) -> Bool {
+        var rest = text
+        if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
+            guard isPart(rest[(mark + 1)...], allowsQuestionMark: true) else { return false }
+            rest = rest[..<mark]
+        }
+        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+            guard isPart(rest[(mark + 1)...], allowsQuestionMark: true) else { return false }
+            rest = rest[..<mark]
+        }
+        let first = rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[0]
+        if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
+            // Without a scheme the first segment has no colon (RFC 3986, 4.2).
+            guard isScheme(rest[..<colon]) else { return false }
+            rest = rest[(colon + 1)...]
+        } else if needsScheme {
+            return false
+        }
+        guard rest.starts(with: Array("//".utf8)) else {
+            return isPart(rest, allowsQuestionMark: false)
+        }
+        rest = rest.dropFirst(2)
+        let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        return isAuthority(rest[..<end]) && isPart(rest[end...], allowsQuestionMark: false)
+    }
+
+    private static func isScheme(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let first = text.first, first.isASCIILetter else { return false }
+        return text.allSatisfy { byte in
+            byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "+")
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+        }
+    }
+
+    /// A path, query or fragment: `pchar` and slashes.
+    private static func isPart(_ text: ArraySlice<UInt8>, allowsQuestionMark: Bool) -> Bool {
+        isEncoded(text) { byte in
+            byte == UInt8(ascii: ":") || byte == UInt8(ascii: "@") || byte == UInt8(ascii: "/")
+                || byte == UInt8(ascii: "?") && allowsQuestionMark
+        }
+    }
+
+    private static func isAuthority(_ text: ArraySlice<UInt8>) -> Bool {
+        var rest = text
+        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+            guard isEncoded(rest[..<at], allows: { $0 == UInt8(ascii: ":") }) else { return false }
+            rest = rest[(at + 1)...]
+        }
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            guard isIPLiteral(rest[(rest.startIndex + 1)..<end]) else { return false }
+            rest = rest[(end + 1)...]
+            guard !rest.isEmpty else { return true }
+            return rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isASCIIDigit)
+        }
+        if let colon = rest.lastIndex(of: UInt8(ascii: ":")) {
+            guard rest[(colon + 1)...].allSatisfy(\.isASCIIDigit) else { return false }
+            rest = rest[..<colon]
+        }
+        return isEncoded(rest) { _ in false }
+    }
+
+    private static func isIPLiteral(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.first.map({ $0 | 0x20 }) == UInt8(ascii: "v") else { return isIPv6(text) }
+        let parts = text.dropFirst().split(separator: UInt8(ascii: "."), maxSplits: 1)
+        return parts.count == 2 && parts[0].allSatisfy(\.isHexDigit)
+            && parts[1].allSatisfy {
+                $0.isURIUnreserved || $0.isURISubDelimiter || $0 == UInt8(ascii: ":")
+            }
+    }
+
+    /// Characters that may stand for themselves, and percent-encoded bytes.
+    private static func isEncoded(
+        _ text: ArraySlice<UInt8>,
+        allows: (UInt8) -> Bool
+    ) -> Bool {
+        var position = text.startIndex
+        while position < text.endIndex {
+            let byte = text[position]
+            if byte == UInt8(ascii: "%") {
+                guard position + 2 < text.endIndex, text[position + 1].isHexDigit,
+                    text[position + 2].isHexDigit
+                else { return false }
+                position += 3
+            } else {
+                guard byte.isURIUnreserved || byte.isURISubDelimiter || allows(byte) else {
+                    return false
+                }
+                position += 1
+            }
+        }
+        return true
+    }
+
+    /// A pointer of RFC 6901, 5.
+    static func isJSONPointer(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let first = text.first else { return true }
+        guard first == UInt8(ascii: "/") else { return false }
+        for (position, byte) in zip(text.indices, text) where byte == UInt8(ascii: "~") {
+            guard position + 1 < text.endIndex,
+                text[position + 1] == UInt8(ascii: "0") || text[position + 1] == UInt8(ascii: "1")
+            else { return false }
+        }
+        return true
+    }
+
+    /// A number without leading zeros, then a pointer or `#` (draft-bhutton-relative-json-pointer).
+    static func isRelativeJSONPointer(_ text: ArraySlice<UInt8>) -> Bool {
+        let digits = text.prefix(while: \.isASCIIDigit)
+        guard let first = digits.first, digits.count == 1 || first != UInt8(ascii: "0") else {
+            return false
+        }
+        let rest = text.dropFirst(digits.count)
+        return rest.elementsEqual([UInt8(ascii: "#")]) || isJSONPointer(rest)
+    }
+}

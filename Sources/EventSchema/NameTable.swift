@@ -1,0 +1,32 @@
+import JSON
+
+/// Names, found by the hash that the parser computes anyway.
+struct NameTable: Sendable {
+    let names: [JSONName]
+    /// Positions in `names`, -1 where free; linear probing, at most half full.
+    private let slots: [Int32]
+
+    init(_ names: [JSONName]) {
+        self.names = names
+        var size = 4
+        while size < names.count * 2 + 1 { size *= 2 }
+        var slots = [Int32](repeating: -1, count: size)
+        for (index, name) in names.enumerated() {
+            var slot = Int(name.contentHash) & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = Int32(index)
+        }
+        self.slots = slots
+    }
+
+    /// The position of a member's name.
+    func position(of name: JSONNode, in document: borrowing JSONDocument) -> Int? {
+        var slot = Int(name.hash) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            let position = Int(slots[slot])
+            if document.isEqual(name, to: names[position]) { return position }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,52 @@
+package import JSON
+package import Vocabulary
+
+/// A JSON Schema of draft 2020-12 or draft-07, compiled once; many threads may share it.
+package struct Schema: Sendable {
+    let program: SchemaProgram
+
+    /// Compiles a schema.
+    ///
+    /// - Parameters:
+    ///   - text: the schema, UTF-8 JSON.
+    ///   - baseURI: what its references are relative to; its own `$id` goes first.
+    ///   - library: the documents that it may refer to.
+    ///   - options: how it is read.
+    /// - Throws: `SchemaError` with the place of the first keyword that cannot be enforced.
+    package init(
+        text: [UInt8],
+        baseURI: String = "",
+        library: SchemaLibrary = SchemaLibrary(),
+        options: SchemaOptions = SchemaOptions()
+    ) throws(SchemaError) {
+        let root = try SchemaLibrary.parse(text, document: nil)
+        var index = library.index
+        index.defaultDraft = options.defaultDraft
+        try index.add(root, baseURI: baseURI, mayReplace: true)
+        var compiler = SchemaCompiler(index: index, options: options)
+        program = SchemaProgram(try compiler.compile())
+    }
+
+    /// Whether a value keeps to the schema.
+    ///
+    /// It allocates nothing unless the schema looks at a string with escapes, has `unevaluatedItems`
+    /// or `unevaluatedProperties` for a container of more than 64 children, or compares numbers
+    /// beyond `Int64` or arrays of more than 16 items.
+    package func admits(_ document: borrowing JSONDocument, _ value: JSONNode) -> Bool {
+        program.admits(0, value, document)
+    }
+
+    /// The ways in which a value breaks the schema; empty where `admits` is true.
+    ///
+    /// At most 20, and at most 4096 bytes of text in all; the last one says how many more there
+    /// are. No message repeats a string of the document.
+    package func violations(
+        in document: borrowing JSONDocument,
+        _ value: JSONNode
+    ) -> [Violation] {
+        guard !program.admits(0, value, document) else { return [] }
+        var explainer = SchemaExplainer(program: program)
+        explainer.explain(0, value, document)
+        return explainer.report.finished()
+    }
+}

@@ -1,0 +1,59 @@
+import JSON
+
+extension SchemaCompiler {
+    /// Writes the instruction of a `$ref` or `$dynamicRef`.
+    mutating func compileReference(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) {
+        let text = try string(value, keyword, context)
+        let reference = URIReference(text)
+        var target = try target(of: reference, text, keyword, context)
+        if keyword == "$dynamicRef", let anchor = reference.fragment {
+            let resource = index.resource(at: target)
+            // Only an anchor that is dynamic itself is looked for further out.
+            if index.resources[resource].dynamicAnchors[anchor] == target {
+                target = context.scope[anchor] ?? target
+            }
+        }
+        let node = try node(at: target, from: context.scope, in: context.resource)
+        emit(.apply, keyword, a: node)
+    }
+
+    private func target(
+        of reference: URIReference,
+        _ text: String,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> SchemaLocation {
+        let base = index.resources[context.resource].uri
+        var uri = reference.resolved(against: URIReference(base))
+        uri.fragment = nil
+        guard let found = index.resource(uri: uri.text) else {
+            let known = index.documentURIs.dropLast().prefix(20).joined(separator: ", ")
+            let message =
+                "no document is '\(uri.text)'; known are: \(known.isEmpty ? "none" : known)"
+            throw refusal(keyword, message, context)
+        }
+        let root = index.resources[found].location
+        guard let fragment = reference.decodedFragment else {
+            throw refusal(keyword, "'\(text)' has a fragment that is not UTF-8", context)
+        }
+        if fragment.isEmpty { return root }
+        guard fragment.hasPrefix("/") else {
+            // The document may be known by another name as well.
+            let resource = index.resources[index.resource(at: root)]
+            guard let target = resource.anchors[fragment] else {
+                let message = "'\(uri.text)' has no anchor '\(fragment)'"
+                throw refusal(keyword, message, context)
+            }
+            return target
+        }
+        let target = SchemaLocation(document: root.document, pointer: root.pointer + fragment)
+        guard index.value(at: target) != nil else {
+            throw refusal(keyword, "nothing is at '\(text)'", context)
+        }
+        return target
+    }
+}

@@ -1,0 +1,119 @@
+import JSON
+
+/// The values that keywords may have.
+extension SchemaCompiler {
+    func refusal(_ keyword: String, _ message: String, _ context: Context) -> SchemaError {
+        index.error(context.location.appending(keyword), message)
+    }
+
+    func string(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> String {
+        guard let text = value.string else { throw refusal(keyword, "must be a string", context) }
+        return text
+    }
+
+    func boolean(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> Bool {
+        guard let truth = value.bool else { throw refusal(keyword, "must be a boolean", context) }
+        return truth
+    }
+
+    func list(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> [JSONValue] {
+        guard let items = value.array else { throw refusal(keyword, "must be an array", context) }
+        return items
+    }
+
+    func members(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> [JSONObject.Member] {
+        guard let object = value.object else {
+            throw refusal(keyword, "must be an object", context)
+        }
+        return object.members
+    }
+
+    /// A count; what is larger than any document stands for it.
+    func count(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> Int32 {
+        guard let number = value.number, number.isInteger,
+            number.isPositive || number.integer == 0
+        else { throw refusal(keyword, "must be an integer of at least 0", context) }
+        return Int32(clamping: number.integer ?? .max)
+    }
+
+    func number(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> JSONNumber {
+        guard let number = value.number else { throw refusal(keyword, "must be a number", context) }
+        guard keyword == "multipleOf" else { return number }
+        guard number.isPositive else { throw refusal(keyword, "must be above 0", context) }
+        guard number.isDivisor else {
+            throw refusal(keyword, "has more than 19 significant digits", context)
+        }
+        return number
+    }
+
+    func types(
+        _ value: JSONValue,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> TypeSet {
+        var types: TypeSet = []
+        for name in value.array ?? [value] {
+            guard let type = TypeSet.names.first(where: { $0.name == name.string }) else {
+                let names = TypeSet.names.map(\.name).joined(separator: ", ")
+                throw refusal(keyword, "must be one or several of: \(names)", context)
+            }
+            types.insert(type.type)
+        }
+        guard value.array?.isEmpty != true else {
+            throw refusal(keyword, "must have at least one type", context)
+        }
+        return types
+    }
+
+    /// An array of names, as a range of operands.
+    mutating func nameList(
+        _ value: JSONValue,
+        _ place: SchemaLocation
+    ) throws(SchemaError) -> Range<Int32> {
+        var names: [Int32] = []
+        guard let items = value.array else { throw index.error(place, "must be an array of names") }
+        for item in items {
+            guard let text = item.string else {
+                throw index.error(place, "must be an array of names")
+            }
+            names.append(builder.name(text))
+        }
+        return builder.list(names)
+    }
+
+    mutating func pattern(
+        _ text: String,
+        _ keyword: String,
+        _ context: Context
+    ) throws(SchemaError) -> Int32 {
+        do {
+            return try builder.pattern(text)
+        } catch {
+            throw refusal(keyword, error.description, context)
+        }
+    }
+}

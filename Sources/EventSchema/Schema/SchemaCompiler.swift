@@ -1,0 +1,168 @@
+import JSON
+
+/// Turns the schemas that are reachable from one document into a program, and refuses what it
+/// could not enforce.
+///
+/// A node is made for each pair of a schema and a dynamic scope, so that `$dynamicRef` costs
+/// nothing when values are checked.
+struct SchemaCompiler {
+    /// A schema in the dynamic scope in which it is reached.
+    struct NodeKey: Hashable {
+        let location: SchemaLocation
+        let scope: DynamicScope
+    }
+
+    /// For each dynamic anchor the outermost schema that has it (JSON Schema Core, 8.2.3.2).
+    typealias DynamicScope = [String: SchemaLocation]
+
+    struct PendingNode {
+        let key: NodeKey
+        let node: Int32
+        let resource: Int
+    }
+
+    /// The schema whose keywords are being compiled.
+    struct Context {
+        let location: SchemaLocation
+        let object: JSONObject
+        let resource: Int
+        let scope: DynamicScope
+        let dialect: Dialect
+    }
+
+    /// More nodes than any sensible schema has.
+    private static let maxNodeCount = 100_000
+
+    let index: SchemaIndex
+    let options: SchemaOptions
+    var builder = SchemaProgramBuilder()
+    private var nodes: [NodeKey: Int32] = [:]
+    private var pending: [PendingNode] = []
+    private var dialects: [Int: Dialect] = [:]
+    /// Where each node was compiled from, for errors.
+    private(set) var locations: [SchemaLocation] = []
+
+    init(index: SchemaIndex, options: SchemaOptions) {
+        self.index = index
+        self.options = options
+    }
+
+    /// Compiles the document that was added last.
+    mutating func compile() throws(SchemaError) -> SchemaProgramBuilder {
+        let document = index.documents.count - 1
+        _ = try node(at: SchemaLocation(document: document, pointer: ""), from: [:], in: nil)
+        try compilePending()
+        // What nothing refers to is compiled as well: a mistake in it is still a mistake.
+        for location in index.locations where location.document == document {
+            _ = try node(at: location, from: [:], in: nil)
+        }
+        try compilePending()
+        var check = SchemaProgramCheck(builder: builder, compiler: self)
+        try check.run()
+        let written = builder
+        builder.notes.hideSecrets(in: written)
+        return builder
+    }
+
+    private mutating func compilePending() throws(SchemaError) {
+        while let next = pending.popLast() {
+            let start = Int32(builder.instructions.count)
+            try compile(next)
+            let end = Int32(builder.instructions.count)
+            let tracks = builder.instructions[Int(start)..<Int(end)].contains {
+                $0.operation == .unevaluatedItems || $0.operation == .unevaluatedProperties
+            }
+            builder.nodes[Int(next.node)] = SchemaProgram.Node(
+                start: start,
+                end: end,
+                tracksEvaluation: tracks
+            )
+        }
+    }
+
+    private mutating func compile(_ next: PendingNode) throws(SchemaError) {
+        let location = next.key.location
+        switch index.value(at: location) {
+        case .bool(true)?: break
+        case .bool(false)?: builder.emit(.init(operation: .never), "")
+        case .object(let object)?:
+            if object["writeOnly"] == .bool(true) { builder.notes.secretNodes.insert(next.node) }
+            try compileKeywords(
+                Context(
+                    location: location,
+                    object: object,
+                    resource: next.resource,
+                    scope: next.key.scope,
+                    dialect: try dialect(of: next.resource)
+                )
+            )
+        default: throw index.error(location, "a schema is an object or a boolean")
+        }
+    }
+
+    /// The node of the schema at a place; it is compiled in its turn.
+    ///
+    /// `scope` and `resource` are those of the schema that leads to it; there is none at the
+    /// beginning.
+    mutating func node(
+        at location: SchemaLocation,
+        from scope: DynamicScope,
+        in resource: Int?
+    ) throws(SchemaError) -> Int32 {
+        let own = index.resource(at: location)
+        var inner = scope
+        if own != resource {
+            for (name, target) in index.resources[own].dynamicAnchors where inner[name] == nil {
+                inner[name] = target
+            }
+        }
+        let key = NodeKey(location: location, scope: inner)
+        if let known = nodes[key] { return known }
+        let node = Int32(builder.nodes.count)
+        guard node < Self.maxNodeCount else {
+            throw index.error(location, "the schema is too large: \(node) subschemas")
+        }
+        builder.nodes.append(SchemaProgram.Node())
+        locations.append(location)
+        nodes[key] = node
+        pending.append(PendingNode(key: key, node: node, resource: own))
+        return node
+    }
+
+    /// What a resource is written in, by its `$schema` (JSON Schema Core, 8.1).
+    private mutating func dialect(of resource: Int) throws(SchemaError) -> Dialect {
+        if let known = dialects[resource] { return known }
+        let dialect = try dialect(named: index.resources[resource].metaschema, resource)
+        dialects[resource] = dialect
+        return dialect
+    }
+
+    private func dialect(
+        named metaschema: String?,
+        _ resource: Int
+    ) throws(SchemaError) -> Dialect {
+        guard let metaschema else { return Dialect(draft: index.resources[resource].draft) }
+        if let draft = SchemaDraft(metaschema: metaschema) { return Dialect(draft: draft) }
+        let place = index.resources[resource].location.appending("$schema")
+        let uri = metaschema.hasSuffix("#") ? String(metaschema.dropLast()) : metaschema
+        guard let definition = index.resource(uri: uri),
+            let members = index.value(at: index.resources[definition].location)?["$vocabulary"]?
+                .object?.members
+        else {
+            throw index.error(
+                place,
+                "'\(metaschema)' is neither draft 2020-12 nor draft-07, nor a metaschema with "
+                    + "$vocabulary among the known documents"
+            )
+        }
+        var vocabularies: Vocabularies = [.core]
+        for member in members {
+            if let known = Vocabularies(uri: member.name) {
+                vocabularies.insert(known)
+            } else if member.value != .bool(false) {
+                throw index.error(place, "the vocabulary '\(member.name)' is not known")
+            }
+        }
+        return Dialect(draft: .draft2020, vocabularies: vocabularies)
+    }
+}

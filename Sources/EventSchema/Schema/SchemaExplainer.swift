@@ -1,0 +1,158 @@
+import JSON
+import Vocabulary
+
+/// Says where and why a value breaks a schema; slow, and only run when it does.
+///
+/// It walks the program as `admits` does and asks the same questions, so the two cannot disagree.
+struct SchemaExplainer {
+    let program: SchemaProgram
+    var report = ViolationReport()
+    /// The way through the schema: keywords and names, through references.
+    private var path: [String] = []
+    private var secretDepth = 0
+
+    init(program: SchemaProgram) {
+        self.program = program
+    }
+
+    /// Reports what is wrong with a value that a node does not admit.
+    mutating func explain(
+        _ node: Int32,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) {
+        let entry = program.nodes[Int(node)]
+        let isSecret = program.notes.secretNodes.contains(node)
+        if isSecret { secretDepth += 1 }
+        defer { if isSecret { secretDepth -= 1 } }
+        let isContainer = value.kind == .object || value.kind == .array
+        guard entry.tracksEvaluation, isContainer else {
+            for index in Int(entry.start)..<Int(entry.end)
+            where !program.holds(program.instructions[index], value, document) {
+                explainInstruction(index, value, document)
+            }
+            return
+        }
+        explainTracking(entry, value, document)
+    }
+
+    private mutating func explainTracking(
+        _ entry: SchemaProgram.Node,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) {
+        var marks = EvaluationMarks(count: value.count)
+        var isComplete = true
+        for index in Int(entry.start)..<Int(entry.end) {
+            let instruction = program.instructions[index]
+            switch instruction.operation {
+            case .unevaluatedItems, .unevaluatedProperties:
+                // What a failed branch would have evaluated is not known.
+                if isComplete { explainUnevaluated(index, value, document, &marks) }
+            default:
+                var grown = marks
+                if program.holds(instruction, value, document, &grown) {
+                    marks = grown
+                    continue
+                }
+                explainInstruction(index, value, document)
+                switch instruction.operation {
+                case .members, .items: program.markChildren(instruction, value, document, &marks)
+                case .apply, .anyOf, .oneOf, .condition, .dependentSchema, .contains:
+                    isComplete = false
+                default: break
+                }
+            }
+        }
+    }
+
+    private mutating func explainUnevaluated(
+        _ index: Int,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) {
+        let instruction = program.instructions[index]
+        let isForObjects = instruction.operation == .unevaluatedProperties
+        guard value.kind == (isForObjects ? .object : .array) else { return }
+        var position = 0
+        var cursor = document.children(of: value)
+        while let child = program.nextChild(&cursor, isForObjects, document) {
+            if !marks.contains(position) {
+                check(instruction.a, child, document, at: program.notes.keywords[index])
+            }
+            position += 1
+        }
+        marks.insertAll()
+    }
+
+    /// Explains a child if it is not admitted.
+    mutating func check(
+        _ node: Int32,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        at tokens: String
+    ) {
+        guard !report.isComplete, !program.admits(node, value, document) else { return }
+        path.append(tokens)
+        explain(node, value, document)
+        path.removeLast()
+    }
+
+    /// Reports one violation.
+    mutating func fail(
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ keyword: String,
+        _ expectation: String,
+        showsValue: Bool = true
+    ) {
+        let instance = document.pointer(to: value)
+        let keywords = path + [keyword]
+        var message = expectation
+        if showsValue {
+            message += "; found \(description(of: value, at: instance, document))"
+        }
+        report.add(
+            Violation(
+                instanceLocation: instance,
+                keywordLocation: keywords.filter { !$0.isEmpty }.map { "/" + $0 }.joined(),
+                message: message
+            )
+        )
+    }
+
+    /// A value without anything that could be somebody's data: numbers as they are where they are
+    /// short and no secret, strings and containers by their size.
+    private func description(
+        of value: JSONNode,
+        at instance: String,
+        _ document: borrowing JSONDocument
+    ) -> String {
+        let isSecret = secretDepth > 0 || isSecret(instance)
+        switch value.kind {
+        case .null: return "null"
+        case .true, .false:
+            return isSecret ? "a boolean" : value.kind == .true ? "true" : "false"
+        case .integer, .number:
+            guard !isSecret else { return "a number" }
+            guard value.byteCount <= 24 else { return "a number of \(value.byteCount) characters" }
+            return document.number(value)?.text ?? "a number"
+        case .string, .escapedString:
+            guard !isSecret else { return "a string" }
+            let count = document.scalarCount(of: value)
+            return count == 0
+                ? "an empty string"
+                : "a string of \(count) \(count == 1 ? "character" : "characters")"
+        case .array: return "an array of \(value.count) \(value.count == 1 ? "item" : "items")"
+        case .object:
+            return "an object of \(value.count) \(value.count == 1 ? "member" : "members")"
+        }
+    }
+
+    private func isSecret(_ instance: String) -> Bool {
+        instance.split(separator: "/").contains {
+            program.notes.secretNames.contains(JSONPointer.unescaped($0))
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import JSON
+
+/// A place in one of the documents.
+struct SchemaLocation: Hashable, Sendable {
+    let document: Int
+    /// JSON Pointer from the document's root.
+    let pointer: String
+
+    func appending(_ token: String) -> SchemaLocation {
+        SchemaLocation(document: document, pointer: pointer + "/" + JSONPointer.escaped(token))
+    }
+}
+
+/// Which schemas the documents hold, and by which names (JSON Schema Core, 8.2).
+struct SchemaIndex: Sendable {
+    struct Document: Sendable {
+        let uri: String
+        let root: JSONValue
+    }
+
+    /// A schema with a URI of its own, and what belongs to it.
+    struct Resource: Sendable {
+        /// Without a fragment.
+        let uri: String
+        let location: SchemaLocation
+        let draft: SchemaDraft
+        /// Its `$schema`, or that of the resource around it.
+        let metaschema: String?
+        var anchors: [String: SchemaLocation] = [:]
+        var dynamicAnchors: [String: SchemaLocation] = [:]
+    }
+
+    var defaultDraft = SchemaDraft.draft2020
+    var builtInDocumentCount = 0
+    private(set) var documents: [Document] = []
+    private(set) var resources: [Resource] = []
+    private var resourcesByURI: [String: Int] = [:]
+    /// The resource of every place that is known to hold a schema.
+    private var resourcesByLocation: [SchemaLocation: Int] = [:]
+    /// Every place that is known to hold a schema, in document order.
+    private(set) var locations: [SchemaLocation] = []
+
+    var documentURIs: [String] { documents.dropFirst(builtInDocumentCount).map(\.uri) }
+
+    func resource(uri: String) -> Int? { resourcesByURI[uri] }
+
+    /// The resource that a place belongs to: its own, or that of the nearest schema around it.
+    func resource(at location: SchemaLocation) -> Int {
+        var pointer = location.pointer[...]
+        while true {
+            let place = SchemaLocation(document: location.document, pointer: String(pointer))
+            if let resource = resourcesByLocation[place] { return resource }
+            guard let end = pointer.lastIndex(of: "/") else { return 0 }
+            pointer = pointer[..<end]
+        }
+    }
+
+    /// What stands at a place; nil if there is nothing.
+    func value(at location: SchemaLocation) -> JSONValue? {
+        var value = documents[location.document].root
+        for token in location.pointer.split(separator: "/", omittingEmptySubsequences: false)
+            .dropFirst()
+        {
+            let name = JSONPointer.unescaped(token)
+            let child: JSONValue? =
+                switch value {
+                case .object(let object): object[name]
+                case .array(let items):
+                    Int(name).flatMap { items.indices.contains($0) ? items[$0] : nil }
+                case .null, .bool, .integer, .number, .string: nil
+                }
+            guard let child else { return nil }
+            value = child
+        }
+        return value
+    }
+}
+
+extension SchemaIndex {
+    /// Adds a document.
+    ///
+    /// - Parameters:
+    ///   - root: its tree.
+    ///   - baseURI: where it was found; may be empty.
+    ///   - mayReplace: whether its URIs may be those of earlier documents, which it then hides.
+    /// - Throws: `SchemaError` for a URI that is taken, or no URI at all.
+    mutating func add(
+        _ root: JSONValue,
+        baseURI: String,
+        mayReplace: Bool = false
+    ) throws(SchemaError) {
+        var base = URIReference(baseURI)
+        base.fragment = nil
+        let document = documents.count
+        documents.append(Document(uri: base.text, root: root))
+        let location = SchemaLocation(document: document, pointer: "")
+        let first = resources.count
+        var indexer = Indexer(mayReplace: mayReplace, firstOwnResource: first)
+        try register(base.text, location, root, nil, &indexer)
+        try visit(root, location, first, &indexer)
+    }
+
+    /// What holds while one document is being visited.
+    private struct Indexer {
+        let mayReplace: Bool
+        let firstOwnResource: Int
+    }
+
+    private mutating func register(
+        _ uri: String,
+        _ location: SchemaLocation,
+        _ value: JSONValue,
+        _ parent: Int?,
+        _ indexer: inout Indexer
+    ) throws(SchemaError) {
+        let metaschema = value["$schema"]?.string ?? parent.flatMap { resources[$0].metaschema }
+        // An unknown metaschema may turn out to be a dialect of 2020-12.
+        let draft = metaschema.map { SchemaDraft(metaschema: $0) ?? .draft2020 }
+        try claim(uri, location, resources.count, indexer)
+        resources.append(
+            Resource(
+                uri: uri,
+                location: location,
+                draft: draft ?? defaultDraft,
+                metaschema: metaschema
+            )
+        )
+    }
+
+    private mutating func claim(
+        _ uri: String,
+        _ location: SchemaLocation,
+        _ resource: Int,
+        _ indexer: Indexer
+    ) throws(SchemaError) {
+        if let other = resourcesByURI[uri], other != resource,
+            !indexer.mayReplace || other >= indexer.firstOwnResource
+        {
+            let message = "the URI '\(uri)' belongs to another schema already"
+            throw error(location, message)
+        }
+        resourcesByURI[uri] = resource
+    }
+
+    private mutating func visit(
+        _ value: JSONValue,
+        _ location: SchemaLocation,
+        _ parent: Int,
+        _ indexer: inout Indexer
+    ) throws(SchemaError) {
+        var resource = parent
+        defer { locations.append(location) }
+        guard let object = value.object else {
+            resourcesByLocation[location] = resource
+            return
+        }
+        // In draft-07 a reference hides its neighbours; a document's own $id is still its name.
+        let draft = resources[resource].draft
+        let isHidden = draft == .draft7 && object["$ref"] != nil && !location.pointer.isEmpty
+        if !isHidden, let id = object["$id"]?.string {
+            resource = try identify(id, value, location, parent, &indexer)
+        }
+        resourcesByLocation[location] = resource
+        if !isHidden { try noteAnchors(of: object, location, resource) }
+        for member in object.members {
+            let place = location.appending(member.name)
+            switch SubschemaPlace(keyword: member.name, draft: resources[resource].draft) {
+            case .schema:
+                if member.value.array == nil { try visit(member.value, place, resource, &indexer) }
+            case .list: try visitItems(member.value, place, resource, &indexer)
+            case .schemaOrList:
+                if member.value.array == nil {
+                    try visit(member.value, place, resource, &indexer)
+                } else {
+                    try visitItems(member.value, place, resource, &indexer)
+                }
+            case .map:
+                for entry in member.value.object?.members ?? [] where entry.value.array == nil {
+                    try visit(entry.value, place.appending(entry.name), resource, &indexer)
+                }
+            case nil: break
+            }
+        }
+    }
+
+    private mutating func visitItems(
+        _ value: JSONValue,
+        _ location: SchemaLocation,
+        _ resource: Int,
+        _ indexer: inout Indexer
+    ) throws(SchemaError) {
+        for (position, item) in (value.array ?? []).enumerated() {
+            try visit(item, location.appending("\(position)"), resource, &indexer)
+        }
+    }
+
+    /// The resource that an `$id` begins; the parent where it is only a draft-07 anchor.
+    private mutating func identify(
+        _ id: String,
+        _ value: JSONValue,
+        _ location: SchemaLocation,
+        _ parent: Int,
+        _ indexer: inout Indexer
+    ) throws(SchemaError) -> Int {
+        let base = URIReference(resources[parent].uri)
+        var reference = URIReference(id)
+        let fragment = reference.fragment ?? ""
+        reference.fragment = nil
+        var resource = parent
+        if !reference.text.isEmpty || location.pointer.isEmpty && fragment.isEmpty {
+            let uri = reference.resolved(against: base).text
+            if uri != resources[parent].uri || !location.pointer.isEmpty {
+                resource = resources.count
+                try register(uri, location, value, parent, &indexer)
+            }
+        }
+        if !fragment.isEmpty { resources[resource].anchors[fragment] = location }
+        return resource
+    }
+
+    private mutating func noteAnchors(
+        of object: JSONObject,
+        _ location: SchemaLocation,
+        _ resource: Int
+    ) throws(SchemaError) {
+        guard resources[resource].draft == .draft2020 else { return }
+        let keywords = [("$anchor", false), ("$dynamicAnchor", true)]
+        for (keyword, isDynamic) in keywords {
+            guard let value = object[keyword] else { continue }
+            guard let name = value.string, !name.isEmpty else {
+                throw error(location.appending(keyword), "must be a name")
+            }
+            if let other = resources[resource].anchors[name], other != location {
+                throw error(location.appending(keyword), "the anchor '\(name)' is there twice")
+            }
+            resources[resource].anchors[name] = location
+            if isDynamic { resources[resource].dynamicAnchors[name] = location }
+        }
+    }
+
+    /// An error at a place, with its document's URI where that is not the last one added.
+    func error(_ location: SchemaLocation, _ message: String) -> SchemaError {
+        let isLast = location.document == documents.count - 1
+        return SchemaError(
+            document: isLast ? nil : documents[location.document].uri,
+            pointer: location.pointer,
+            message: message
+        )
+    }
+}
+
+/// What a keyword holds that has subschemas.
+enum SubschemaPlace {
+    case schema
+    case list
+    case schemaOrList
+    case map
+
+    init?(keyword: String, draft: SchemaDraft) {
+        switch (keyword, draft) {
+        case ("items", .draft7): self = .schemaOrList
+        case ("items", .draft2020), ("additionalProperties", _), ("contains", _),
+            ("propertyNames", _), ("not", _), ("if", _), ("then", _), ("else", _),
+            ("additionalItems", .draft7), ("unevaluatedItems", .draft2020),
+            ("unevaluatedProperties", .draft2020), ("contentSchema", .draft2020):
+            self = .schema
+        case ("allOf", _), ("anyOf", _), ("oneOf", _), ("prefixItems", .draft2020): self = .list
+        case ("properties", _), ("patternProperties", _), ("definitions", _),
+            ("dependencies", _), ("$defs", .draft2020), ("dependentSchemas", .draft2020):
+            self = .map
+        default: return nil
+        }
+    }
+}

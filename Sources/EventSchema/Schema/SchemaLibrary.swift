@@ -1,0 +1,54 @@
+import JSON
+
+/// The documents that schemas may refer to; nothing is ever fetched.
+///
+/// The metaschemas of both drafts are always in it.
+package struct SchemaLibrary: Sendable {
+    private(set) var index: SchemaIndex
+
+    /// An empty library.
+    ///
+    /// - Parameter defaultDraft: the draft of documents without `$schema`.
+    package init(defaultDraft: SchemaDraft = .draft2020) {
+        index = Self.metaschemas
+        index.defaultDraft = defaultDraft
+    }
+
+    /// The URIs by which documents are found, without those of the metaschemas.
+    package var uris: [String] { index.documentURIs }
+
+    /// Adds a document, which is found by its base URI and by its own `$id`.
+    ///
+    /// Whether its keywords make sense is checked when a schema refers to it.
+    ///
+    /// - Throws: `SchemaError` if it is no JSON, or one of its URIs is taken.
+    package mutating func add(_ text: [UInt8], baseURI: String) throws(SchemaError) {
+        let root = try Self.parse(text, document: baseURI)
+        var grown = index
+        try grown.add(root, baseURI: baseURI)
+        index = grown
+    }
+
+    /// The tree of a schema's text.
+    static func parse(_ text: [UInt8], document: String?) throws(SchemaError) -> JSONValue {
+        do {
+            return try JSONValue.parse(text, limits: JSONLimits(maxByteCount: 4 << 20))
+        } catch {
+            throw SchemaError(document: document, pointer: "", message: error.description)
+        }
+    }
+
+    private static let metaschemas: SchemaIndex = {
+        var index = SchemaIndex()
+        do {
+            for metaschema in Metaschema.all {
+                let root = try parse(Array(metaschema.text.utf8), document: metaschema.uri)
+                try index.add(root, baseURI: metaschema.uri)
+            }
+        } catch {
+            preconditionFailure("a metaschema that is built in is broken: \(error)")
+        }
+        index.builtInDocumentCount = index.documents.count
+        return index
+    }()
+}

@@ -1,0 +1,83 @@
+/// A draft of JSON Schema that is understood.
+package enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
+    case draft2020 = "https://json-schema.org/draft/2020-12/schema"
+    case draft7 = "http://json-schema.org/draft-07/schema"
+
+    /// - Parameter metaschema: the value of a `$schema`, with or without an empty fragment.
+    init?(metaschema: String) {
+        let uri = metaschema.hasSuffix("#") ? String(metaschema.dropLast()) : metaschema
+        guard let draft = SchemaDraft(rawValue: uri) else { return nil }
+        self = draft
+    }
+}
+
+/// How a schema is read.
+package struct SchemaOptions: Hashable, Sendable {
+    /// The draft of a schema without `$schema`.
+    package var defaultDraft: SchemaDraft
+    /// Whether `format` is enforced where the metaschema leaves it an annotation.
+    package var assertsFormat: Bool
+
+    package init(defaultDraft: SchemaDraft = .draft2020, assertsFormat: Bool = false) {
+        self.defaultDraft = defaultDraft
+        self.assertsFormat = assertsFormat
+    }
+}
+
+/// The vocabularies of draft 2020-12 that change what a schema admits.
+struct Vocabularies: OptionSet, Hashable, Sendable {
+    let rawValue: UInt8
+
+    static let core = Vocabularies(rawValue: 1)
+    static let applicator = Vocabularies(rawValue: 2)
+    static let unevaluated = Vocabularies(rawValue: 4)
+    static let validation = Vocabularies(rawValue: 8)
+    static let formatAssertion = Vocabularies(rawValue: 16)
+    /// Annotations only.
+    static let others = Vocabularies(rawValue: 32)
+
+    static let standard: Vocabularies = [.core, .applicator, .unevaluated, .validation, .others]
+
+    /// - Parameter uri: as it stands in `$vocabulary`.
+    init?(uri: String) {
+        let prefix = "https://json-schema.org/draft/2020-12/vocab/"
+        guard uri.hasPrefix(prefix) else { return nil }
+        switch uri.dropFirst(prefix.count) {
+        case "core": self = .core
+        case "applicator": self = .applicator
+        case "unevaluated": self = .unevaluated
+        case "validation": self = .validation
+        case "format-assertion": self = .formatAssertion
+        case "format-annotation", "content", "meta-data": self = .others
+        default: return nil
+        }
+    }
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+}
+
+/// What a schema resource is written in.
+struct Dialect: Hashable, Sendable {
+    let draft: SchemaDraft
+    var vocabularies = Vocabularies.standard
+}
+
+/// Why a schema is refused.
+package struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The document's URI; nil is the schema that is being compiled.
+    package let document: String?
+    /// JSON Pointer to the keyword; empty is the whole document.
+    package let pointer: String
+    package let message: String
+
+    package init(document: String? = nil, pointer: String, message: String) {
+        self.document = document
+        self.pointer = pointer
+        self.message = message
+    }
+
+    package var description: String {
+        if let document { return "\(document)#\(pointer): \(message)" }
+        return "\(pointer.isEmpty ? "/" : pointer): \(message)"
+    }
+}

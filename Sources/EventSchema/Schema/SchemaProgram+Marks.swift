@@ -1,0 +1,160 @@
+import JSON
+
+/// The same judgement as in `admits`, which also notes which children the keywords evaluated.
+extension SchemaProgram {
+    /// Whether a container keeps to a node.
+    ///
+    /// `marks` gains the children that the node evaluates; after false it means nothing.
+    func admits(
+        _ node: Int32,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) -> Bool {
+        let entry = nodes[Int(node)]
+        // What neighbours of this node evaluated is none of its business.
+        guard entry.tracksEvaluation else { return admits(entry, value, document, &marks) }
+        var own = EvaluationMarks(count: value.count)
+        guard admits(entry, value, document, &own) else { return false }
+        marks.formUnion(own)
+        return true
+    }
+
+    private func admits(
+        _ entry: Node,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) -> Bool {
+        var index = entry.start
+        while index < entry.end {
+            guard holds(instructions[Int(index)], value, document, &marks) else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// Whether a container keeps to one instruction.
+    func holds(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) -> Bool {
+        switch instruction.operation {
+        case .members, .items, .contains:
+            guard holds(instruction, value, document) else { return false }
+            markChildren(instruction, value, document, &marks)
+            return true
+        case .apply: return admits(instruction.a, value, document, &marks)
+        case .dependentSchema:
+            guard value.kind == .object, has(instruction.a, value, document) else { return true }
+            return admits(instruction.b, value, document, &marks)
+        case .anyOf, .oneOf:
+            var matches = 0
+            for index in instruction.a..<instruction.b {
+                let branch = operands[Int(index)]
+                if admitsBranch(branch, value, document, &marks) { matches += 1 }
+            }
+            return instruction.operation == .anyOf ? matches > 0 : matches == 1
+        case .condition:
+            let isMet = admitsBranch(instruction.a, value, document, &marks)
+            let branch = isMet ? instruction.b : instruction.c
+            return branch < 0 || admits(branch, value, document, &marks)
+        case .unevaluatedItems, .unevaluatedProperties:
+            return holdsForUnevaluated(instruction, value, document, &marks)
+        case .never, .type, .constant, .enumeration, .stringEnumeration, .minLength, .maxLength,
+            .maxBytes, .pattern, .format, .minimum, .maximum, .exclusiveMinimum,
+            .exclusiveMaximum, .multipleOf, .minItems, .maxItems, .minProperties, .maxProperties,
+            .uniqueItems, .required, .dependentRequired, .propertyNames, .not:
+            return holds(instruction, value, document)
+        }
+    }
+
+    /// A branch that may fail: its marks count only if it does not.
+    private func admitsBranch(
+        _ node: Int32,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) -> Bool {
+        var branchMarks = EvaluationMarks(count: value.count)
+        guard admits(node, value, document, &branchMarks) else { return false }
+        marks.formUnion(branchMarks)
+        return true
+    }
+
+    private func holdsForUnevaluated(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) -> Bool {
+        let isForObjects = instruction.operation == .unevaluatedProperties
+        guard value.kind == (isForObjects ? .object : .array) else { return true }
+        var position = 0
+        var cursor = document.children(of: value)
+        while let child = nextChild(&cursor, isForObjects, document) {
+            if !marks.contains(position), !admits(instruction.a, child, document) { return false }
+            position += 1
+        }
+        marks.insertAll()
+        return true
+    }
+
+    /// The next item of an array, or the next member's value.
+    func nextChild(
+        _ cursor: inout JSONCursor,
+        _ isForObjects: Bool,
+        _ document: borrowing JSONDocument
+    ) -> JSONNode? {
+        isForObjects ? document.nextMember(&cursor)?.value : document.nextItem(&cursor)
+    }
+
+    /// Marks the children that an instruction looks at, whether they keep to it or not.
+    func markChildren(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ marks: inout EvaluationMarks
+    ) {
+        var position = 0
+        var cursor = document.children(of: value)
+        switch (instruction.operation, value.kind) {
+        case (.members, .object):
+            let rule = memberRules[Int(instruction.a)]
+            if rule.additional >= 0 { return marks.insertAll() }
+            while let (name, _) = document.nextMember(&cursor) {
+                if isNamed(name, by: rule, document) { marks.insert(position) }
+                position += 1
+            }
+        case (.items, .array):
+            let rule = itemRules[Int(instruction.a)]
+            if rule.rest >= 0 { return marks.insertAll() }
+            for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
+        case (.contains, .array):
+            while let item = document.nextItem(&cursor) {
+                if admits(instruction.a, item, document) { marks.insert(position) }
+                position += 1
+            }
+        default: break
+        }
+    }
+
+    /// Whether `properties` or `patternProperties` speak of a member.
+    private func isNamed(
+        _ name: JSONNode,
+        by rule: MemberRule,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        if position(of: name, in: rule.properties, document) != nil { return true }
+        guard !rule.patterns.isEmpty else { return false }
+        let text = document.content(of: name)
+        var index = Int(rule.patterns.lowerBound)
+        while index < Int(rule.patterns.upperBound) {
+            if patterns[Int(operands[index])].matches(text) { return true }
+            index += 2
+        }
+        return false
+    }
+}

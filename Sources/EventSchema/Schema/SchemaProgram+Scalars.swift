@@ -1,0 +1,118 @@
+import JSON
+
+extension SchemaProgram {
+    func hasType(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        let types = TypeSet(rawValue: UInt8(truncatingIfNeeded: instruction.a))
+        switch value.kind {
+        case .null: return types.contains(.null)
+        case .true, .false: return types.contains(.boolean)
+        case .string, .escapedString: return types.contains(.string)
+        case .array: return types.contains(.array)
+        case .object: return types.contains(.object)
+        case .integer: return !types.isDisjoint(with: [.integer, .number])
+        case .number:
+            return types.contains(.number)
+                || types.contains(.integer) && document.isInteger(value)
+        }
+    }
+
+    func holdsForString(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        switch instruction.operation {
+        case .minLength: return document.scalarCount(of: value) >= Int(instruction.a)
+        case .maxLength:
+            // No string has more scalars than bytes.
+            return value.byteCount - 2 <= Int(instruction.a)
+                || document.scalarCount(of: value) <= Int(instruction.a)
+        case .pattern: return patterns[Int(instruction.a)].matches(document.content(of: value))
+        default:
+            guard let format = Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) else {
+                return true
+            }
+            return format.admits(document.content(of: value))
+        }
+    }
+
+    func holdsForNumber(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        let limit = limits[Int(instruction.a)]
+        if instruction.operation == .multipleOf {
+            return document.isMultiple(value, of: limit.exact)
+        }
+        let order: Int
+        if limit.isInteger, value.kind == .integer, let integer = document.integer(value) {
+            order = integer < limit.integer ? -1 : integer > limit.integer ? 1 : 0
+        } else {
+            order = document.compare(value, with: limit.exact)
+        }
+        switch instruction.operation {
+        case .minimum: return order >= 0
+        case .maximum: return order <= 0
+        case .exclusiveMinimum: return order > 0
+        default: return order < 0
+        }
+    }
+
+    func isListed(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        if instruction.operation == .stringEnumeration {
+            guard value.isString else { return false }
+            let rule = memberRules[Int(instruction.a)]
+            return position(of: value, in: rule.properties, document) != nil
+        }
+        for index in instruction.a..<instruction.b {
+            if isEqual(value, operands[Int(index)], document) { return true }
+        }
+        return false
+    }
+
+    /// Whether a value is equal to a literal (JSON Schema Core, 4.2.2).
+    func isEqual(
+        _ value: JSONNode,
+        _ literal: Int32,
+        _ document: borrowing JSONDocument
+    ) -> Bool {
+        let literal = literals[Int(literal)]
+        switch literal.kind {
+        case .null: return value.kind == .null
+        case .false: return value.kind == .false
+        case .true: return value.kind == .true
+        case .number:
+            guard value.isNumber else { return false }
+            return document.compare(value, with: limits[Int(literal.first)].exact) == 0
+        case .string: return document.isEqual(value, to: Int(literal.first), in: names)
+        case .array:
+            guard value.kind == .array, value.count == Int(literal.count) else { return false }
+            var operand = Int(literal.first)
+            var cursor = document.children(of: value)
+            while let item = document.nextItem(&cursor) {
+                guard isEqual(item, operands[operand], document) else { return false }
+                operand += 1
+            }
+            return true
+        case .object:
+            guard value.kind == .object, value.count == Int(literal.count) else { return false }
+            for pair in 0..<Int(literal.count) {
+                let operand = Int(literal.first) + 2 * pair
+                let name = Int(operands[operand])
+                guard let member = document.member(of: value, named: name, in: names),
+                    isEqual(member, operands[operand + 1], document)
+                else { return false }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,131 @@
+extension JSONDocument {
+    /// Whether two values are equal as JSON Schema means it (Core, 4.2.2).
+    ///
+    /// Numbers are equal by value, and members have no order. It is meant for objects whose names
+    /// do not repeat.
+    package borrowing func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        switch left.kind {
+        case .null, .true, .false: return left.kind == right.kind
+        case .integer, .number:
+            guard right.isNumber else { return false }
+            return isEqualNumber(left, right)
+        case .string, .escapedString: return isEqualString(left, right)
+        case .array:
+            guard right.kind == .array, left.count == right.count else { return false }
+            var leftItems = children(of: left)
+            var rightItems = children(of: right)
+            while let item = nextItem(&leftItems), let other = nextItem(&rightItems) {
+                guard isEqual(item, other) else { return false }
+            }
+            return true
+        case .object:
+            guard right.kind == .object, left.count == right.count else { return false }
+            return hasEqualMembers(left, right)
+        }
+    }
+
+    private borrowing func isEqualNumber(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        if left.kind == .integer, right.kind == .integer,
+            let value = integer(left), let other = integer(right)
+        {
+            return value == other
+        }
+        return JSONNumber(text: source[left.range]) == JSONNumber(text: source[right.range])
+    }
+
+    private borrowing func isEqualString(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        guard right.isString, left.hash == right.hash else { return false }
+        return content(of: left) == content(of: right)
+    }
+
+    /// Members mostly stand in the same order; where they do not, both sides are sorted, so that
+    /// a large object costs no quadratic time.
+    private borrowing func hasEqualMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        var leftMembers = children(of: left)
+        var rightMembers = children(of: right)
+        while let (name, value) = nextMember(&leftMembers),
+            let (otherName, otherValue) = nextMember(&rightMembers)
+        {
+            guard isEqualString(name, otherName) else { return hasEqualSortedMembers(left, right) }
+            guard isEqual(value, otherValue) else { return false }
+        }
+        return true
+    }
+
+    private borrowing func hasEqualSortedMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        let members = sortedMembers(of: left)
+        let others = sortedMembers(of: right)
+        for (index, member) in members.enumerated() {
+            guard member.name == others[index].name else { return false }
+            guard isEqual(member.value, others[index].value) else { return false }
+        }
+        return true
+    }
+
+    private borrowing func sortedMembers(
+        of object: JSONNode
+    ) -> [(name: ArraySlice<UInt8>, value: JSONNode)] {
+        var members: [(name: ArraySlice<UInt8>, value: JSONNode)] = []
+        var cursor = children(of: object)
+        while let (name, value) = nextMember(&cursor) { members.append((content(of: name), value)) }
+        members.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        return members
+    }
+
+    /// Whether no two items of an array are equal.
+    ///
+    /// Long arrays are compared by hash, seeded anew in each process, so that no producer can
+    /// make this quadratic.
+    package borrowing func hasUniqueItems(_ array: JSONNode) -> Bool {
+        guard array.count > 16 else { return hasUniqueFewItems(array) }
+        var items: [(hash: Int, node: JSONNode)] = []
+        items.reserveCapacity(array.count)
+        var cursor = children(of: array)
+        while let item = nextItem(&cursor) { items.append((hashValue(of: item), item)) }
+        items.sort { $0.hash < $1.hash }
+        for index in 1..<items.count where items[index].hash == items[index - 1].hash {
+            var earlier = index - 1
+            while earlier >= 0, items[earlier].hash == items[index].hash {
+                if isEqual(items[earlier].node, items[index].node) { return false }
+                earlier -= 1
+            }
+        }
+        return true
+    }
+
+    private borrowing func hasUniqueFewItems(_ array: JSONNode) -> Bool {
+        var items = children(of: array)
+        while let item = nextItem(&items) {
+            var others = items
+            while let other = nextItem(&others) {
+                if isEqual(item, other) { return false }
+            }
+        }
+        return true
+    }
+
+    /// Equal values have equal hashes.
+    private borrowing func hashValue(of node: JSONNode) -> Int {
+        var hasher = Hasher()
+        switch node.kind {
+        case .null, .true, .false: hasher.combine(node.kind)
+        case .integer, .number: hasher.combine(number(node))
+        case .string, .escapedString: content(of: node).forEach { hasher.combine($0) }
+        case .array:
+            var cursor = children(of: node)
+            while let item = nextItem(&cursor) { hasher.combine(hashValue(of: item)) }
+        case .object:
+            // A sum, because members have no order.
+            var sum = node.count
+            var cursor = children(of: node)
+            while let (name, value) = nextMember(&cursor) {
+                var member = Hasher()
+                content(of: name).forEach { member.combine($0) }
+                member.combine(hashValue(of: value))
+                sum &+= member.finalize()
+            }
+            hasher.combine(sum)
+        }
+        return hasher.finalize()
+    }
+}

@@ -1,0 +1,82 @@
+/// Strings that are looked for often, in one buffer: comparing counts no references.
+package struct JSONNameList: Hashable, Sendable {
+    @usableFromInline
+    struct Entry: Hashable, Sendable {
+        @usableFromInline let hash: UInt32
+        @usableFromInline let start: Int32
+        @usableFromInline let byteCount: Int32
+    }
+
+    @usableFromInline private(set) var bytes: [UInt8] = []
+    @usableFromInline private(set) var entries: [Entry] = []
+
+    package init() {}
+
+    package var count: Int { entries.count }
+
+    /// Adds a name and returns its position.
+    package mutating func append(_ text: String) -> Int {
+        let content = Array(text.utf8)
+        entries.append(
+            Entry(
+                hash: StringContent.hash(of: content),
+                start: Int32(bytes.count),
+                byteCount: Int32(content.count)
+            )
+        )
+        bytes += content
+        return entries.count - 1
+    }
+
+    /// The text of a name, for messages.
+    package func text(_ position: Int) -> String {
+        let entry = entries[position]
+        let start = Int(entry.start)
+        return String(decoding: bytes[start..<start + Int(entry.byteCount)], as: UTF8.self)
+    }
+
+    /// The hash that the parser computes for a string of that content.
+    @inlinable
+    package func hash(_ position: Int) -> UInt32 { entries[position].hash }
+}
+
+extension JSONDocument {
+    /// Whether a string's content is a name of the list.
+    @inlinable
+    package borrowing func isEqual(
+        _ node: JSONNode,
+        to position: Int,
+        in names: borrowing JSONNameList
+    ) -> Bool {
+        let entry = names.entries[position]
+        guard node.hash == entry.hash, node.isString else { return false }
+        let byteCount = Int(entry.byteCount)
+        let nameStart = Int(entry.start)
+        guard node.kind == .string else {
+            return content(of: node).elementsEqual(names.bytes[nameStart..<nameStart + byteCount])
+        }
+        guard node.byteCount == byteCount + 2 else { return false }
+        let start = node.range.lowerBound + 1
+        for index in 0..<byteCount where source[start + index] != names.bytes[nameStart + index] {
+            return false
+        }
+        return true
+    }
+
+    /// Whether an object has a member of that name.
+    @inlinable
+    package borrowing func member(
+        of object: JSONNode,
+        named position: Int,
+        in names: borrowing JSONNameList
+    ) -> JSONNode? {
+        guard object.kind == .object else { return nil }
+        var index = object.index + 1
+        for _ in 0..<object.count {
+            let value = node(at: index + 1)
+            if isEqual(node(at: index), to: position, in: names) { return value }
+            index = value.next
+        }
+        return nil
+    }
+}

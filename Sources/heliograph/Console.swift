@@ -5,6 +5,8 @@ enum Console {
     enum Ending: Int32 {
         case success = 0
         case failure = 1
+        /// The question could not be answered (`validate`).
+        case unchecked = 2
     }
 
     /// Prints each line with the command's name before it.

@@ -15,6 +15,8 @@ struct HeliographCommand: AsyncParsableCommand {
             64 the command line is wrong.
             """,
         version: Service.Heliograph.version,
-        subcommands: [RunCommand.self, CheckCommand.self, ExplainCommand.self]
+        subcommands: [
+            RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
+        ]
     )
 }

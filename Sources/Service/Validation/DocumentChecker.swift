@@ -1,0 +1,110 @@
+import EventSchema
+import JSON
+package import Vocabulary
+
+/// Checks one document at a time; made once and used for all of them.
+package protocol DocumentChecker: AnyObject {
+    /// In bytes; a longer document is invalid unread.
+    var maxByteCount: Int { get }
+
+    /// What is wrong with a document, whatever its bytes are.
+    func check(_ document: [UInt8]) -> CheckedDocument
+}
+
+/// What a check found.
+package struct CheckedDocument: Hashable, Sendable {
+    package enum Verdict: Hashable, Sendable {
+        /// The violations, if there are any, are warnings.
+        case valid
+        case invalid
+        /// Not UTF-8, not JSON, or too large to be read.
+        case unreadable
+    }
+
+    package var verdict: Verdict
+    package var violations: [Violation]
+
+    package init(verdict: Verdict, violations: [Violation]) {
+        self.verdict = verdict
+        self.violations = violations
+    }
+
+    /// The whole document is the fault.
+    static func unreadable(_ message: String) -> CheckedDocument {
+        let violation = Violation(instanceLocation: "", keywordLocation: "", message: message)
+        return CheckedDocument(verdict: .unreadable, violations: [violation])
+    }
+}
+
+/// Checks events exactly as the running service would: by its decoder.
+package final class EventChecker: DocumentChecker {
+    package let maxByteCount: Int
+    private var decoder: EventDecoder
+
+    /// Makes a checker with the service's default limits.
+    package init(payload: Configuration.PayloadChecks) {
+        let limits = JSONLimits()
+        maxByteCount = limits.maxByteCount
+        decoder = EventDecoder(payloadPolicy: payload.policy, limits: limits)
+    }
+
+    package func check(_ document: [UInt8]) -> CheckedDocument {
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: document
+        )
+        switch decoder.decode(record) {
+        case .event(let event):
+            return CheckedDocument(verdict: .valid, violations: event.warnings)
+        case .invalid(let event):
+            let isReadable = event.reason != .malformedEvent && event.reason != .eventTooLarge
+            return CheckedDocument(
+                verdict: isReadable ? .invalid : .unreadable,
+                violations: event.violations
+            )
+        case .tombstone:
+            preconditionFailure("a record with a value is no tombstone")
+        }
+    }
+}
+
+/// Checks documents against any schema.
+package final class SchemaChecker: DocumentChecker {
+    package let maxByteCount: Int
+    private let schema: Schema
+    private var document: JSONDocument
+
+    init(_ schema: Schema) {
+        let limits = JSONLimits(maxByteCount: 15 << 20, maxDepth: 128)
+        maxByteCount = limits.maxByteCount
+        self.schema = schema
+        document = JSONDocument(limits: limits)
+    }
+
+    package func check(_ text: [UInt8]) -> CheckedDocument {
+        do {
+            try document.parse(text)
+        } catch {
+            return .unreadable(error.description)
+        }
+        // The quick check and the one that collects have to agree; the slow one runs on failure.
+        guard !schema.admits(document, document.root) else {
+            return CheckedDocument(verdict: .valid, violations: [])
+        }
+        let violations = schema.violations(in: document, document.root)
+        return CheckedDocument(verdict: .invalid, violations: violations)
+    }
+}
+
+extension Configuration.PayloadChecks {
+    fileprivate var policy: PayloadPolicy {
+        switch self {
+        case .warn: .warn
+        case .strict: .strict
+        case .off: .off
+        }
+    }
+}

@@ -78,10 +78,9 @@ package struct EventDecoder: ~Copyable {
         _ event: Event,
         _ fields: EventFields
     ) -> DecodedRecord {
-        guard payloadPolicy != .off, let payload = fields.payload,
-            !payloadSchema.admits(document, payload)
+        guard payloadPolicy != .off, !payloadSchema.admits(document, document.root)
         else { return .event(event) }
-        let violations = payloadSchema.violations(in: document, payload)
+        let violations = payloadSchema.violations(in: document, document.root)
         if payloadPolicy == .strict {
             var invalid = readable(fields, .schemaViolation)
             invalid.violations = violations

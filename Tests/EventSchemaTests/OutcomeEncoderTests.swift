@@ -7,47 +7,95 @@ import Vocabulary
     private let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 3)
     private let encoder = OutcomeEncoder()
 
-    private func outcome(_ kind: OutcomeKind, full: Bool) -> Outcome {
-        var subject = OutcomeSubject()
-        if full {
-            subject.eventID = "e\"1"
-            subject.apnsID = APNsID(high: 1, low: 2)
-            subject.deviceToken = DeviceToken("00ff")
-            subject.topic = APNsTopic("com.example.App")
-            subject.pushType = .alert
-            subject.environment = .sandbox
-            subject.metadata = 1..<10
-            subject.occurredAt = Timestamp(milliseconds: 99_000)
-        }
+    /// An outcome as the engine makes them: who decided, and APNs' status, go with the kind.
+    private func outcome(
+        _ kind: OutcomeKind,
+        full: Bool,
+        reason: Reason = .apns(.badDeviceToken)
+    ) -> Outcome {
+        let status: Int? =
+            switch kind {
+            case .accepted: 200
+            case .unregistered: 410
+            case .rejected: 400
+            case .undeliverable, .expired: full ? 503 : nil
+            case .invalid, .suppressed, .duplicate: nil
+            }
+        let isDecidedByAPNs = [.accepted, .unregistered, .rejected].contains(kind)
         return Outcome(
             kind: kind,
-            reason: kind == .accepted ? nil : .apns(.badDeviceToken),
-            decidedBy: .apns,
-            subject: subject,
+            reason: kind == .accepted ? nil : reason,
+            decidedBy: isDecidedByAPNs ? .apns : .heliograph,
+            subject: full ? fullSubject : OutcomeSubject(),
             credential: full ? "c" : nil,
-            httpStatus: full ? 400 : nil,
+            httpStatus: status,
             apnsUniqueID: full ? "u" : nil,
             unregisteredAt: full ? Timestamp(milliseconds: 5) : nil,
-            violations: full
+            violations: full || kind == .invalid
                 ? [Violation(instanceLocation: "/a", keywordLocation: "/b", message: "c")] : [],
             receivedAt: Timestamp(milliseconds: 1_000),
             completedAt: Timestamp(milliseconds: 2_500)
         )
     }
 
+    private var fullSubject: OutcomeSubject {
+        var subject = OutcomeSubject()
+        subject.eventID = "e\"1"
+        subject.apnsID = APNsID(high: 1, low: 2)
+        subject.deviceToken = DeviceToken("00ff")
+        subject.topic = APNsTopic("com.example.App")
+        subject.pushType = .alert
+        subject.environment = .sandbox
+        subject.metadata = 1..<10
+        subject.occurredAt = Timestamp(milliseconds: 99_000)
+        return subject
+    }
+
     private var record: Record { EventText.record(Array(#" {"k":"v"} "#.utf8)) }
 
-    @Test(arguments: OutcomeKind.allCases, [true, false])
-    func `every outcome keeps to its schema`(kind: OutcomeKind, full: Bool) throws {
+    private func violations(_ outcome: Outcome) throws -> [Violation] {
         var bytes: [UInt8] = []
-        encoder.encode(outcome(kind, full: full), record: record, source: source, into: &bytes)
+        encoder.encode(outcome, record: record, source: source, into: &bytes)
         var document = JSONDocument()
         try document.parse(bytes)
         let schema = EmbeddedSchema.notificationOutcomeV1.compiled()
         let violations = schema.violations(in: document, document.root)
         let isAdmitted = schema.admits(document, document.root)
-        #expect(violations == [])
-        #expect(isAdmitted)
+        #expect(isAdmitted == violations.isEmpty)
+        return violations
+    }
+
+    @Test(arguments: OutcomeKind.allCases, [true, false])
+    func `every outcome keeps to its schema`(kind: OutcomeKind, full: Bool) throws {
+        #expect(try violations(outcome(kind, full: full)) == [])
+    }
+
+    @Test func `every outcome keeps to its schema, whatever its reason`() throws {
+        let reasons =
+            APNsReason.allCases.map(Reason.apns) + LocalReason.allCases.map(Reason.local)
+            + [.unknownAPNs("New \"one\"")]
+        for kind in OutcomeKind.allCases {
+            for reason in reasons {
+                #expect(
+                    try violations(outcome(kind, full: true, reason: reason)) == [],
+                    "\(kind) \(reason.text)"
+                )
+            }
+        }
+    }
+
+    @Test func `every part of the subject keeps to the schema`() throws {
+        for pushType in PushType.allCases {
+            for environment in APNsEnvironment.allCases {
+                for action in TokenAction.allCases {
+                    var outcome = outcome(.rejected, full: true)
+                    outcome.subject.pushType = pushType
+                    outcome.subject.environment = environment
+                    outcome.tokenAction = action
+                    #expect(try violations(outcome) == [])
+                }
+            }
+        }
     }
 
     @Test func `an outcome's fields are those of the design`() throws {

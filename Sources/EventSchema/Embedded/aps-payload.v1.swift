@@ -7,68 +7,357 @@ extension EmbeddedSchema {
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:aps-payload:v1",
-          "title": "APNs payload",
-          "description": "What Apple documents about the aps dictionary. Custom keys stand beside it and are not checked.",
+          "title": "Payload of a notification event, as Apple documents it",
+          "description": "Applies to a whole notification event, because what a payload has to hold depends on 'push_type'; it looks at these two fields only. APNs takes payloads that break these rules, and the device then shows nothing, or not what was meant. The configuration's schemas.payload says what becomes of such an event: warn (sent; the outcome lists the violations), strict (invalid) or off. What holds for every push type is '#/$defs/payload'. Source: Apple, 'Generating a remote notification' and the pages of the push types.",
           "type": "object",
           "properties": {
-            "aps": {
-              "type": "object",
-              "properties": {
-                "alert": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/alert"}]},
-                "badge": {"type": "integer", "minimum": 0},
-                "sound": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/sound"}]},
-                "thread-id": {"type": "string"},
-                "category": {"type": "string"},
-                "content-available": {"const": 1},
-                "mutable-content": {"const": 1},
-                "target-content-id": {"type": "string"},
-                "interruption-level": {"enum": ["passive", "active", "time-sensitive", "critical"]},
-                "relevance-score": {"type": "number"},
-                "filter-criteria": {"type": "string"},
-                "content-changed": {"const": true},
-                "event": {"enum": ["start", "update", "end"]},
-                "timestamp": {"type": "number", "minimum": 0},
-                "content-state": {"type": "object"},
-                "stale-date": {"type": "number"},
-                "dismissal-date": {"type": "number"},
-                "attributes-type": {"type": "string"},
-                "attributes": {"type": "object"},
-                "input-push-token": {"const": 1},
-                "input-push-channel": {"type": "string"},
-                "url-args": {"type": "array"}
+            "push_type": {"description": "The event's push type; decides which rules apply.", "type": "string", "examples": ["alert"]},
+            "payload": {"$ref": "#/$defs/payload"}
+          },
+          "examples": [
+            {"push_type": "alert", "payload": {"aps": {"alert": {"title": "Shipped", "body": "Your parcel is on its way."}, "sound": "default"}, "order": 4711}},
+            {"push_type": "background", "payload": {"aps": {"content-available": 1}}}
+          ],
+          "if": {"properties": {"push_type": {"const": "alert"}}, "required": ["push_type"]},
+          "then": {"properties": {"payload": {"$ref": "#/$defs/alertPayload"}}},
+          "else": {
+            "allOf": [
+              {
+                "if": {"properties": {"push_type": {"const": "background"}}, "required": ["push_type"]},
+                "then": {"properties": {"payload": {"$ref": "#/$defs/backgroundPayload"}}}
               },
-              "if": {"required": ["event"]},
-              "then": {
-                "required": ["timestamp"],
-                "allOf": [
-                  {"if": {"properties": {"event": {"const": "start"}}}, "then": {"required": ["content-state", "attributes-type", "attributes", "alert"]}},
-                  {"if": {"properties": {"event": {"const": "update"}}}, "then": {"required": ["content-state"]}}
-                ]
+              {
+                "if": {"properties": {"push_type": {"const": "liveactivity"}}, "required": ["push_type"]},
+                "then": {"properties": {"payload": {"$ref": "#/$defs/liveActivityPayload"}}},
+                "else": {"properties": {"payload": {"$ref": "#/$defs/noLiveActivityPayload"}}}
               },
-              "else": {"properties": {"relevance-score": {"minimum": 0, "maximum": 1}}}
-            }
+              {
+                "if": {"properties": {"push_type": {"enum": ["widgets", "controls"]}}, "required": ["push_type"]},
+                "then": {"properties": {"payload": {"$ref": "#/$defs/reloadPayload"}}}
+              },
+              {
+                "if": {"properties": {"push_type": {"const": "mdm"}}, "required": ["push_type"]},
+                "then": {"properties": {"payload": {"$ref": "#/$defs/mdmPayload"}}}
+              },
+              {
+                "if": {"properties": {"push_type": {"const": "fileprovider"}}, "required": ["push_type"]},
+                "then": {"properties": {"payload": {"$ref": "#/$defs/fileProviderPayload"}}}
+              }
+            ]
           },
           "$defs": {
-            "text": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"loc-key": {"type": "string"}, "loc-args": {"$ref": "#/$defs/strings"}}, "required": ["loc-key"]}]},
-            "strings": {"type": "array", "items": {"type": "string"}},
-            "sound": {
+            "payload": {
+              "title": "Payload of any push type",
+              "description": "Apple's keys stand in 'aps'; the app's own keys stand beside it, with any JSON value, and are not checked. Limits in bytes are the event's schema's matter: 4096, and 5120 for 'voip'.",
               "type": "object",
-              "properties": {"critical": {"enum": [0, 1]}, "name": {"type": "string"}, "volume": {"type": "number", "minimum": 0, "maximum": 1}}
+              "properties": {"aps": {"$ref": "#/$defs/aps"}}
             },
-            "alert": {
+            "aps": {
+              "title": "Apple's part of the payload",
+              "description": "A key that is not listed here is most likely a typing error, or one of the app's own keys in the wrong place: Apple ignores it.",
               "type": "object",
               "properties": {
-                "title": {"$ref": "#/$defs/text"},
-                "subtitle": {"type": "string"},
-                "body": {"$ref": "#/$defs/text"},
-                "launch-image": {"type": "string"},
-                "title-loc-key": {"type": "string"},
-                "subtitle-loc-key": {"type": "string"},
+                "alert": {
+                  "title": "Alert",
+                  "description": "What is shown. A string is shown as the body; a dictionary is preferred.",
+                  "type": ["string", "object"],
+                  "$ref": "#/$defs/alert",
+                  "examples": [{"title": "Shipped", "body": "Your parcel is on its way."}, "Your parcel is on its way."]
+                },
+                "badge": {
+                  "title": "Badge",
+                  "description": "The number on the app's icon; 0 removes it. Absent: the icon stays as it is.",
+                  "type": "integer",
+                  "minimum": 0,
+                  "examples": [3, 0]
+                },
+                "sound": {
+                  "title": "Sound",
+                  "description": "The name of a sound file in the app's bundle or its Library/Sounds folder, or 'default'; for a critical alert a dictionary.",
+                  "type": ["string", "object"],
+                  "$ref": "#/$defs/sound",
+                  "examples": ["default", {"critical": 1, "name": "alarm.caf", "volume": 0.8}]
+                },
+                "thread-id": {
+                  "title": "Thread",
+                  "description": "Notifications with the same value are grouped.",
+                  "type": "string",
+                  "examples": ["order-4711"]
+                },
+                "category": {
+                  "title": "Category",
+                  "description": "The identifier of a category that the app registered; it brings the notification's actions.",
+                  "type": "string",
+                  "examples": ["ORDER_SHIPPED"]
+                },
+                "content-available": {
+                  "title": "Background update",
+                  "description": "1: the app is woken to fetch content. 0 is as good as absent. A number, not a boolean.",
+                  "enum": [1, 0]
+                },
+                "mutable-content": {
+                  "title": "Service extension",
+                  "description": "1: the app's notification service extension gets the notification before it is shown. 0 is as good as absent. A number, not a boolean.",
+                  "enum": [1, 0]
+                },
+                "target-content-id": {
+                  "title": "Window",
+                  "description": "The identifier of the window that is brought forward.",
+                  "type": "string",
+                  "examples": ["inbox"]
+                },
+                "interruption-level": {
+                  "title": "Interruption level",
+                  "description": "passive: listed without sound or light. active: the default. time-sensitive: shown at once, also in a Focus that allows it. critical: past the mute switch; needs an entitlement.",
+                  "enum": ["passive", "active", "time-sensitive", "critical"]
+                },
+                "relevance-score": {
+                  "title": "Relevance",
+                  "description": "0 to 1; the highest stands first in the summary. For a Live Activity any number.",
+                  "type": "number",
+                  "examples": [0.75]
+                },
+                "filter-criteria": {
+                  "title": "Focus filter",
+                  "description": "What the app's Focus filter compares to decide whether the notification is shown.",
+                  "type": "string",
+                  "examples": ["work"]
+                },
+                "content-changed": {
+                  "title": "Reload",
+                  "description": "Push types 'widgets' and 'controls': their content is out of date.",
+                  "const": true
+                },
+                "event": {
+                  "title": "What happens to the Live Activity",
+                  "description": "start (iOS 17.2 and later), update or end.",
+                  "enum": ["start", "update", "end"]
+                },
+                "timestamp": {
+                  "title": "Time of a Live Activity's state",
+                  "description": "Epoch seconds (not milliseconds) at which the sender made it; the device keeps the newest state.",
+                  "$ref": "#/$defs/epochSeconds"
+                },
+                "content-state": {
+                  "title": "State of the Live Activity",
+                  "description": "Has to decode, by Swift's default JSON decoder, into the app's ContentState.",
+                  "type": "object",
+                  "examples": [{"driver": "Anna", "minutesLeft": 12}]
+                },
+                "stale-date": {
+                  "title": "Stale date",
+                  "description": "Epoch seconds after which the Live Activity is marked as out of date. With start and update.",
+                  "$ref": "#/$defs/epochSeconds"
+                },
+                "dismissal-date": {
+                  "title": "Dismissal date",
+                  "description": "Epoch seconds at which the ended Live Activity leaves the screen, at most 4 hours from now; a past time removes it at once. With end.",
+                  "$ref": "#/$defs/epochSeconds"
+                },
+                "attributes-type": {
+                  "title": "Type of the Live Activity's attributes",
+                  "description": "The name of the app's ActivityAttributes type. With start.",
+                  "type": "string",
+                  "minLength": 1,
+                  "examples": ["DeliveryAttributes"]
+                },
+                "attributes": {
+                  "title": "The Live Activity's attributes",
+                  "description": "Its unchanging data; has to decode into the type that 'attributes-type' names. With start.",
+                  "type": "object",
+                  "examples": [{"order": 4711}]
+                },
+                "input-push-token": {
+                  "title": "Ask for a token",
+                  "description": "1: the new Live Activity gets a push token for its updates (iOS 18 and later). With start.",
+                  "const": 1
+                },
+                "input-push-channel": {
+                  "title": "Broadcast channel",
+                  "description": "The base64 identifier of the channel that the new Live Activity follows (iOS 18 and later; on older systems the start fails). With start.",
+                  "type": "string",
+                  "minLength": 1,
+                  "examples": ["dHN0LXNyY2gtY2hubA=="]
+                },
+                "ptt-push-type": {
+                  "title": "Push to Talk service update",
+                  "description": "Push type 'pushtotalk': what the push is about, where it is no talk.",
+                  "type": "string"
+                },
+                "url-args": {
+                  "title": "URL arguments",
+                  "description": "Values for the placeholders of a Safari push notification's URL.",
+                  "type": "array",
+                  "items": {"type": "string"}
+                },
+                "summary-arg": {"title": "Summary argument", "description": "Deprecated by Apple.", "type": "string"},
+                "summary-arg-count": {"title": "Summary count", "description": "Deprecated by Apple.", "type": "integer", "minimum": 1}
+              },
+              "additionalProperties": false
+            },
+            "alert": {
+              "title": "Alert dictionary",
+              "description": "A text is given as it is, or by a key in the app's Localizable.strings with its arguments.",
+              "properties": {
+                "title": {"title": "Title", "description": "A string; in a Live Activity's alert also a localized text.", "type": ["string", "object"], "$ref": "#/$defs/localizedText"},
+                "subtitle": {"title": "Subtitle", "type": "string"},
+                "body": {"title": "Body", "description": "A string; in a Live Activity's alert also a localized text.", "type": ["string", "object"], "$ref": "#/$defs/localizedText"},
+                "launch-image": {"title": "Launch image", "description": "The image or storyboard that is shown when the app is launched from the notification.", "type": "string"},
+                "title-loc-key": {"title": "Key of the title", "description": "Used in place of 'title'.", "type": "string", "examples": ["ORDER_TITLE"]},
+                "title-loc-args": {"title": "Arguments of the title", "$ref": "#/$defs/arguments"},
+                "subtitle-loc-key": {"title": "Key of the subtitle", "description": "Used in place of 'subtitle'.", "type": "string"},
+                "subtitle-loc-args": {"title": "Arguments of the subtitle", "$ref": "#/$defs/arguments"},
+                "loc-key": {"title": "Key of the body", "description": "Used in place of 'body'.", "type": "string", "examples": ["ORDER_SHIPPED"]},
+                "loc-args": {"title": "Arguments of the body", "$ref": "#/$defs/arguments"},
+                "sound": {"title": "Sound of a Live Activity's alert", "description": "It stands here, not beside 'alert'.", "type": ["string", "object"], "$ref": "#/$defs/sound"},
+                "action": {"title": "Action", "description": "Safari: the label of the action button.", "type": "string"},
+                "action-loc-key": {"title": "Key of the action", "description": "No longer used by Apple.", "type": ["string", "null"]},
+                "summary-arg": {"title": "Summary argument", "description": "Deprecated by Apple.", "type": "string"},
+                "summary-arg-count": {"title": "Summary count", "description": "Deprecated by Apple.", "type": "integer", "minimum": 1}
+              },
+              "additionalProperties": false
+            },
+            "localizedText": {
+              "title": "Localized text",
+              "description": "The form of 'title' and 'body' in a Live Activity's alert.",
+              "properties": {
                 "loc-key": {"type": "string"},
-                "title-loc-args": {"$ref": "#/$defs/strings"},
-                "subtitle-loc-args": {"$ref": "#/$defs/strings"},
-                "loc-args": {"$ref": "#/$defs/strings"}
+                "loc-args": {"$ref": "#/$defs/arguments"}
+              },
+              "required": ["loc-key"],
+              "additionalProperties": false
+            },
+            "arguments": {
+              "description": "Replace the placeholders (%@) of the localized text, in order.",
+              "type": "array",
+              "items": {"type": "string"},
+              "examples": [["Anna", "12"]]
+            },
+            "sound": {
+              "title": "Sound of a critical alert",
+              "properties": {
+                "critical": {"title": "Critical", "description": "1: past the mute switch; needs an entitlement.", "enum": [1, 0]},
+                "name": {"title": "Sound file", "description": "As in 'sound'.", "type": "string"},
+                "volume": {"title": "Volume", "description": "0 is silent, 1 is full.", "type": "number", "minimum": 0, "maximum": 1}
+              },
+              "additionalProperties": false
+            },
+            "epochSeconds": {
+              "description": "Seconds since 1970-01-01 UTC; the limit, in the year 2106, tells milliseconds from seconds.",
+              "type": "number",
+              "minimum": 0,
+              "maximum": 4294967295,
+              "examples": [1790000000]
+            },
+            "alertPayload": {
+              "title": "Payload of push type 'alert'",
+              "description": "Shows an alert, sets the badge or plays a sound. The empty payload {} is what a pass in Wallet is updated with.",
+              "if": {"type": "object", "minProperties": 1},
+              "then": {"required": ["aps"]},
+              "properties": {
+                "aps": {
+                  "properties": {
+                    "alert": {
+                      "properties": {
+                        "title": {"type": "string"},
+                        "body": {"type": "string"},
+                        "sound": false
+                      }
+                    },
+                    "relevance-score": {"minimum": 0, "maximum": 1},
+                    "event": false,
+                    "content-state": false
+                  },
+                  "anyOf": [{"required": ["alert"]}, {"required": ["badge"]}, {"required": ["sound"]}]
+                }
               }
+            },
+            "backgroundPayload": {
+              "title": "Payload of push type 'background'",
+              "description": "Wakes the app and shows nothing.",
+              "properties": {
+                "aps": {
+                  "properties": {
+                    "content-available": {"const": 1},
+                    "alert": false,
+                    "badge": false,
+                    "sound": false
+                  },
+                  "required": ["content-available"]
+                }
+              },
+              "required": ["aps"]
+            },
+            "liveActivityPayload": {
+              "title": "Payload of push type 'liveactivity'",
+              "description": "Starts, updates or ends a Live Activity.",
+              "properties": {
+                "aps": {
+                  "properties": {"alert": {"type": "object"}},
+                  "required": ["event", "timestamp"],
+                  "allOf": [
+                    {
+                      "if": {"properties": {"event": {"const": "start"}}, "required": ["event"]},
+                      "then": {"required": ["attributes-type", "attributes", "content-state", "alert"]}
+                    },
+                    {
+                      "if": {"properties": {"event": {"const": "update"}}, "required": ["event"]},
+                      "then": {"required": ["content-state"]}
+                    },
+                    {
+                      "if": {"properties": {"event": {"const": "end"}}, "required": ["event"]},
+                      "then": {"properties": {"stale-date": false}}
+                    },
+                    {
+                      "if": {"properties": {"event": {"enum": ["start", "update"]}}, "required": ["event"]},
+                      "then": {"properties": {"dismissal-date": false}}
+                    },
+                    {
+                      "if": {"properties": {"event": {"enum": ["update", "end"]}}, "required": ["event"]},
+                      "then": {"properties": {"attributes-type": false, "attributes": false, "input-push-token": false, "input-push-channel": false}}
+                    }
+                  ]
+                }
+              },
+              "required": ["aps"]
+            },
+            "noLiveActivityPayload": {
+              "title": "Payload of a push type that is neither 'alert' nor 'liveactivity'",
+              "properties": {
+                "aps": {
+                  "properties": {
+                    "relevance-score": {"minimum": 0, "maximum": 1},
+                    "event": false,
+                    "content-state": false
+                  }
+                }
+              }
+            },
+            "reloadPayload": {
+              "title": "Payload of push types 'widgets' and 'controls'",
+              "description": "Has widgets or a control load their content again.",
+              "properties": {"aps": {"required": ["content-changed"]}},
+              "required": ["aps"],
+              "examples": [{"aps": {"content-changed": true}}]
+            },
+            "mdmPayload": {
+              "title": "Payload of push type 'mdm'",
+              "description": "Has a managed device ask its server for commands.",
+              "properties": {
+                "mdm": {"title": "PushMagic", "description": "The string that the device gave when it enrolled.", "type": "string", "minLength": 1}
+              },
+              "required": ["mdm"],
+              "examples": [{"mdm": "1A2B3C4D-0000-4000-8000-00805F9B34FB"}]
+            },
+            "fileProviderPayload": {
+              "title": "Payload of push type 'fileprovider'",
+              "description": "Tells a File Provider extension that a container has changed.",
+              "properties": {
+                "container-identifier": {"title": "Container", "description": "The identifier of the item whose content has changed.", "type": "string"},
+                "domain": {"title": "Domain", "description": "The identifier of the File Provider domain; absent: the default domain.", "type": "string"}
+              },
+              "required": ["container-identifier"],
+              "examples": [{"container-identifier": "NSFileProviderWorkingSetContainerItemIdentifier", "domain": "work"}]
             }
           }
         }

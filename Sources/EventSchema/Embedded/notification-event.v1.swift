@@ -8,12 +8,12 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-event:v1",
           "title": "Notification event",
-          "description": "One push notification for one device: the value of a record of the source topic, in UTF-8. A name that stands twice at the top level makes the event invalid. Sizes in bytes, which JSON Schema cannot express, are stated by the extension keyword x-maxBytes: the UTF-8 bytes of a string, or the bytes of any other value exactly as they stand in the record.",
+          "description": "One push notification for one device: the value of a record of the source topic, in UTF-8. A field that is not listed here makes the event invalid, and so does a name that stands twice at the top level: a typing error must not vanish. Sizes in bytes, which JSON Schema cannot express, are stated by the extension keyword x-maxBytes: the UTF-8 bytes of a string, or the bytes of any other value exactly as they stand in the record. Other validators pass over it; 'heliograph validate' does not.",
           "type": "object",
           "properties": {
             "id": {
               "title": "Idempotency key",
-              "description": "Chosen by the producer; equal for every copy of the same event. Together with the device token it decides what apns_id is when absent.",
+              "description": "Chosen by the producer, and equal for every copy of the same event. 1 to 128 characters. With the device token it decides what apns_id is when absent, and it comes back as the outcome's event_id.",
               "type": "string",
               "minLength": 1,
               "maxLength": 128,
@@ -21,14 +21,15 @@ extension EmbeddedSchema {
             },
             "device_token": {
               "title": "Device token",
-              "description": "The token that the app reported, in hexadecimal. Apple promises no fixed size.",
+              "description": "The token that the app reported, in hexadecimal: two digits for each byte, upper or lower case. Apple promises no fixed size. It is also the best key for the record.",
               "type": "string",
               "pattern": "^([0-9A-Fa-f]{2})+$",
-              "x-maxBytes": 1024
+              "x-maxBytes": 1024,
+              "examples": ["00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"]
             },
             "bundle_id": {
               "title": "Bundle ID",
-              "description": "The app. The service appends the push type's suffix to make the APNs topic. Excludes 'topic'.",
+              "description": "The app. The service appends the push type's suffix to make the APNs topic (for 'voip': com.example.MyApp.voip). Excludes 'topic'; one of the two has to be there.",
               "type": "string",
               "pattern": "^[A-Za-z0-9.-]+$",
               "maxLength": 255,
@@ -36,20 +37,20 @@ extension EmbeddedSchema {
             },
             "topic": {
               "title": "APNs topic",
-              "description": "Sent as apns-topic as it is. Excludes 'bundle_id'.",
+              "description": "Sent as apns-topic as it is, so it has to end with the push type's suffix: .location-query, .voip, .complication, .pushkit.fileprovider, .push-type.liveactivity, .voip-ptt, .push-type.widgets or .push-type.controls; none for 'alert' and 'background'. For 'mdm' it is the UID of the MDM push certificate. Excludes 'bundle_id'.",
               "type": "string",
               "pattern": "^[A-Za-z0-9._-]+$",
               "maxLength": 255,
-              "examples": ["com.example.MyApp.voip"]
+              "examples": ["com.example.MyApp.voip", "com.apple.mgmt.External.5f3c2d1e-8a7b-4c6d-9e0f-1a2b3c4d5e6f"]
             },
             "push_type": {
               "title": "Push type",
-              "description": "Sent as apns-push-type; must fit the payload.",
+              "description": "Sent as apns-push-type. It has to fit the payload; the schema 'aps-payload' says how.",
               "enum": ["alert", "background", "location", "voip", "complication", "fileprovider", "mdm", "liveactivity", "pushtotalk", "widgets", "controls"]
             },
             "payload": {
               "title": "Payload",
-              "description": "Sent to APNs byte for byte as it stands here: 4096 bytes at most, 5120 for 'voip'.",
+              "description": "Sent to APNs byte for byte as it stands here, white space included: 4096 bytes at most, 5120 for 'voip'. The schema 'aps-payload' describes its content.",
               "type": "object",
               "examples": [{"aps": {"alert": {"title": "Shipped", "body": "Your parcel is on its way."}}}]
             },
@@ -60,50 +61,55 @@ extension EmbeddedSchema {
             },
             "priority": {
               "title": "Priority",
-              "description": "10: at once. 5: by the device's power state. 1: power above everything, never wakes the device. Default: 5 for 'background', which admits nothing else, and 10 otherwise.",
+              "description": "Sent as apns-priority. 10: at once. 5: by the device's power state. 1: power above everything, never wakes the device. Default: 5 for 'background', which admits nothing else, and 10 otherwise.",
               "enum": [10, 5, 1]
             },
             "expiration": {
               "title": "Expiration",
-              "description": "Epoch seconds after which the notification is worthless; 0: one attempt, no storage. Absent: APNs' storage policy applies.",
+              "description": "Sent as apns-expiration: epoch seconds (not milliseconds) after which the notification is worthless. An event that is late is not sent; its outcome is 'expired'. 0: one attempt, no storage. Absent: APNs' storage policy applies.",
               "type": "integer",
               "minimum": 0,
-              "maximum": 4294967295
+              "maximum": 4294967295,
+              "examples": [1790000000, 0]
             },
             "collapse_id": {
               "title": "Collapse ID",
-              "description": "Notifications with the same value are shown as one. 1 to 64 bytes of UTF-8.",
+              "description": "Sent as apns-collapse-id: notifications with the same value are shown as one. 1 to 64 bytes of UTF-8, no control characters.",
               "type": "string",
               "minLength": 1,
               "pattern": "^[^\\x00-\\x1f\\x7f]*$",
-              "x-maxBytes": 64
+              "x-maxBytes": 64,
+              "examples": ["order-4711"]
             },
             "apns_id": {
               "title": "Notification ID",
-              "description": "A UUID in lower case. Default: a version 5 UUID of 'id' and 'device_token'.",
+              "description": "Sent as apns-id on every attempt: a UUID in lower case. Default: a version 5 UUID of 'id' and 'device_token'.",
               "type": "string",
-              "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+              "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+              "examples": ["123e4567-e89b-12d3-a456-426614174000"]
             },
             "token_registered_at": {
               "title": "Registration time of the token",
-              "description": "Epoch milliseconds at which the app last reported the token. This version checks its form and does not use it.",
+              "description": "Epoch milliseconds at which the app last reported the token. A time after APNs' last 410 for the token says that it is in use again.",
               "type": "integer",
               "minimum": 0,
-              "maximum": 253402300799999
+              "maximum": 253402300799999,
+              "examples": [1760000000000]
             },
             "occurred_at": {
               "title": "Time of the event",
-              "description": "RFC 3339. Start of the end-to-end latency; default: the record's timestamp.",
+              "description": "RFC 3339, with an offset. Start of the end-to-end latency; default: the record's timestamp.",
               "type": "string",
               "format": "date-time",
               "examples": ["2026-01-31T12:00:00.250Z"]
             },
             "metadata": {
               "title": "Metadata",
-              "description": "Echoed in the outcome; never sent to APNs.",
+              "description": "At most 16 strings, by names of the producer's choice. Echoed in the outcome; never sent to APNs.",
               "type": "object",
               "maxProperties": 16,
-              "additionalProperties": {"type": "string"}
+              "additionalProperties": {"type": "string"},
+              "examples": [{"tenant": "a"}]
             }
           },
           "required": ["id", "device_token", "push_type", "payload"],
@@ -123,6 +129,46 @@ extension EmbeddedSchema {
               "if": {"properties": {"push_type": {"const": "voip"}}, "required": ["push_type"]},
               "then": {"properties": {"payload": {"x-maxBytes": 5120}}},
               "else": {"properties": {"payload": {"x-maxBytes": 4096}}}
+            },
+            {
+              "$comment": "A topic that is given whole has its push type's suffix.",
+              "if": {"required": ["topic"]},
+              "then": {
+                "allOf": [
+                  {
+                    "if": {"properties": {"push_type": {"const": "location"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.location-query$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "voip"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.voip$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "complication"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.complication$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "fileprovider"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.pushkit\\.fileprovider$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "liveactivity"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.push-type\\.liveactivity$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "pushtotalk"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.voip-ptt$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "widgets"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.push-type\\.widgets$"}}}
+                  },
+                  {
+                    "if": {"properties": {"push_type": {"const": "controls"}}, "required": ["push_type"]},
+                    "then": {"properties": {"topic": {"pattern": ".\\.push-type\\.controls$"}}}
+                  }
+                ]
+              }
             }
           ]
         }

@@ -8,64 +8,199 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-outcome:v1",
           "title": "Notification outcome",
-          "description": "The one terminal result of an event: the value of a record of the results topic. What could not be read of the event, and what does not apply, is null; 'violations', 'http_status', 'unregistered_at', 'apns_unique_id' and 'metadata' are absent where they do not apply.",
+          "description": "The one terminal result of an event: the value of a record of the results topic, whose key is the device token (where that could not be read, the event's own key). What could not be read of the event, and what does not apply, is null; 'violations', 'http_status', 'unregistered_at', 'apns_unique_id' and 'metadata' are absent where they do not apply. A later version may add fields: consumers should pass over what they do not know.",
           "type": "object",
           "properties": {
-            "event_id": {"description": "The event's id.", "type": ["string", "null"]},
-            "apns_id": {"description": "Sent as apns-id on every attempt.", "anyOf": [{"type": "string", "format": "uuid"}, {"type": "null"}]},
-            "apns_unique_id": {"description": "From the sandbox only.", "type": "string"},
+            "event_id": {
+              "title": "Event",
+              "description": "The event's id.",
+              "type": ["string", "null"],
+              "examples": ["order-4711-shipped"]
+            },
+            "apns_id": {
+              "title": "Notification ID",
+              "description": "Sent as apns-id on every attempt; what Apple asks for when a notification is to be traced.",
+              "type": ["string", "null"],
+              "format": "uuid",
+              "examples": ["123e4567-e89b-12d3-a456-426614174000"]
+            },
+            "apns_unique_id": {
+              "title": "ID in Apple's Push Notifications Console",
+              "description": "From the sandbox only: finds the notification in the console's delivery log.",
+              "type": "string",
+              "examples": ["dcb3a34a-2f4e-4f2b-a3bb-2d1e0d6a5a10"]
+            },
             "outcome": {
-              "description": "accepted: 200. unregistered: 410. rejected: any other final answer of APNs. invalid: fails the schema or a local rule. expired: too late. undeliverable: attempts, time or credential exhausted. Reserved, and not given by this version: suppressed (the token is known to be dead), duplicate (sent before).",
+              "title": "Outcome",
+              "description": "accepted: APNs took it (200), which does not say that the device has shown it. unregistered: the token is no longer valid for the topic (410). rejected: any other final answer of APNs. invalid: fails the schema or a local rule of APNs; never sent. expired: 'expiration' had passed; not sent. suppressed: the token is known to be dead; not sent. duplicate: the same event was sent before. undeliverable: attempts, time or credential exhausted.",
               "enum": ["accepted", "unregistered", "rejected", "invalid", "expired", "suppressed", "duplicate", "undeliverable"]
             },
-            "reason": {"description": "APNs' reason, or a local one in the same style.", "type": ["string", "null"]},
-            "decided_by": {"enum": ["apns", "heliograph"]},
-            "http_status": {"description": "The status of APNs' last answer.", "type": "integer", "minimum": 100, "maximum": 999},
-            "unregistered_at": {"description": "Epoch milliseconds; APNs' timestamp of a 410.", "type": "integer"},
+            "reason": {
+              "title": "Reason",
+              "description": "Why: APNs' reason, or a local one in the same style; null if and only if accepted. 'heliograph explain REASON' and docs/reasons.md say what each means and what to do.",
+              "type": ["string", "null"],
+              "minLength": 1,
+              "examples": [null, "BadDeviceToken", "SchemaViolation"]
+            },
+            "decided_by": {
+              "title": "Decided by",
+              "description": "apns: its answer settled it. heliograph: it was not sent, or no answer settled it.",
+              "enum": ["apns", "heliograph"]
+            },
+            "http_status": {
+              "title": "HTTP status",
+              "description": "Of APNs' last answer.",
+              "type": "integer",
+              "minimum": 100,
+              "maximum": 999,
+              "examples": [200, 410]
+            },
+            "unregistered_at": {
+              "title": "Time of the 410",
+              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid. A token that the app reported later is in use again.",
+              "type": "integer",
+              "examples": [1760000000000]
+            },
             "violations": {
-              "description": "How the event breaks its schema, or what a warning found.",
+              "title": "Violations",
+              "description": "How the event breaks its schema; with any other outcome than 'invalid' these are warnings about the payload (schemas.payload: warn). At most 20, and 4 KB of text; they repeat no value of the event.",
               "type": "array",
               "minItems": 1,
               "maxItems": 20,
               "items": {
                 "type": "object",
                 "properties": {
-                  "instance_location": {"description": "JSON Pointer into the event.", "type": "string"},
-                  "keyword_location": {"description": "JSON Pointer into the schema.", "type": "string"},
-                  "message": {"type": "string"}
+                  "instance_location": {
+                    "description": "JSON Pointer into the event; empty is the whole event.",
+                    "type": "string",
+                    "examples": ["/payload/aps/badge"]
+                  },
+                  "keyword_location": {
+                    "description": "JSON Pointer to the rule in the schema, through references; empty when the event is no JSON at all. A schema other than the shipped ones stands before it by name.",
+                    "type": "string",
+                    "examples": ["/properties/priority/enum"]
+                  },
+                  "message": {
+                    "description": "The rule as a sentence for people; the wording may change.",
+                    "type": "string",
+                    "minLength": 1,
+                    "examples": ["must be 10 or 5 or 1"]
+                  }
                 },
                 "required": ["instance_location", "keyword_location", "message"],
                 "additionalProperties": false
               }
             },
-            "token_action": {"description": "What to do with the device token.", "enum": ["keep", "remove", "check_environment", "check_topic", "hold"]},
-            "device_token": {"type": ["string", "null"]},
-            "topic": {"description": "The APNs topic.", "type": ["string", "null"]},
-            "push_type": {"type": ["string", "null"]},
-            "environment": {"enum": ["production", "sandbox", null]},
-            "credential": {"description": "Its name in the configuration.", "type": ["string", "null"]},
-            "attempts": {"description": "HTTP/2 streams opened.", "type": "integer", "minimum": 0},
-            "received_at": {"type": "string", "format": "date-time"},
-            "completed_at": {"type": "string", "format": "date-time"},
-            "latency_ms": {"description": "From the event's occurred_at, else its record's timestamp, else received_at.", "type": "integer", "minimum": 0},
+            "token_action": {
+              "title": "What to do with the device token",
+              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
+              "enum": ["keep", "remove", "check_environment", "check_topic", "hold"]
+            },
+            "device_token": {
+              "title": "Device token",
+              "description": "As it stood in the event.",
+              "type": ["string", "null"],
+              "pattern": "^([0-9A-Fa-f]{2})+$"
+            },
+            "topic": {
+              "title": "APNs topic",
+              "description": "Sent as apns-topic.",
+              "type": ["string", "null"],
+              "examples": ["com.example.MyApp"]
+            },
+            "push_type": {
+              "title": "Push type",
+              "description": "Sent as apns-push-type.",
+              "enum": ["alert", "background", "location", "voip", "complication", "fileprovider", "mdm", "liveactivity", "pushtotalk", "widgets", "controls", null]
+            },
+            "environment": {
+              "title": "Environment",
+              "description": "Which of Apple's environments it was sent to, or would have been.",
+              "enum": ["production", "sandbox", null]
+            },
+            "credential": {
+              "title": "Credential",
+              "description": "The name, in the configuration, of the credential that it was sent with.",
+              "type": ["string", "null"],
+              "examples": ["example"]
+            },
+            "attempts": {
+              "title": "Attempts",
+              "description": "Requests that went out to APNs; 0 when it was not sent.",
+              "type": "integer",
+              "minimum": 0
+            },
+            "received_at": {
+              "title": "Received",
+              "description": "RFC 3339: when the service read the event.",
+              "type": "string",
+              "format": "date-time",
+              "examples": ["2026-01-31T12:00:00.250Z"]
+            },
+            "completed_at": {
+              "title": "Completed",
+              "description": "RFC 3339: when the outcome was decided.",
+              "type": "string",
+              "format": "date-time",
+              "examples": ["2026-01-31T12:00:01.000Z"]
+            },
+            "latency_ms": {
+              "title": "Latency",
+              "description": "Milliseconds to completed_at from the event's occurred_at, else its record's timestamp, else received_at; never below 0.",
+              "type": "integer",
+              "minimum": 0
+            },
             "source": {
-              "description": "Where the event stood in Kafka.",
+              "title": "Source",
+              "description": "Where the event stood in Kafka: with the event's id the surest way to find it again, and unique for each record.",
               "type": "object",
               "properties": {
-                "topic": {"type": "string"},
+                "topic": {"description": "The Kafka topic.", "type": "string"},
                 "partition": {"type": "integer", "minimum": 0},
                 "offset": {"type": "integer", "minimum": 0}
               },
               "required": ["topic", "partition", "offset"],
-              "additionalProperties": false
+              "additionalProperties": false,
+              "examples": [{"topic": "notifications", "partition": 3, "offset": 4711}]
             },
-            "metadata": {"description": "The event's, echoed.", "type": "object", "maxProperties": 16, "additionalProperties": {"type": "string"}}
+            "metadata": {
+              "title": "Metadata",
+              "description": "The event's, echoed.",
+              "type": "object",
+              "maxProperties": 16,
+              "additionalProperties": {"type": "string"}
+            }
           },
           "required": ["event_id", "apns_id", "outcome", "reason", "decided_by", "token_action", "device_token", "topic", "push_type", "environment", "credential", "attempts", "received_at", "completed_at", "latency_ms", "source"],
           "additionalProperties": false,
-          "if": {"properties": {"outcome": {"const": "accepted"}}},
+          "if": {"properties": {"outcome": {"const": "accepted"}}, "required": ["outcome"]},
           "then": {"properties": {"reason": {"type": "null"}}},
-          "else": {"properties": {"reason": {"type": "string"}}}
+          "else": {"properties": {"reason": {"type": "string"}}},
+          "allOf": [
+            {
+              "$comment": "What APNs said carries what it said.",
+              "if": {"properties": {"outcome": {"enum": ["accepted", "unregistered", "rejected"]}}, "required": ["outcome"]},
+              "then": {"properties": {"decided_by": {"const": "apns"}}, "required": ["http_status"]}
+            },
+            {
+              "if": {"properties": {"outcome": {"const": "accepted"}}, "required": ["outcome"]},
+              "then": {"properties": {"http_status": {"const": 200}}}
+            },
+            {
+              "if": {"properties": {"outcome": {"const": "unregistered"}}, "required": ["outcome"]},
+              "then": {"properties": {"http_status": {"const": 410}}}
+            },
+            {
+              "$comment": "What was never sent was decided here.",
+              "if": {"properties": {"outcome": {"enum": ["invalid", "suppressed", "duplicate"]}}, "required": ["outcome"]},
+              "then": {"properties": {"decided_by": {"const": "heliograph"}, "http_status": false}}
+            },
+            {
+              "$comment": "An invalid event is told what is wrong with it.",
+              "if": {"properties": {"outcome": {"const": "invalid"}}, "required": ["outcome"]},
+              "then": {"required": ["violations"]}
+            }
+          ]
         }
         """#)
 }

@@ -8,17 +8,44 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:token-status:v1",
           "title": "Token status",
-          "description": "What APNs last said about a device token that a cleanup consumer should act on. Compacted topic; key: <topic>|<environment>|<device_token>.",
+          "description": "What APNs last said about a device token that a cleanup consumer should act on: the value of a record of the token-status topic. The topic is compacted; the key is <APNs topic>|<environment>|<device token>, so the newest word on each token stays. Tokens that work do not appear.",
           "type": "object",
           "properties": {
-            "status": {"enum": ["unregistered", "rejected"]},
-            "token_action": {"enum": ["keep", "remove", "check_environment", "check_topic", "hold"]},
-            "reason": {"type": "string"},
-            "unregistered_at": {"description": "Epoch milliseconds; null where APNs gave none.", "type": ["integer", "null"]},
-            "observed_at": {"type": "string", "format": "date-time"}
+            "status": {
+              "title": "Status",
+              "description": "unregistered: APNs answered 410. rejected: APNs refused the token itself (BadDeviceToken, DeviceTokenNotForTopic).",
+              "enum": ["unregistered", "rejected"]
+            },
+            "token_action": {
+              "title": "What to do with the device token",
+              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
+              "enum": ["keep", "remove", "check_environment", "check_topic", "hold"]
+            },
+            "reason": {
+              "title": "Reason",
+              "description": "APNs' reason.",
+              "type": "string",
+              "minLength": 1,
+              "examples": ["Unregistered", "ExpiredToken", "BadDeviceToken"]
+            },
+            "unregistered_at": {
+              "title": "Time of the 410",
+              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid; null where APNs gave none.",
+              "type": ["integer", "null"],
+              "examples": [1760000000000, null]
+            },
+            "observed_at": {
+              "title": "Observed",
+              "description": "RFC 3339: when APNs answered.",
+              "type": "string",
+              "format": "date-time",
+              "examples": ["2026-01-31T12:00:01.000Z"]
+            }
           },
           "required": ["status", "token_action", "reason", "unregistered_at", "observed_at"],
-          "additionalProperties": false
+          "additionalProperties": false,
+          "if": {"properties": {"status": {"const": "rejected"}}, "required": ["status"]},
+          "then": {"properties": {"token_action": {"enum": ["keep", "check_environment", "check_topic", "hold"]}}}
         }
         """#)
 }

@@ -30,6 +30,17 @@ struct ByteStream {
         }
     }
 
+    /// Everything up to the end; nil after an error, or beyond the limit.
+    func readAll(limit: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: 1 << 16)
+        while let count = read(into: &block), bytes.count <= limit {
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: block[..<count])
+        }
+        return nil
+    }
+
     /// Writes everything.
     ///
     /// - Returns: false after an error, such as a reader that has gone.

@@ -29,6 +29,15 @@ struct APNsEndpoints {
         }
     }
 
+    /// The endpoint of one credential in an environment.
+    func endpoint(
+        _ environment: APNsEnvironment,
+        _ material: CredentialMaterial
+    ) throws(ServiceError) -> APNsEndpoint {
+        let context = try tlsContext(identity: material.certificate?.identity)
+        return endpoint(environment, context, proxyPassword: try proxyPassword())
+    }
+
     private func tlsContext(identity: TLSIdentity?) throws(ServiceError) -> TLSContext {
         let trust: TLSTrust = apns.caFile.map { .file($0) } ?? .system
         do throws(TLSError) {

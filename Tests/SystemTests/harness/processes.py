@@ -20,6 +20,11 @@ def built_binary(name):
     return str(path)
 
 
+def clean_environment():
+    """The variables without the tests' own: the service refuses what it does not know."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("HELIOGRAPH_TEST_")}
+
+
 class Child:
     """A running process; `lines("stderr")` grows as it speaks."""
 
@@ -28,18 +33,12 @@ class Child:
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
         self._open_streams = 2
-        # The tests' own variables are none of the service's, which refuses what it does not know.
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith("HELIOGRAPH_TEST_")
-        }
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**inherited, **(environment or {})},
+            env={**clean_environment(), **(environment or {})},
         )
         self._readers = [
             threading.Thread(target=self._read, args=(name, stream), daemon=True)

@@ -1,0 +1,156 @@
+import HTTP2IO
+import Vocabulary
+
+/// One request to APNs on a connection of its own, and what every step took.
+///
+/// For people who ask by hand: it blocks its thread, and is not how events are sent.
+struct DirectExchange: ~Copyable {
+    struct Answer {
+        let response: HTTP2Response
+        let address: SocketAddress
+        /// Until the name was resolved.
+        let resolving: Duration
+        /// From then until APNs' SETTINGS: TCP, proxy, TLS.
+        let connecting: Duration
+        /// From then until the end of the response.
+        let answering: Duration
+    }
+
+    private let endpoint: APNsEndpoint
+    private let deadline: Instant
+    private let loop: EventLoop
+
+    /// `timeout` is for all steps together.
+    init(_ endpoint: APNsEndpoint, timeout: Duration) throws {
+        self.endpoint = endpoint
+        deadline = SystemClock.now + timeout
+        loop = try EventLoop()
+    }
+
+    /// Asks, and waits for the whole response, whatever its status.
+    ///
+    /// - Parameters:
+    ///   - headers: The pseudo-header fields first.
+    ///   - body: Empty for a request without one.
+    /// - Returns: The response with its times.
+    /// - Throws: An error in words for people, when there is none.
+    consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
+        let start = SystemClock.now
+        let addresses = try resolve()
+        let resolved = SystemClock.now
+        let (connection, address) = try connect(addresses)
+        let connected = SystemClock.now
+        let response = try exchange(headers, body, connection)
+        return Answer(
+            response: response,
+            address: address,
+            resolving: resolved - start,
+            connecting: connected - resolved,
+            answering: SystemClock.now - connected
+        )
+    }
+
+    private func resolve() throws -> [SocketAddress] {
+        let host = endpoint.proxy?.host ?? endpoint.host
+        let resolver = try Resolver()
+        try loop.register(resolver.fileDescriptor, id: 0, interest: .read)
+        defer { try? loop.deregister(resolver.fileDescriptor) }
+        _ = resolver.resolve(host, port: endpoint.proxy?.port ?? endpoint.port, id: 0)
+        while SystemClock.now < deadline {
+            try loop.wait(until: deadline) { _, _ in }
+            guard let resolution = resolver.takeResolutions().first else { continue }
+            switch resolution.result {
+            case .success(let addresses): return addresses
+            case .failure(let error):
+                throw ServiceError(text: "\(host) cannot be resolved: \(error.text)")
+            }
+        }
+        throw ServiceError(text: "\(host) cannot be resolved: timed out")
+    }
+
+    /// Tries one address after the other; the last failure is the one that is told.
+    private func connect(
+        _ addresses: [SocketAddress]
+    ) throws -> (ClientConnection, SocketAddress) {
+        var failure = "no address"
+        for (index, address) in addresses.enumerated() {
+            // Who is silent must leave time for the others.
+            let now = SystemClock.now
+            let end = now + (deadline - now) / (addresses.count - index)
+            do {
+                let connection = try ClientConnection(
+                    to: address,
+                    tunnel: endpoint.proxy?.tunnel,
+                    serverName: endpoint.host,
+                    tls: endpoint.tls
+                )
+                let isOpen = try first(of: connection, until: end) { event in
+                    if case .opened = event { true } else { nil }
+                }
+                if isOpen == true { return (connection, address) }
+                failure = "\(address): timed out"
+            } catch {
+                failure = "\(address): \(error)"
+            }
+        }
+        throw ServiceError(text: "no connection to \(endpoint.host): \(failure)")
+    }
+
+    private func exchange(
+        _ headers: HeaderBlock,
+        _ body: [UInt8],
+        _ connection: ClientConnection
+    ) throws -> HTTP2Response {
+        try connection.submit(headers, body: body, tag: 0)
+        let result = try first(of: connection, until: deadline) { event in
+            switch event {
+            case .responseArrived(_, let response): Result<_, ServiceError>.success(response)
+            case .streamFailed(_, let failure): .failure(ServiceError(text: failure.text))
+            case .goAwayReceived(_, _, let debugData) where !debugData.isEmpty:
+                .failure(
+                    ServiceError(text: "GOAWAY: \(String(decoding: debugData, as: UTF8.self))")
+                )
+            default: nil
+            }
+        }
+        guard let result else { throw ServiceError(text: "\(endpoint.host) did not answer") }
+        connection.shutdown()
+        connection.flush()
+        return try result.get()
+    }
+
+    /// Turns until an event gives a value; nil when the time is over.
+    private func first<Value>(
+        of connection: ClientConnection,
+        until end: Instant,
+        _ value: (ConnectionEvent) -> Value?
+    ) throws -> Value? {
+        try loop.register(connection.fileDescriptor, id: 0, interest: connection.interest)
+        defer { try? loop.deregister(connection.fileDescriptor) }
+        var events: [ConnectionEvent] = []
+        while true {
+            connection.flush()
+            connection.takeEvents(into: &events)
+            for event in events {
+                if let value = value(event) { return value }
+                if case .closed(let failure) = event { throw failure }
+            }
+            events.removeAll()
+            guard SystemClock.now < end else { return nil }
+            try loop.modify(connection.fileDescriptor, id: 0, interest: connection.interest)
+            try loop.wait(until: end) { _, readiness in connection.readinessChanged(readiness) }
+        }
+    }
+}
+
+extension StreamFailure {
+    fileprivate var text: String {
+        switch self {
+        case .refused: "APNs refused the stream"
+        case .aboveGoAway, .neverWritten: "APNs closed the connection before the request"
+        case .reset(let code): "APNs reset the stream: \(code)"
+        case .responseTooLarge: "the answer's header is too large"
+        case .connectionClosed: "the connection ended before the answer"
+        }
+    }
+}

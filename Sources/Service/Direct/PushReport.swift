@@ -1,0 +1,81 @@
+import APNsRules
+import HTTP2IO
+import Vocabulary
+
+/// One notification's way to APNs and back, for people.
+package struct PushReport {
+    let credential: String
+    let environment: APNsEnvironment
+    let request: HeaderBlock
+    let warnings: [Violation]
+    let answer: DirectExchange.Answer
+
+    /// Whether APNs took the notification.
+    package var isAccepted: Bool { answer.response.status == 200 }
+
+    /// What went out, what came back, and what it means.
+    ///
+    /// Neither the provider token nor the whole device token is in it: it ends in tickets and chats.
+    package var text: String {
+        (requestLines + timeLines + responseLines + meaning).joined(separator: "\n")
+    }
+
+    private var requestLines: [String] {
+        let fields = request.fields.map { field in
+            let name = String(decoding: request.bytes[field.name], as: UTF8.self)
+            let value = String(decoding: request.bytes[field.value], as: UTF8.self)
+            return "> \(name): \(Self.shown(value, of: name))"
+        }
+        let notes = warnings.map { "! \($0.instanceLocation) \($0.message)" }
+        return ["credential \(credential), \(environment.rawValue)"] + fields + notes
+    }
+
+    private static func shown(_ value: String, of name: String) -> String {
+        switch name {
+        case "authorization": return "bearer (hidden)"
+        case ":path":
+            let parts = value.split(separator: "/", omittingEmptySubsequences: false)
+            guard let token = parts.last, token.count > 12 else { return value }
+            return parts.dropLast().joined(separator: "/")
+                + "/\(token.prefix(4))…\(token.suffix(4)) (\(token.count) digits)"
+        default: return value
+        }
+    }
+
+    private var timeLines: [String] {
+        [
+            "",
+            "address \(answer.address)",
+            "time    name \(Self.milliseconds(answer.resolving)), "
+                + "connection \(Self.milliseconds(answer.connecting)), "
+                + "answer \(Self.milliseconds(answer.answering))",
+            "",
+        ]
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        let tenths = Int((duration / .milliseconds(1) * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10) ms"
+    }
+
+    private var responseLines: [String] {
+        let response = answer.response
+        let fields = response.headers.map { "< \($0.name): \($0.value)" }
+        let body =
+            response.body.isEmpty ? [] : ["", String(decoding: response.body, as: UTF8.self)]
+        return ["< :status: \(response.status)"] + fields + body + [""]
+    }
+
+    private var meaning: [String] {
+        let response = answer.response
+        if isAccepted {
+            return ["accepted: APNs has it. Whether the device shows it, only the device knows."]
+        }
+        let reason = APNsErrorBody(parsing: response.body).reason
+        let verdict = Verdict.classify(status: response.status, reason: reason)
+        guard let text = reason.flatMap({ ReasonExplanation.text(for: $0.text) }) else {
+            return ["status \(response.status): \(verdict.disposition.meaning)"]
+        }
+        return [text]
+    }
+}

@@ -1,0 +1,90 @@
+import APNsRules
+import EventSchema
+import HTTP2IO
+import JSON
+import Vocabulary
+
+/// What `heliograph push` does: one event, sent as the service would send it, and told in detail.
+package struct PushRun {
+    private let configuration: Configuration
+    private let timeout: Duration
+
+    package init(_ configuration: Configuration, timeout: Duration) {
+        self.configuration = configuration
+        self.timeout = timeout
+    }
+
+    /// Checks the event as the service does, sends it once, and waits for the answer.
+    ///
+    /// It blocks its thread.
+    ///
+    /// - Parameter event: One event as it would stand in the topic, in JSON.
+    /// - Returns: What went out and what came back.
+    /// - Throws: `ServiceError` when the event is invalid, no credential covers it, or nobody
+    ///   answered.
+    package func send(_ event: [UInt8]) throws -> PushReport {
+        let event = try decode(event)
+        let startUp = StartUp(configuration: configuration)
+        let materials = try startUp.credentialMaterials()
+        let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
+        let route = try CredentialRouting(scopes).route(
+            for: event.event.destination,
+            pushType: event.event.pushType,
+            environment: event.event.environment
+        )
+        guard let route else {
+            throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
+        }
+        let endpoint = try APNsEndpoints(configuration.apns).endpoint(
+            route.environment,
+            materials[route.credential]
+        )
+        let block = headers(event.event, endpoint, materials[route.credential])
+        let exchange = try DirectExchange(endpoint, timeout: timeout)
+        return PushReport(
+            credential: scopes[route.credential].name,
+            environment: route.environment,
+            request: block,
+            warnings: event.event.warnings,
+            answer: try exchange.ask(block, body: Array(event.payload))
+        )
+    }
+
+    private func decode(_ bytes: [UInt8]) throws -> (event: Event, payload: ArraySlice<UInt8>) {
+        var decoder = EventDecoder()
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: bytes
+        )
+        switch decoder.decode(record) {
+        case .event(let event): return (event, bytes[event.payload])
+        case .invalid(let invalid):
+            let lines = invalid.violations.map { violation in
+                let place = violation.instanceLocation
+                return "\(place.isEmpty ? "the event" : place) \(violation.message)"
+            }
+            throw ServiceError(lines: ["\(invalid.reason.rawValue): not sent"] + lines)
+        case .tombstone: throw ServiceError(text: "there is no event")
+        }
+    }
+
+    private func headers(
+        _ event: Event,
+        _ endpoint: APNsEndpoint,
+        _ material: CredentialMaterial
+    ) -> HeaderBlock {
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        let tokens = ProviderTokens([material.signingKey])
+        var block = HeaderBlock()
+        endpoint.headers.fill(
+            &block,
+            for: event,
+            topic: APNsTopicRule.topic(of: event.destination, pushType: event.pushType),
+            providerToken: tokens.token(credential: 0, now: now)
+        )
+        return block
+    }
+}

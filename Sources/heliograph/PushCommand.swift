@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import Service
+
+struct PushCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Send one notification now, and tell everything about it.",
+        discussion: """
+            The tool for a device that stays silent: it sends with the service's own client, \
+            credentials and checks, past Kafka and without retries, and prints the request's \
+            headers, the times, APNs' answer and what it means. Neither the provider token nor the \
+            whole device token is printed.
+
+              heliograph push --config heliograph.yaml --token a1b2… --bundle-id com.example.App \\
+                  --alert "Hello"
+              heliograph push --config heliograph.yaml --event event.json
+
+            Exit codes: 0 APNs accepted it; 1 it did not, or it was not sent; 64 the command line \
+            is wrong.
+            """
+    )
+
+    @OptionGroup var file: ConfigurationOption
+
+    @Option(help: ArgumentHelp("An event as in the topic; - is standard input.", valueName: "file"))
+    var event: String?
+
+    @Option(help: ArgumentHelp("The device token.", valueName: "hexadecimal"))
+    var token: String?
+
+    @Option(help: "The app's bundle ID; the push type's suffix is appended.")
+    var bundleId: String?
+
+    @Option(help: "alert, background, voip, …")
+    var pushType = "alert"
+
+    @Option(help: "production or sandbox; without it, the credential's own.")
+    var environment: String?
+
+    @Option(help: "10, 5 or 1.")
+    var priority: Int?
+
+    @Option(help: "Notifications of one collapse ID replace each other.")
+    var collapseId: String?
+
+    @Option(help: "The text to show; short for --payload '{\"aps\":{\"alert\":…}}'.")
+    var alert: String?
+
+    @Option(help: ArgumentHelp("The payload, byte for byte.", valueName: "json"))
+    var payload: String?
+
+    @Option(help: "Seconds to wait for the answer.")
+    var timeout = 30
+
+    func validate() throws {
+        if event != nil {
+            guard token == nil, bundleId == nil, alert == nil, payload == nil else {
+                throw ValidationError("--event is the whole event; leave the other options out.")
+            }
+            return
+        }
+        guard token != nil, bundleId != nil else {
+            throw ValidationError("--token and --bundle-id are needed, or --event.")
+        }
+        guard (alert == nil) != (payload == nil) else {
+            throw ValidationError("Either --alert or --payload is needed.")
+        }
+        guard (1...3600).contains(timeout) else {
+            throw ValidationError("--timeout is from 1 to 3600.")
+        }
+    }
+
+    func run() throws {
+        let configuration = try file.load()
+        let push = PushRun(configuration, timeout: .seconds(timeout))
+        do {
+            let report = try push.send(try eventText())
+            print(report.text)
+            Console.end(report.isAccepted ? .success : .failure)
+        } catch {
+            Console.complain("\(error)")
+            Console.end(.failure)
+        }
+    }
+
+    private func eventText() throws -> [UInt8] {
+        if let event {
+            let stream = event == "-" ? .input : ByteStream(path: event)
+            guard let bytes = stream?.readAll(limit: 1 << 20) else {
+                throw ServiceError(text: "\(event): cannot be read, or is no event by its size")
+            }
+            return bytes
+        }
+        return PushEvent(
+            deviceToken: token ?? "",
+            bundleID: bundleId ?? "",
+            pushType: pushType,
+            environment: environment,
+            priority: priority,
+            collapseID: collapseId,
+            payload: payload.map { .json($0) } ?? .alert(alert ?? "")
+        ).utf8
+    }
+}

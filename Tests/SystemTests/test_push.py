@@ -1,0 +1,83 @@
+"""`heliograph push`: one notification by hand, and everything that can be told about it."""
+
+import subprocess
+
+import pytest
+import yaml
+
+from harness.events import APP, encoded, new_event, payload_bytes, sha256
+from harness.processes import built_binary, clean_environment
+
+TOKEN = "a11ce000" + "5e" * 28
+DEAD = "dead0000" + "5e" * 28
+SCENARIO = {"rules": [{"prefix": "dead", "is": "unregistered", "since": 1767225600000}]}
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators(SCENARIO)
+
+
+@pytest.fixture
+def push(broker, benches, simulator, tmp_path):
+    """Runs the command with a configuration for the simulator."""
+    path = tmp_path / "heliograph.yaml"
+    path.write_text(yaml.safe_dump(benches(broker, 1).configuration(simulator)))
+
+    def run(*arguments, stdin=b""):
+        command = [built_binary("heliograph"), "push", "--config", path, *arguments]
+        return subprocess.run(
+            [str(word) for word in command],
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            env=clean_environment(),
+        )
+
+    return run
+
+
+def test_it_tells_what_went_out_and_came_back(push, simulator):
+    done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello, “you”")
+    said = done.stdout.decode()
+    assert done.returncode == 0, (said, done.stderr)
+    for line in [f"> apns-topic: {APP}", "> apns-push-type: alert", "< :status: 200", "accepted"]:
+        assert line in said
+    assert TOKEN not in said and "bearer (hidden)" in said
+    [request] = simulator.requests()
+    assert request["token"] == TOKEN
+
+
+def test_a_refusal_is_explained(push):
+    done = push("--token", DEAD, "--bundle-id", APP, "--alert", "Hello")
+    said = done.stdout.decode()
+    assert done.returncode == 1, said
+    assert "< :status: 410" in said and "Unregistered (APNs, status 410)" in said
+    assert "Token action: remove" in said
+
+
+def test_an_event_is_sent_as_it_stands(push, simulator):
+    event = encoded(new_event(push_type="voip")).replace(b'"Number', b'  "Number')
+    done = push("--event", "-", stdin=event)
+    assert done.returncode == 0, done.stderr
+    [request] = simulator.requests()
+    assert request["topic"] == f"{APP}.voip"
+    assert request["payload_sha256"] == sha256(payload_bytes(event))
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["--bundle-id", APP, "--alert", "x"], 64, "--token and --bundle-id"),
+        (["--token", TOKEN, "--bundle-id", APP], 64, "--alert or --payload"),
+        (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
+        (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, "MalformedEvent"),
+        (["--token", TOKEN, "--bundle-id", "org.other", "--alert", "x"], 1, "NoCredential"),
+        (["--event", "/nowhere"], 1, "/nowhere: cannot be read"),
+    ],
+)
+def test_what_cannot_be_sent_says_why(push, simulator, arguments, code, words):
+    done = push(*arguments)
+    assert (done.returncode, simulator.requests()) == (code, [])
+    assert words in done.stderr.decode()
+    assert done.stdout == b""

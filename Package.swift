@@ -64,6 +64,11 @@ let package = Package(
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"])]
         ),
+        .systemLibrary(
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
         .systemLibrary(name: "CLinux"),
         .target(
             name: "CSimdjson",
@@ -86,12 +91,13 @@ let package = Package(
         module("Telemetry", ["Vocabulary"]),
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux"]),
         module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux"]),
+        module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module("AdminHTTP", ["Telemetry", product("FlyingFox", "FlyingFox")]),
         module(
             "Service",
             [
                 "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
-                "Telemetry", "KafkaIO", "HTTP2IO", "AdminHTTP",
+                "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
                 product("Logging", "swift-log"),
                 product("ServiceLifecycle", "swift-service-lifecycle"),
                 product("UnixSignals", "swift-service-lifecycle"),
@@ -150,7 +156,8 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
         tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux"]),
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
-        tests("AdminHTTPTests", ["AdminHTTP", "Telemetry"]),
+        tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
+        tests("AdminHTTPTests", ["AdminHTTP", "Telemetry", "Vocabulary"]),
         tests("ServiceTests", ["Service", "Vocabulary"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),

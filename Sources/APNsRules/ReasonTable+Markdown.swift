@@ -86,9 +86,12 @@ extension LocalReason {
     /// The outcomes that may carry the reason.
     package var outcomes: [OutcomeKind] {
         switch self {
-        case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge: [.invalid]
+        case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
+            .unknownSchema, .unusableSchema:
+            [.invalid]
         case .expired: [.expired]
-        case .noCredential, .requestTimeout, .streamBroken: [.undeliverable]
+        case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable:
+            [.undeliverable]
         case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
         }
     }
@@ -96,9 +99,16 @@ extension LocalReason {
     /// One sentence for people.
     package var explanation: String {
         switch self {
-        case .malformedEvent: "The record is not UTF-8, not JSON, or nested too deeply."
+        case .malformedEvent:
+            "The record is not UTF-8, not JSON, nested too deeply, or wrongly framed."
         case .eventTooLarge: "The record's value is larger than `limits.event_bytes`."
         case .schemaViolation: "The event breaks its schema; `violations` says where."
+        case .unknownSchema:
+            "The Schema Registry does not know the schema that the record names."
+        case .unusableSchema:
+            "The schema that the record names is no JSON Schema that can be enforced."
+        case .schemaUnavailable:
+            "The Schema Registry did not give the record's schema within `retry.here_for`."
         case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
         case .noCredential: "No credential covers the event's bundle ID or topic."
@@ -113,6 +123,10 @@ extension LocalReason {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge:
             "Correct the producer; `violations` says what is wrong."
+        case .unknownSchema:
+            "Register the schema, or correct `schema_registry.url`; then send the dead letter again."
+        case .unusableSchema: "Correct the schema at the registry; `violations` says what is wrong."
+        case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
         case .expired: "Nothing, or give events more time."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
         case .requestTimeout, .streamBroken:

@@ -49,6 +49,10 @@ package enum Action: Hashable, Sendable {
     /// that moment has expired.
     case refreshProviderToken(credential: Int, sentAt: Instant)
 
+    // Schema Registry
+    /// Ask for a schema; `schemaFetched` or `schemaFetchFailed` answers.
+    case fetchSchema(SchemaReference)
+
     // Kafka
     /// Produce these records of the delivery's outcome, for the first time.
     case publish(DeliveryID, Set<Publication>)

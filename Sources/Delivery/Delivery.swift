@@ -3,6 +3,9 @@ package import Vocabulary
 /// The life of one event over all attempts, from arrival to the acknowledged outcome.
 package struct Delivery: Sendable {
     package enum Phase: Hashable, Sendable {
+        /// The schema that its record names is being fetched. Next: `waitingForStream`,
+        /// `publishing`.
+        case awaitingSchema
         /// In its route's queue. Next: `inFlight`, `publishing`.
         case waitingForStream
         /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
@@ -15,7 +18,7 @@ package struct Delivery: Sendable {
 
     package let record: Record
     /// Nil for a record that is no valid event.
-    package let event: Event?
+    package internal(set) var event: Event?
     package let receivedAt: Moment
     let epoch: AssignmentEpoch
     let ledgerEntry: OffsetLedger.Entry

@@ -26,6 +26,9 @@ extension DeliveryEngine {
         case .event(let event):
             let id = insert(record, event: event, entry: entry, now: now)
             route(event, id, now: now)
+        case .awaitingSchema(let event, let schema):
+            let id = insert(record, event: event, entry: entry, now: now)
+            wait(id, for: schema, now: now)
         }
         return true
     }
@@ -52,7 +55,7 @@ extension DeliveryEngine {
         )
     }
 
-    private mutating func route(_ event: Event, _ id: DeliveryID, now: Moment) {
+    mutating func route(_ event: Event, _ id: DeliveryID, now: Moment) {
         let choice = settings.routing.route(
             for: event.destination,
             pushType: event.pushType,

@@ -95,9 +95,10 @@ extension DeliveryEngine {
     private mutating func releaseWaiting() {
         unsettled = 0
         for index in lanes.indices { lanes[index].waiting.removeAll { _ in true } }
+        schemaWaits = SchemaWaits()
         for id in deliveries.identifiers {
             switch deliveries[id]?.phase {
-            case .waitingForStream, .backingOff:
+            case .waitingForStream, .backingOff, .awaitingSchema:
                 counts.released += 1
                 remove(id)
             case .inFlight, .publishing, nil: break

@@ -24,6 +24,7 @@ package struct DeliveryEngine: Sendable {
     var connectionIdentifiers = ConnectionIdentifiers()
     var retries = TimedQueue<DeliveryID>()
     var republications = TimedQueue<PublicationTag>()
+    var schemaWaits = SchemaWaits()
     var nextExpirySweep = Instant(nanoseconds: .min)
     /// Deliveries of the present assignment in hand.
     var unsettled = 0
@@ -59,6 +60,7 @@ package struct DeliveryEngine: Sendable {
     package mutating func turnEnded(now: Moment) {
         endOverdueAttempts(now: now)
         wakeRetries(now: now)
+        fetchSchemasAgain(now: now)
         republish(now: now)
         expireWaiting(now: now)
         for index in lanes.indices { turn(lane: index, now: now) }
@@ -89,6 +91,7 @@ package struct DeliveryEngine: Sendable {
         consider(deliveries.nextDeadline?.at)
         consider(retries.nextDue)
         consider(republications.nextDue)
+        consider(schemaWaits.nextDue)
         consider(gate.nextDeadline)
         consider(membership.nextDeadline())
         for lane in lanes {

@@ -13,161 +13,171 @@ package enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
 /// Turns records into events; one per thread, reused for every record.
 package struct EventDecoder: ~Copyable {
     private let eventSchema: Schema
-    private let payloadSchema: Schema
+    private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
-    private var document: JSONDocument
+    /// The operator's own schemas; may be replaced between two records.
+    package var payloadSchemas: PayloadSchemas
+    /// What the Schema Registry said; nil: there is none, and what records name is not looked at.
+    package var registeredSchemas: [SchemaReference: RegisteredSchema]?
+    /// How the last record was wrapped.
+    package internal(set) var framing = RecordFraming.plain
+    var document: JSONDocument
 
     /// Makes a decoder; the size limit decides what is `EventTooLarge`.
-    package init(payloadPolicy: PayloadPolicy = .warn, limits: JSONLimits = JSONLimits()) {
+    package init(
+        payloadPolicy: PayloadPolicy = .warn,
+        payloadSchemas: PayloadSchemas = .none,
+        registeredSchemas: [SchemaReference: RegisteredSchema]? = nil,
+        limits: JSONLimits = JSONLimits()
+    ) {
         eventSchema = EmbeddedSchema.notificationEventV1.compiled()
-        payloadSchema = EmbeddedSchema.apsPayloadV1.compiled()
+        appleSchema = EmbeddedSchema.apsPayloadV1.compiled()
         self.payloadPolicy = payloadPolicy
+        self.payloadSchemas = payloadSchemas
+        self.registeredSchemas = registeredSchemas
         document = JSONDocument(limits: limits)
     }
 
-    /// Decodes a record; whatever its bytes are, the answer is one of the three cases.
-    package mutating func decode(_ record: Record) -> DecodedRecord {
+    /// Decodes a record; whatever its bytes are, the answer is one of the cases.
+    ///
+    /// Writes into the record what its framing held besides the event.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - topic: The topic that it was read from.
+    /// - Returns: What the record is.
+    package mutating func decode(
+        _ record: inout Record,
+        from topic: KafkaTopic
+    ) -> DecodedRecord {
+        framing = .plain
+        record.decodedValue = nil
+        record.traceContext = []
         guard let value = record.value else { return .tombstone }
-        do {
-            try document.parse(value)
+        do throws(FramingError) {
+            let wrapped = try unwrap(&record, value)
+            let decoded = check(wrapped, from: topic)
+            return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
         } catch {
-            return .invalid(Self.unreadable(error))
+            framing = error.kind
+            return .invalid(error.event)
         }
-        let root = document.root
-        let fields = EventFields(root, document)
+    }
+
+    // MARK: Checks
+
+    /// The schemas in turn: the event's, the operator's, the registry's, Apple's documentation.
+    private borrowing func check(
+        _ wrapped: WrappedEvent,
+        from topic: KafkaTopic
+    ) -> DecodedRecord {
+        let fields = EventFields(wrapped.root, document)
         if let repeated = fields.repeated {
-            var event = readable(fields, .malformedEvent)
-            event.violations = [
-                Violation(
-                    instanceLocation: document.pointer(to: repeated),
-                    keywordLocation: "",
-                    message: "the name stands twice in the event"
-                )
-            ]
-            return .invalid(event)
+            let violation = Violation(
+                instanceLocation: document.pointer(to: repeated),
+                keywordLocation: "",
+                message: "the name stands twice in the event"
+            )
+            return invalid(fields, .malformedEvent, [violation])
         }
-        guard eventSchema.admits(document, root), let event = event(fields) else {
-            return .invalid(violating(fields))
+        guard eventSchema.admits(document, wrapped.root), var event = event(fields),
+            let payload = fields.payload
+        else { return violating(wrapped.root, fields) }
+        let own = ownViolations(payload, of: event, from: topic)
+        guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
+        if payloadPolicy != .off, !appleSchema.admits(document, wrapped.root) {
+            let violations = appleSchema.violations(in: document, wrapped.root)
+            if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
+            event.warnings = violations
         }
-        return checkingPayload(event, fields)
+        guard let reference = wrapped.schema, let registeredSchemas else { return .event(event) }
+        return check(event, fields, reference, registeredSchemas[reference])
     }
 
-    private static func unreadable(_ error: JSONError) -> InvalidEvent {
-        let violation = Violation(
-            instanceLocation: "",
-            keywordLocation: "",
-            message: error.description
-        )
-        let reason: LocalReason = error.kind == .tooLarge ? .eventTooLarge : .malformedEvent
-        return InvalidEvent(reason: reason, violations: [violation])
-    }
-
-    private borrowing func violating(_ fields: EventFields) -> InvalidEvent {
-        let violations = eventSchema.violations(in: document, document.root)
+    private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
+        let violations = eventSchema.violations(in: document, root)
+        let payload = document.pointer(to: root) + "/payload"
         let isOnlyTooLarge =
             !violations.isEmpty
             && violations.allSatisfy {
-                $0.instanceLocation == "/payload" && $0.keywordLocation.hasSuffix("/x-maxBytes")
+                $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
             }
-        var event = readable(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation)
-        event.violations = violations
-        return event
+        return invalid(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation, violations)
     }
 
-    private borrowing func checkingPayload(
+    private borrowing func ownViolations(
+        _ payload: JSONNode,
+        of event: Event,
+        from topic: KafkaTopic
+    ) -> [Violation] {
+        var violations: [Violation] = []
+        if let schema = payloadSchemas.schema(of: topic) {
+            violations = schema.violations(in: document, payload) ?? []
+        }
+        if let schema = payloadSchemas.schema(of: event) {
+            violations += schema.violations(in: document, payload) ?? []
+        }
+        return violations.count <= Self.maxViolations
+            ? violations : Array(violations.prefix(Self.maxViolations))
+    }
+
+    /// Of one outcome; the same bound as that of one schema.
+    private static let maxViolations = 20
+
+    /// Against the schema that the record names, which describes the whole of the JSON text.
+    private borrowing func check(
         _ event: Event,
-        _ fields: EventFields
-    ) -> DecodedRecord {
-        guard payloadPolicy != .off, !payloadSchema.admits(document, document.root)
-        else { return .event(event) }
-        let violations = payloadSchema.violations(in: document, document.root)
-        if payloadPolicy == .strict {
-            var invalid = readable(fields, .schemaViolation)
-            invalid.violations = violations
-            return .invalid(invalid)
-        }
-        var event = event
-        event.warnings = violations
-        return .event(event)
-    }
-
-    /// The event, if every field that it needs is there; the schema has seen to that.
-    private borrowing func event(_ fields: EventFields) -> Event? {
-        guard let id = fields.id.flatMap({ document.string($0) }),
-            let token = deviceToken(fields), let destination = destination(fields),
-            let pushType = pushType(fields), let payload = fields.payload
-        else { return nil }
-        return Event(
-            id: id,
-            deviceToken: token,
-            destination: destination,
-            pushType: pushType,
-            payload: payload.range,
-            environment: environment(fields),
-            priority: fields.priority.flatMap { document.integer($0) }
-                .flatMap { Priority(rawValue: Int($0)) },
-            expiration: fields.expiration.flatMap { document.integer($0) },
-            collapseID: fields.collapseID.flatMap { document.string($0) }.flatMap(CollapseID.init),
-            apnsID: fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) },
-            tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { document.integer($0) }
-                .map { Timestamp(milliseconds: $0) },
-            occurredAt: occurredAt(fields),
-            metadata: fields.metadata?.range
-        )
-    }
-
-    /// An invalid event with every field that is valid by itself.
-    private borrowing func readable(
         _ fields: EventFields,
-        _ reason: LocalReason
-    ) -> InvalidEvent {
-        var event = InvalidEvent(reason: reason, violations: [])
-        event.id = fields.id.flatMap { document.string($0) }
-            .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
-        event.deviceToken = deviceToken(fields)
-        event.destination = destination(fields)
-        event.pushType = pushType(fields)
-        event.environment = environment(fields)
-        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) }
-        event.occurredAt = occurredAt(fields)
-        event.metadata = fields.metadata.flatMap { isMetadata($0) ? $0.range : nil }
-        if event.apnsID == nil, let id = event.id, let token = event.deviceToken {
-            event.apnsID = APNsID(eventID: id, deviceToken: token)
-        }
-        return event
-    }
-
-    private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
-        fields.deviceToken.flatMap { document.string($0) }.flatMap(DeviceToken.init)
-    }
-
-    /// Nil also when both names stand there: neither is more right than the other.
-    private borrowing func destination(_ fields: EventFields) -> Event.Destination? {
-        switch (fields.bundleID, fields.topic) {
-        case (let bundleID?, nil): document.string(bundleID).map(Event.Destination.bundleID)
-        case (nil, let topic?): document.string(topic).map { .topic(APNsTopic($0)) }
-        case (nil, nil), (_?, _?): nil
+        _ reference: SchemaReference,
+        _ known: RegisteredSchema?
+    ) -> DecodedRecord {
+        switch known {
+        case nil: return .awaitingSchema(event, reference)
+        case .unknown:
+            let message = "the Schema Registry knows no such schema"
+            return invalid(fields, .unknownSchema, [Self.violation(of: reference, message)])
+        case .unusable(let cause):
+            return invalid(fields, .unusableSchema, [Self.violation(of: reference, cause)])
+        case .usable(let schema):
+            let named = NamedSchema(name: reference.description, schema: schema)
+            guard let violations = named.violations(in: document, document.root)
+            else { return .event(event) }
+            return invalid(fields, .schemaViolation, violations)
         }
     }
 
-    private borrowing func pushType(_ fields: EventFields) -> PushType? {
-        fields.pushType.flatMap { document.string($0) }.flatMap(PushType.init)
+    private static func violation(of schema: SchemaReference, _ message: String) -> Violation {
+        Violation(instanceLocation: "", keywordLocation: "\(schema)#", message: message)
     }
 
-    private borrowing func environment(_ fields: EventFields) -> APNsEnvironment? {
-        fields.environment.flatMap { document.string($0) }.flatMap(APNsEnvironment.init)
+    // MARK: Answers
+
+    private borrowing func invalid(
+        _ fields: EventFields,
+        _ reason: LocalReason,
+        _ violations: [Violation]
+    ) -> DecodedRecord {
+        var event = readable(fields, reason)
+        event.violations = violations
+        return .invalid(event)
     }
 
-    private borrowing func occurredAt(_ fields: EventFields) -> Timestamp? {
-        fields.occurredAt.flatMap { Timestamp(rfc3339: document.content(of: $0)) }
-    }
-
-    private borrowing func isMetadata(_ node: JSONNode) -> Bool {
-        guard node.kind == .object, node.count <= 16 else { return false }
-        var cursor = document.children(of: node)
-        while let (_, value) = document.nextMember(&cursor) {
-            if !value.isString { return false }
+    /// Ranges count from the beginning of the record's bytes, not from that of the JSON text.
+    private borrowing func shifted(
+        _ decoded: DecodedRecord,
+        by offset: Int,
+        _ occurredAt: Timestamp?
+    ) -> DecodedRecord {
+        guard offset != 0 || occurredAt != nil else { return decoded }
+        switch decoded {
+        case .event(let event): return .event(event.shifted(by: offset, occurredAt))
+        case .awaitingSchema(let event, let reference):
+            return .awaitingSchema(event.shifted(by: offset, occurredAt), reference)
+        case .invalid(var event):
+            event.metadata = event.metadata.map { $0.shifted(by: offset) }
+            event.occurredAt = event.occurredAt ?? occurredAt
+            return .invalid(event)
+        case .tombstone: return .tombstone
         }
-        return true
     }
 }

@@ -37,7 +37,7 @@ package struct OutcomeEncoder: Sendable {
         writer.field("offset")
         writer.integer(record.offset.rawValue)
         writer.endObject()
-        if let range = outcome.subject.metadata, let value = record.value,
+        if let range = outcome.subject.metadata, let value = record.eventBytes,
             value.indices.contains(range.lowerBound), range.upperBound <= value.count
         {
             writer.field("metadata")
@@ -52,12 +52,12 @@ package struct OutcomeEncoder: Sendable {
         outcome.subject.deviceToken.map { Array($0.hexadecimal.utf8) } ?? record.key
     }
 
-    /// `outcome`, `reason`, `event-id` where there is one, and the record's trace headers.
+    /// `outcome`, `reason`, `event-id` where there is one, and the event's trace context.
     package func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
         var headers = [RecordHeader("outcome", outcome.kind.rawValue)]
         if let reason = outcome.reason { headers.append(RecordHeader("reason", reason.text)) }
         if let id = outcome.subject.eventID { headers.append(RecordHeader("event-id", id)) }
-        headers += record.headers.filter { $0.name == "traceparent" || $0.name == "tracestate" }
+        headers += record.headers.filter(\.isTraceContext) + record.traceContext
         return headers
     }
 
@@ -110,6 +110,9 @@ package struct OutcomeEncoder: Sendable {
 }
 
 extension RecordHeader {
+    /// W3C Trace Context, version 1.
+    var isTraceContext: Bool { name == "traceparent" || name == "tracestate" }
+
     init(_ name: String, _ text: String) {
         self.init(name: name, value: Array(text.utf8))
     }

@@ -30,12 +30,14 @@ package struct Heliograph: Sendable {
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
     ) async throws -> ShardCounts {
-        let shards = try await start()
+        let schemaMetrics = SchemaMetrics()
+        let shards = try await start(schemaMetrics)
+        defer { shards.schemas.stop() }
         let admin = AdminService(
             server: AdminServer(
                 host: configuration.admin.host,
                 port: configuration.admin.port,
-                state: adminState(shards)
+                state: adminState(shards, schemaMetrics)
             ),
             log: log,
             onListening: onListening
@@ -63,8 +65,8 @@ package struct Heliograph: Sendable {
         return shards.total
     }
 
-    /// Reads keys, asks Kafka for the topics, and makes the shards.
-    private func start() async throws -> ShardGroup {
+    /// Reads keys and schemas, asks Kafka for the topics, and makes the shards.
+    private func start(_ schemaMetrics: SchemaMetrics) async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
         let materials = try startUp.credentialMaterials()
@@ -77,14 +79,22 @@ package struct Heliograph: Sendable {
         return try ShardGroup(
             settings: settings,
             tokens: ProviderTokens(materials.map(\.signingKey)),
+            schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
             count: shardCount,
             log: log
         )
     }
 
-    private func adminState(_ shards: ShardGroup) -> AdminState {
-        let health = ServiceHealth(controls: shards.controls)
-        let metrics = Metrics(version: Self.version, shards: shards.metrics)
+    private func adminState(
+        _ shards: ShardGroup,
+        _ schemaMetrics: SchemaMetrics
+    ) -> AdminState {
+        let health = ServiceHealth(controls: shards.controls, schemas: shards.schemas)
+        let metrics = Metrics(
+            version: Self.version,
+            shards: shards.metrics,
+            schemas: schemaMetrics
+        )
         let startedAt = SystemClock.now
         return AdminState(
             isAlive: { health.isAlive },

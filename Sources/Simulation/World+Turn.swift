@@ -72,7 +72,7 @@ extension World {
             after(.seconds(2), .connectionEnded(id, connection))
         case .close(let connection, _):
             after(.zero, .connectionEnded(id, connection))
-        case .refreshProviderToken: break
+        case .refreshProviderToken, .fetchSchema: break
         case .publish(let delivery, let publications):
             for publication in publications.sorted(by: { $0.rawValue < $1.rawValue }) {
                 produce(PublicationTag(delivery, publication), for: id)

@@ -15,6 +15,8 @@ package enum LogKey: String, Hashable, Sendable, CaseIterable {
     case port
     case problem
     case reason
+    /// A schema of the Schema Registry, as its path there.
+    case schema
     case seconds
     case shard
     /// How many shards the process runs.

@@ -71,6 +71,19 @@ extension MetricFamily {
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
     }
 
+    /// Of the process as a whole.
+    static func counters<Key>(
+        _ name: String,
+        _ help: String,
+        table: CounterTable<Key>,
+        labels: (Key) -> [Label]
+    ) -> MetricFamily {
+        let samples = table.values.map {
+            Sample(labels: labels($0.label), value: "\($0.count)")
+        }
+        return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
+
     static func gauge(
         _ name: String,
         _ help: String,

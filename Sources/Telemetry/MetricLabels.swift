@@ -1,15 +1,5 @@
 package import Vocabulary
 
-/// How an event was wrapped in its record.
-package enum RecordFraming: String, Hashable, Sendable, CaseIterable {
-    case plain
-    case cloudEventsBinary = "cloudevents_binary"
-    case cloudEventsStructured = "cloudevents_structured"
-    case confluent
-    /// Could not be read far enough to tell.
-    case unreadable
-}
-
 /// The reason of an outcome as a metric label: a closed list.
 ///
 /// Text that a peer sent never becomes a label, or it could fill the memory of whoever scrapes.

@@ -5,15 +5,21 @@ package struct Metrics: Sendable {
     /// The version of this build, as `heliograph_build_info` shows it.
     package let version: String
     package let shards: [ShardMetrics]
+    package let schemas: SchemaMetrics
 
-    package init(version: String, shards: [ShardMetrics]) {
+    package init(
+        version: String,
+        shards: [ShardMetrics],
+        schemas: SchemaMetrics = SchemaMetrics()
+    ) {
         self.version = version
         self.shards = shards
+        self.schemas = schemas
     }
 
     /// Every family, in the order of the documentation, read now.
     package var families: [MetricFamily] {
-        eventFamilies + apnsFamilies + kafkaFamilies + processFamilies
+        eventFamilies + schemaFamilies + apnsFamilies + kafkaFamilies + processFamilies
     }
 
     private var eventFamilies: [MetricFamily] {

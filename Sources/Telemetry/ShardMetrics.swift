@@ -14,6 +14,7 @@ package final class ShardMetrics: Sendable {
     package let inFlightEvents = Gauge()
     package let inFlightBytes = Gauge()
     package let deferredEvents = Gauge()
+    package let awaitingSchema = Gauge()
     package let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
 
     // APNs.

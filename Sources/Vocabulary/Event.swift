@@ -1,6 +1,6 @@
 /// What a valid record asks for: one notification for one device.
 ///
-/// Ranges point into the value of the record that the event was decoded from.
+/// Ranges point into `eventBytes` of the record that the event was decoded from.
 package struct Event: Hashable, Sendable {
     package enum Destination: Hashable, Sendable {
         /// The service appends the push type's suffix.
@@ -13,7 +13,7 @@ package struct Event: Hashable, Sendable {
     package var deviceToken: DeviceToken
     package var destination: Destination
     package var pushType: PushType
-    /// The payload's bytes in the record's value, sent as they stand.
+    /// The payload's bytes, sent as they stand.
     package var payload: Range<Int>
     /// Nil: the credential's default.
     package var environment: APNsEnvironment?
@@ -27,7 +27,7 @@ package struct Event: Hashable, Sendable {
     package var tokenRegisteredAt: Timestamp?
     /// Start of the end-to-end latency; nil: the record's timestamp.
     package var occurredAt: Timestamp?
-    /// The `metadata` object's bytes in the record's value.
+    /// The `metadata` object's bytes.
     package var metadata: Range<Int>?
     /// What `schemas.payload: warn` found; the event is sent all the same.
     package var warnings: [Violation]
@@ -76,7 +76,7 @@ package struct InvalidEvent: Hashable, Sendable {
     package var environment: APNsEnvironment?
     package var apnsID: APNsID?
     package var occurredAt: Timestamp?
-    /// The `metadata` object's bytes in the record's value, when it is a valid one.
+    /// The `metadata` object's bytes in the record's `eventBytes`, when it is a valid one.
     package var metadata: Range<Int>?
 
     package init(reason: LocalReason, violations: [Violation]) {
@@ -89,6 +89,8 @@ package struct InvalidEvent: Hashable, Sendable {
 package enum DecodedRecord: Hashable, Sendable {
     case event(Event)
     case invalid(InvalidEvent)
+    /// A valid event whose record names a schema that has to be fetched first.
+    case awaitingSchema(Event, SchemaReference)
     /// A null value: no event, skipped and counted.
     case tombstone
 }

@@ -36,7 +36,7 @@ package struct OutcomeSubject: Hashable, Sendable {
     package var topic: APNsTopic?
     package var pushType: PushType?
     package var environment: APNsEnvironment?
-    /// The `metadata` object's bytes in the record's value.
+    /// The `metadata` object's bytes in the record's `eventBytes`.
     package var metadata: Range<Int>?
     /// Start of the end-to-end latency.
     package var occurredAt: Timestamp?

@@ -64,12 +64,18 @@ package enum APNsReason: String, Hashable, Sendable, CaseIterable {
 
 /// The reasons that Heliograph itself gives: a closed list.
 package enum LocalReason: String, Hashable, Sendable, CaseIterable {
-    /// The record's value is not UTF-8, not JSON, or nested too deeply.
+    /// The record's value is not UTF-8, not JSON, nested too deeply, or wrongly framed.
     case malformedEvent = "MalformedEvent"
     /// The record's value is larger than `limits.event_bytes`.
     case eventTooLarge = "EventTooLarge"
     /// The event breaks its schema.
     case schemaViolation = "SchemaViolation"
+    /// The Schema Registry does not know the schema that the record names.
+    case unknownSchema = "UnknownSchema"
+    /// The schema that the record names is no JSON Schema, or one that cannot be enforced.
+    case unusableSchema = "UnusableSchema"
+    /// The Schema Registry could not be asked for the record's schema within `retry.here_for`.
+    case schemaUnavailable = "SchemaUnavailable"
     /// The payload is over APNs' limit; never sent.
     case payloadTooLarge = "PayloadTooLarge"
     /// `expiration` passed before APNs accepted the notification.

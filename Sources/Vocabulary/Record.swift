@@ -19,6 +19,10 @@ package struct Record: Hashable, Sendable {
     /// Nil is a tombstone.
     package var value: [UInt8]?
     package var headers: [RecordHeader]
+    /// The event's bytes, where the framing encoded them; nil: they stand in `value`.
+    package var decodedValue: [UInt8]?
+    /// `traceparent` and `tracestate` of a CloudEvent, where no header says so.
+    package var traceContext: [RecordHeader] = []
 
     package init(
         partition: PartitionID,
@@ -36,9 +40,12 @@ package struct Record: Hashable, Sendable {
         self.headers = headers
     }
 
+    /// What the ranges of the record's event point into.
+    package var eventBytes: [UInt8]? { decodedValue ?? value }
+
     /// What the record counts for against `limits.in_flight_bytes`.
     package var byteCount: Int {
-        (key?.count ?? 0) + (value?.count ?? 0)
+        (key?.count ?? 0) + (value?.count ?? 0) + (decodedValue?.count ?? 0)
             + headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }

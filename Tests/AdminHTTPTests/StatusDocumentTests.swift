@@ -1,6 +1,7 @@
 import AdminHTTP
 import Telemetry
 import Testing
+import Vocabulary
 
 @Suite struct StatusDocumentTests {
     @Test func `the document carries state, obstacles and every family`() {

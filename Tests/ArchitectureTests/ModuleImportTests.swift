@@ -15,6 +15,7 @@ private let allowedImports: [String: Set<String>] = [
     "HTTP2IO": [
         "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
     ],
+    "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
     "AdminHTTP": [
         "Telemetry", "FlyingFox", "FlyingSocks", "FoundationEssentials", "Glibc",
         "Synchronization",

@@ -156,8 +156,6 @@ import Testing
     }
 
     @Test(arguments: [
-        ("schemas: {directory: /schemas}", "schemas.directory"),
-        ("sources: [{topic: a, payload_schema: x}]", "sources.0.payload_schema"),
         ("retry: {later: [1m]}", "retry.later"),
     ])
     func `what this version lacks is refused by name`(yaml: String, path: String) {
@@ -167,7 +165,6 @@ import Testing
     }
 
     @Test(arguments: [
-        "schemas: {directory: null}", "sources: [{topic: a, payload_schema: ~}]",
         "retry: {later: []}", "retry: {later: null}",
     ])
     func `what this version lacks may be switched off`(yaml: String) {

@@ -7,6 +7,8 @@ extension Configuration {
         checkCredentials(reader)
         checkProperties(reader)
         checkOrder(reader)
+        checkSchemas(reader)
+        checkSchemaRegistry(reader)
         if sources.count > 1 {
             for (index, source) in sources.enumerated() where source.weight > 1 {
                 reader.report(

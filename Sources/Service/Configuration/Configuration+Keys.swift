@@ -9,6 +9,7 @@ extension Configuration {
         kafka = root.section("kafka", Kafka.init)
         sources = Source.read(from: root)
         schemas = root.section("schemas", Schemas.init)
+        schemaRegistry = root.section("schema_registry", SchemaRegistry.init)
         results = root.section("results", Results.init)
         apns = root.section("apns", APNs.init)
         retry = root.section("retry", Retry.init)
@@ -76,21 +77,10 @@ extension Configuration.Source {
             default: 1,
             "Share of this source against the others; this version supports only 1 for several."
         )
-        section.unsupported("payload_schema", "Name of a schema in `schemas.directory`.")
-    }
-}
-
-extension Configuration.Schemas {
-    fileprivate init(_ section: ConfigurationSection) {
-        section.unsupported("directory", "Directory of own JSON Schemas for payloads.")
-        payload = section.value(
-            "payload",
-            .word(placeholder: .warn),
-            default: .warn,
-            """
-            What happens to a payload that breaks Apple's documentation: `warn` sends it and lists \
-            the violations in the outcome, `strict` makes the event `invalid`, `off` does not look.
-            """
+        payloadSchema = section.optional(
+            "payload_schema",
+            .schemaName,
+            "Name of a schema in `schemas.directory` that payloads of this source must keep to."
         )
     }
 }

@@ -8,6 +8,7 @@ package struct Configuration: Hashable, Sendable {
     /// Never empty; no topic twice.
     package var sources: [Source]
     package var schemas: Schemas
+    package var schemaRegistry: SchemaRegistry
     package var results: Results
     package var apns: APNs
     package var retry: Retry
@@ -39,10 +40,33 @@ package struct Configuration: Hashable, Sendable {
     package struct Source: Hashable, Sendable {
         package var topic: KafkaTopic
         package var weight: Int
+        /// The name of a schema in `schemas.directory`.
+        package var payloadSchema: String?
     }
 
     package struct Schemas: Hashable, Sendable {
+        /// Nil: none.
+        package var directory: String?
+        package var payloadSchemas: [PayloadSchema]
         package var payload: PayloadChecks
+    }
+
+    /// A schema for the payloads of some apps.
+    package struct PayloadSchema: Hashable, Sendable {
+        package var bundleIDs: [BundleIDPattern]
+        /// The name of a schema in `schemas.directory`.
+        package var schema: String
+    }
+
+    package struct SchemaRegistry: Hashable, Sendable {
+        /// Base addresses, asked in turn; empty: there is none.
+        package var urls: [String]
+        package var username: String?
+        package var passwordFile: String?
+        package var bearerTokenFile: String?
+        /// PEM; nil: the system's roots.
+        package var caFile: String?
+        package var requestTimeout: Duration
     }
 
     /// What happens to a payload that breaks what Apple documents.

@@ -10,6 +10,8 @@ extension Configuration {
     ///
     /// Each must be there, readable, and no larger than such a file can be.
     ///
+    /// The operator's schemas are compiled as well.
+    ///
     /// - Returns: One problem for each file that is not, under its key.
     package func preflight() -> [ConfigurationProblem] {
         var files: [(path: String, file: String, limit: Int)] = []
@@ -26,6 +28,15 @@ extension Configuration {
         if let file = apns.proxyPasswordFile {
             files.append(("apns.proxy_password_file", file, Self.maxKeyFileByteCount))
         }
+        let registry = schemaRegistry
+        for (name, file, limit) in [
+            ("ca_file", registry.caFile, Self.maxCAFileByteCount),
+            ("password_file", registry.passwordFile, Self.maxKeyFileByteCount),
+            ("bearer_token_file", registry.bearerTokenFile, Self.maxKeyFileByteCount),
+        ] {
+            guard let file else { continue }
+            files.append((path: "schema_registry.\(name)", file: file, limit: limit))
+        }
         return files.compactMap { path, file, limit in
             do throws(FileError) {
                 _ = try BoundedFile.read(file, limit: limit)
@@ -37,7 +48,7 @@ extension Configuration {
                     location: locations[path]
                 )
             }
-        }
+        } + schemaProblems()
     }
 }
 

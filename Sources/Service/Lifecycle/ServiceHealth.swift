@@ -5,6 +5,7 @@ import Vocabulary
 /// What the admin port says of the shards.
 struct ServiceHealth: Sendable {
     let controls: [ShardControl]
+    let schemas: ForeignSchemas
 
     /// A loop that has not turned for so long is stuck: it wakes itself every second.
     private static let deadAfter = Duration.seconds(30)
@@ -40,6 +41,12 @@ struct ServiceHealth: Sendable {
                 let part = "credential \(route.credential) (\(route.environment.rawValue))"
                 obstacles.insert(.init(part: part, reason: trouble))
             }
+        }
+        if let problem = schemas.directory?.problem {
+            obstacles.insert(.init(part: "schemas", reason: problem))
+        }
+        if let trouble = schemas.registry?.trouble(now: SystemClock.now) {
+            obstacles.insert(.init(part: "schema_registry", reason: trouble))
         }
         return AdminHTTP.Readiness(
             obstacles: obstacles.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }

@@ -8,13 +8,21 @@ import Vocabulary
 struct ShardGroup: Service {
     private let settings: ShardSettings
     private let tokens: ProviderTokens
+    let schemas: ForeignSchemas
     private let log: Logger
     let controls: [ShardControl]
     let metrics: [ShardMetrics]
 
-    init(settings: ShardSettings, tokens: ProviderTokens, count: Int, log: Logger) throws {
+    init(
+        settings: ShardSettings,
+        tokens: ProviderTokens,
+        schemas: ForeignSchemas,
+        count: Int,
+        log: Logger
+    ) throws {
         self.settings = settings
         self.tokens = tokens
+        self.schemas = schemas
         self.log = log
         controls = try (0..<count).map { _ in try ShardControl() }
         metrics = (0..<count).map { _ in ShardMetrics() }
@@ -63,6 +71,7 @@ struct ShardGroup: Service {
                 control: controls[index],
                 metrics: metrics[index],
                 tokens: tokens,
+                schemas: schemas,
                 log: log
             )
             shard.run()

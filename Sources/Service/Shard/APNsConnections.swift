@@ -100,7 +100,7 @@ final class APNsConnections {
     ) {
         guard let link = links[connectionID], let connection = link.connection,
             let event = delivery.event, let topic = delivery.topic,
-            let value = delivery.record.value
+            let value = delivery.record.eventBytes
         else {
             happenings.append(.streamBroke(id, .unprocessed))
             return

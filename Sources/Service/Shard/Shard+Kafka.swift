@@ -11,9 +11,11 @@ extension Shard {
 
     func consumerHappened(_ event: ConsumerEvent) {
         switch event {
-        case .recordArrived(let record):
-            let decoded = decoder.decode(record)
-            if engine.recordArrived(record, decoded: decoded, now: now) { count(decoded) }
+        case .recordArrived(var record):
+            let decoded = decoder.decode(&record, from: source(of: record))
+            if engine.recordArrived(record, decoded: decoded, now: now) {
+                count(decoded, decoder.framing)
+            }
         case .partitionsAssigned(let partitions):
             metrics.rebalances.add()
             troubles.kafkaWorked()

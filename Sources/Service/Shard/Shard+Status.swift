@@ -15,6 +15,7 @@ extension Shard {
         recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.inFlightBytes.set(engine.inFlightBytes)
+        metrics.awaitingSchema.set(engine.awaitingSchemaCount)
         metrics.assignedPartitions.set(engine.assignedPartitions.count)
         metrics.pausedPartitions.set(
             engine.isIntakePaused ? engine.assignedPartitions.count : 0
@@ -76,10 +77,10 @@ extension Shard {
         return "apns.endpoints.\(route.environment.rawValue): \(trouble)"
     }
 
-    func count(_ decoded: DecodedRecord) {
+    func count(_ decoded: DecodedRecord, _ framing: RecordFraming) {
         switch decoded {
         case .tombstone: metrics.tombstones.add()
-        case .event, .invalid: metrics.eventsConsumed[.plain].add()
+        case .event, .invalid, .awaitingSchema: metrics.eventsConsumed[framing].add()
         }
     }
 

@@ -40,6 +40,8 @@ final class Shard {
     private let loop: EventLoop
     var engine: DeliveryEngine
     var decoder: EventDecoder
+    /// Of the operator's schemas that the decoder has.
+    var schemasVersion = 0
     let consumer: Consumer
     private let consumerWakeup: Wakeup
     var producer: Producer
@@ -47,6 +49,7 @@ final class Shard {
     let connections: APNsConnections
     let publisher: OutcomePublisher
     let tokens: ProviderTokens
+    let schemas: ForeignSchemas
     var troubles = Troubles()
     var clockSkew = ClockSkew()
     var lastStatus = Instant(nanoseconds: .min)
@@ -71,12 +74,14 @@ final class Shard {
         control: ShardControl,
         metrics: ShardMetrics,
         tokens: ProviderTokens,
+        schemas: ForeignSchemas,
         log: Logger
     ) throws {
         self.settings = settings
         self.control = control
         self.metrics = metrics
         self.tokens = tokens
+        self.schemas = schemas
         self.log = log
         loop = try EventLoop()
         consumerWakeup = try Wakeup()
@@ -85,6 +90,7 @@ final class Shard {
         producer = try settings.kafka.makeProducer(wakeup: producerWakeup.fileDescriptor)
         decoder = EventDecoder(
             payloadPolicy: settings.payloadPolicy,
+            registeredSchemas: schemas.registry == nil ? nil : [:],
             limits: settings.eventLimits
         )
         connections = try APNsConnections(
@@ -152,6 +158,7 @@ final class Shard {
         connections.flush(loop, &happenings)
         tellEngineOfAPNs()
         takeReports()
+        takeSchemas()
         takeRecords(budget: budget)
         engine.turnEnded(now: now)
         engine.takeActions(into: &actions)
@@ -197,6 +204,7 @@ final class Shard {
         case .close(let id, _): connections.close(id, .timedOut, &happenings)
         case .refreshProviderToken(let credential, let sentAt):
             tokens.expired(credential: credential, sentAt: sentAt, now: now)
+        case .fetchSchema(let schema): fetchSchema(schema)
         case .publish(let id, let publications):
             countOutcome(of: id)
             for publication in Publication.allCases where publications.contains(publication) {

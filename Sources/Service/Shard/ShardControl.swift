@@ -8,6 +8,8 @@ final class ShardControl: Sendable {
     private let shutdownRequested = Atomic(false)
     private let beatNanoseconds = Atomic<Int64>(SystemClock.now.nanoseconds)
     private let latestStatus = Mutex(ShardStatus())
+    /// At most one for each schema that the shard asked for.
+    private let schemaAnswers = Mutex<[SchemaRegistry.Answer]>([])
 
     init() throws(SystemError) {
         wakeup = try Wakeup()
@@ -20,6 +22,19 @@ final class ShardControl: Sendable {
     }
 
     var isShutdownRequested: Bool { shutdownRequested.load(ordering: .acquiring) }
+
+    /// Puts an answer of the Schema Registry into the shard's inbox.
+    func deliver(_ answer: SchemaRegistry.Answer) {
+        schemaAnswers.withLock { $0.append(answer) }
+        wakeup.signal()
+    }
+
+    func takeSchemaAnswers() -> [SchemaRegistry.Answer] {
+        schemaAnswers.withLock { answers in
+            defer { answers = [] }
+            return answers
+        }
+    }
 
     /// The loop turned.
     func beat(_ now: Instant) {

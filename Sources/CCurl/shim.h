@@ -1,0 +1,43 @@
+#ifndef HELIOGRAPH_CCURL_SHIM_H
+#define HELIOGRAPH_CCURL_SHIM_H
+
+// Its type checks are macros over the variadic functions, which Swift does not see anyway.
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+
+// curl_easy_setopt and curl_easy_getinfo are variadic; Swift calls one function for each type.
+
+static const long hg_curl_basic = (long)CURLAUTH_BASIC;
+static const long hg_curl_bearer = (long)CURLAUTH_BEARER;
+
+typedef size_t (*hg_curl_write_function)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode hg_curl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+// libcurl copies the text.
+static inline CURLcode hg_curl_set_text(CURL *handle, CURLoption option, const char *text) {
+    return curl_easy_setopt(handle, option, text);
+}
+
+// libcurl reads the list during the transfer: it must live as long.
+static inline CURLcode hg_curl_set_headers(CURL *handle, struct curl_slist *headers) {
+    return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+}
+
+static inline CURLcode hg_curl_set_receiver(CURL *handle, hg_curl_write_function receive,
+                                            void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, receive);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_WRITEDATA, context) : code;
+}
+
+static inline CURLcode hg_curl_global_init(void) { return curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+static inline long hg_curl_status(CURL *handle) {
+    long status = 0;
+    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+#endif

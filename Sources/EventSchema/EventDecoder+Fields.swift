@@ -1,0 +1,84 @@
+import JSON
+import Vocabulary
+
+extension EventDecoder {
+    /// The event, if every field that it needs is there; the schema has seen to that.
+    borrowing func event(_ fields: EventFields) -> Event? {
+        guard let id = fields.id.flatMap({ document.string($0) }),
+            let token = deviceToken(fields), let destination = destination(fields),
+            let pushType = pushType(fields), let payload = fields.payload
+        else { return nil }
+        return Event(
+            id: id,
+            deviceToken: token,
+            destination: destination,
+            pushType: pushType,
+            payload: payload.range,
+            environment: environment(fields),
+            priority: fields.priority.flatMap { document.integer($0) }
+                .flatMap { Priority(rawValue: Int($0)) },
+            expiration: fields.expiration.flatMap { document.integer($0) },
+            collapseID: fields.collapseID.flatMap { document.string($0) }.flatMap(CollapseID.init),
+            apnsID: fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) },
+            tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { document.integer($0) }
+                .map { Timestamp(milliseconds: $0) },
+            occurredAt: occurredAt(fields),
+            metadata: fields.metadata?.range
+        )
+    }
+
+    /// An invalid event with every field that is valid by itself.
+    borrowing func readable(
+        _ fields: EventFields,
+        _ reason: LocalReason
+    ) -> InvalidEvent {
+        var event = InvalidEvent(reason: reason, violations: [])
+        event.id = fields.id.flatMap { document.string($0) }
+            .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
+        event.deviceToken = deviceToken(fields)
+        event.destination = destination(fields)
+        event.pushType = pushType(fields)
+        event.environment = environment(fields)
+        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) }
+        event.occurredAt = occurredAt(fields)
+        event.metadata = fields.metadata.flatMap { isMetadata($0) ? $0.range : nil }
+        if event.apnsID == nil, let id = event.id, let token = event.deviceToken {
+            event.apnsID = APNsID(eventID: id, deviceToken: token)
+        }
+        return event
+    }
+
+    private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
+        fields.deviceToken.flatMap { document.string($0) }.flatMap(DeviceToken.init)
+    }
+
+    /// Nil also when both names stand there: neither is more right than the other.
+    private borrowing func destination(_ fields: EventFields) -> Event.Destination? {
+        switch (fields.bundleID, fields.topic) {
+        case (let bundleID?, nil): document.string(bundleID).map(Event.Destination.bundleID)
+        case (nil, let topic?): document.string(topic).map { .topic(APNsTopic($0)) }
+        case (nil, nil), (_?, _?): nil
+        }
+    }
+
+    private borrowing func pushType(_ fields: EventFields) -> PushType? {
+        fields.pushType.flatMap { document.string($0) }.flatMap(PushType.init)
+    }
+
+    private borrowing func environment(_ fields: EventFields) -> APNsEnvironment? {
+        fields.environment.flatMap { document.string($0) }.flatMap(APNsEnvironment.init)
+    }
+
+    private borrowing func occurredAt(_ fields: EventFields) -> Timestamp? {
+        fields.occurredAt.flatMap { Timestamp(rfc3339: document.content(of: $0)) }
+    }
+
+    private borrowing func isMetadata(_ node: JSONNode) -> Bool {
+        guard node.kind == .object, node.count <= 16 else { return false }
+        var cursor = document.children(of: node)
+        while let (_, value) = document.nextMember(&cursor) {
+            if !value.isString { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,104 @@
+import JSON
+import Vocabulary
+
+/// Where a record's event stands.
+struct WrappedEvent {
+    /// The event in the decoder's document.
+    var root: JSONNode
+    /// What positions in the document lack to positions in the record's `eventBytes`.
+    var offset = 0
+    var schema: SchemaReference?
+    /// The default of the event's own `occurred_at`.
+    var occurredAt: Timestamp?
+}
+
+extension EventDecoder {
+    /// Parses a record's value and finds the event in it.
+    mutating func unwrap(
+        _ record: inout Record,
+        _ value: [UInt8]
+    ) throws(FramingError) -> WrappedEvent {
+        let found = try Framing.detect(headers: record.headers, value: value)
+        framing = found.kind
+        let prefix = found.prefixByteCount
+        try parse(prefix == 0 ? value : Array(value[prefix...]))
+        var wrapped = WrappedEvent(root: document.root, offset: prefix, schema: found.schema)
+        if let attributes = found.attributes {
+            adopt(attributes, &wrapped, &record)
+        } else if found.form == .cloudEvent || isCloudEvent(document.root) {
+            framing = .cloudEventsStructured
+            try unwrapCloudEvent(&wrapped, &record)
+        }
+        return wrapped
+    }
+
+    private mutating func unwrapCloudEvent(
+        _ wrapped: inout WrappedEvent,
+        _ record: inout Record
+    ) throws(FramingError) {
+        let cloudEvent = try StructuredCloudEvent(document.root, document)
+        adopt(cloudEvent.attributes, &wrapped, &record)
+        switch cloudEvent.content {
+        case .json(let data): wrapped.root = data
+        case .bytes(let bytes):
+            try parse(bytes)
+            record.decodedValue = bytes
+            wrapped.root = document.root
+            wrapped.offset = 0
+        }
+    }
+
+    /// Takes what the record's own headers do not say already.
+    private func adopt(
+        _ attributes: CloudEventAttributes,
+        _ wrapped: inout WrappedEvent,
+        _ record: inout Record
+    ) {
+        wrapped.occurredAt = attributes.occurredAt
+        if !record.headers.contains(where: \.isTraceContext) {
+            record.traceContext = attributes.traceContext
+        }
+    }
+
+    /// No event has such a member, so whatever has it means to be a CloudEvent.
+    private func isCloudEvent(_ root: JSONNode) -> Bool {
+        document.member(of: root, named: Self.specVersion) != nil
+    }
+
+    private static let specVersion = JSONName("specversion")
+
+    private mutating func parse(_ bytes: [UInt8]) throws(FramingError) {
+        do throws(JSONError) {
+            try document.parse(bytes)
+        } catch {
+            let violation = Violation(
+                instanceLocation: "",
+                keywordLocation: "",
+                message: error.description
+            )
+            throw FramingError(
+                framing == .plain ? .unreadable : framing,
+                InvalidEvent(
+                    reason: error.kind == .tooLarge ? .eventTooLarge : .malformedEvent,
+                    violations: [violation]
+                )
+            )
+        }
+    }
+}
+
+extension Event {
+    func shifted(by offset: Int, _ occurredAt: Timestamp?) -> Event {
+        var event = self
+        event.payload = payload.shifted(by: offset)
+        event.metadata = metadata.map { $0.shifted(by: offset) }
+        event.occurredAt = self.occurredAt ?? occurredAt
+        return event
+    }
+}
+
+extension Range<Int> {
+    func shifted(by offset: Int) -> Range<Int> {
+        lowerBound + offset..<upperBound + offset
+    }
+}

@@ -1,0 +1,157 @@
+import CCurl
+
+/// An answer of any status.
+struct HTTPAnswer: Hashable, Sendable {
+    var status: Int
+    var body: [UInt8]
+}
+
+/// One connection after the other to a server, by libcurl; used by one thread.
+///
+/// A transfer blocks; its connection is kept for the next one.
+@safe struct HTTPTransfer: ~Copyable {
+    /// How a request shows that it may ask.
+    enum Authorization: Sendable {
+        case basic(user: String, password: String)
+        case bearer(String)
+    }
+
+    struct Options: Sendable {
+        /// Of a whole transfer, the connection included.
+        var timeout: Duration
+        /// PEM; nil: the system's roots.
+        var caFile: String?
+        var authorization: Authorization?
+    }
+
+    /// The most that an answer may have.
+    static let maxByteCount = 4 << 20
+
+    // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
+    private let handle: UnsafeMutableRawPointer
+
+    /// curl_global_init must not run twice at once: a static is made once.
+    private static let initialized = hg_curl_global_init()
+
+    init() throws(RegistryError) {
+        guard Self.initialized == CURLE_OK, let handle = unsafe curl_easy_init()
+        else { throw .unreachable("libcurl cannot start") }
+        unsafe self.handle = unsafe handle
+    }
+
+    deinit { unsafe curl_easy_cleanup(handle) }
+
+    /// Sends a GET and waits for the answer; redirects are not followed.
+    ///
+    /// - Parameters:
+    ///   - url: `http` or `https`.
+    ///   - options: How to ask.
+    /// - Throws: `RegistryError.unreachable` when there is no answer.
+    /// - Returns: The answer, whatever its status is.
+    borrowing func get(_ url: String, _ options: Options) throws(RegistryError) -> HTTPAnswer {
+        let handle = unsafe handle
+        unsafe curl_easy_reset(handle)
+        let headers = HeaderList("Accept: application/vnd.schemaregistry.v1+json, */*;q=0.5")
+        var codes = unsafe [
+            hg_curl_set_text(handle, CURLOPT_URL, url),
+            hg_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
+            hg_curl_set_headers(handle, headers.first),
+            // Without it a timeout of a look-up would come as a signal.
+            hg_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
+            hg_curl_set_long(handle, CURLOPT_TIMEOUT_MS, options.timeout.wholeMilliseconds),
+            hg_curl_set_long(handle, CURLOPT_MAXFILESIZE, Self.maxByteCount),
+        ]
+        if let file = options.caFile {
+            unsafe codes.append(hg_curl_set_text(handle, CURLOPT_CAINFO, file))
+        }
+        unsafe codes += Self.authorize(handle, options.authorization)
+        let body = Body(limit: Self.maxByteCount)
+        // SAFETY: `body` outlives the transfer: it is read below.
+        let context = unsafe Unmanaged.passUnretained(body).toOpaque()
+        unsafe codes.append(hg_curl_set_receiver(handle, receiveBytes, context))
+        if let code = codes.first(where: { $0 != CURLE_OK }) { throw Self.error(code) }
+        let code = unsafe curl_easy_perform(handle)
+        let status = unsafe hg_curl_status(handle)
+        withExtendedLifetime((headers, body)) {}
+        guard code == CURLE_OK else {
+            throw body.isTooLarge ? .unreachable("the answer is too large") : Self.error(code)
+        }
+        return HTTPAnswer(status: status, body: body.bytes)
+    }
+
+    private static func authorize(
+        _ handle: UnsafeMutableRawPointer,
+        _ authorization: Authorization?
+    ) -> [CURLcode] {
+        switch authorization {
+        case .basic(let user, let password):
+            unsafe [
+                hg_curl_set_long(handle, CURLOPT_HTTPAUTH, hg_curl_basic),
+                hg_curl_set_text(handle, CURLOPT_USERNAME, user),
+                hg_curl_set_text(handle, CURLOPT_PASSWORD, password),
+            ]
+        case .bearer(let token):
+            unsafe [
+                hg_curl_set_long(handle, CURLOPT_HTTPAUTH, hg_curl_bearer),
+                hg_curl_set_text(handle, CURLOPT_XOAUTH2_BEARER, token),
+            ]
+        case nil: []
+        }
+    }
+
+    private static func error(_ code: CURLcode) -> RegistryError {
+        // SAFETY: curl_easy_strerror returns static texts.
+        unsafe .unreachable(String(cString: curl_easy_strerror(code)))
+    }
+}
+
+/// What a transfer has received.
+private final class Body {
+    private(set) var bytes: [UInt8] = []
+    private(set) var isTooLarge = false
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// - Returns: false when it would be too much.
+    func append(_ chunk: UnsafeRawBufferPointer) -> Bool {
+        isTooLarge = bytes.count + chunk.count > limit
+        if !isTooLarge { unsafe bytes.append(contentsOf: chunk) }
+        return !isTooLarge
+    }
+}
+
+/// CURLOPT_WRITEFUNCTION(3): any count but the given one ends the transfer.
+@c private func receiveBytes(
+    bytes: UnsafeMutablePointer<CChar>?,
+    size: Int,
+    count: Int,
+    context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context = unsafe context else { return 0 }
+    // SAFETY: the context is the `Body` that `get` keeps alive.
+    let body = unsafe Unmanaged<Body>.fromOpaque(context).takeUnretainedValue()
+    let chunk = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return unsafe body.append(chunk) ? size * count : 0
+}
+
+/// The header lines of a request.
+@safe private final class HeaderList {
+    // SAFETY: made in `init`, freed in `deinit` alone.
+    let first: UnsafeMutablePointer<curl_slist>?
+
+    init(_ line: String) {
+        unsafe first = curl_slist_append(nil, line)
+    }
+
+    deinit { unsafe curl_slist_free_all(first) }
+}
+
+extension Duration {
+    fileprivate var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

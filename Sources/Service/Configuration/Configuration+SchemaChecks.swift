@@ -1,0 +1,61 @@
+extension Configuration {
+    /// Every place that names one of the operator's schemas.
+    var schemaUses: [(path: String, name: String)] {
+        let ofSources = sources.enumerated().compactMap { index, source in
+            source.payloadSchema.map { (path: "sources.\(index).payload_schema", name: $0) }
+        }
+        let ofApps = schemas.payloadSchemas.enumerated().map { index, entry in
+            (path: "schemas.payload_schemas.\(index).schema", name: entry.schema)
+        }
+        return ofSources + ofApps
+    }
+
+    func checkSchemas(_ reader: ConfigurationReader) {
+        if schemas.directory == nil {
+            for use in schemaUses where !use.name.isEmpty {
+                reader.report(
+                    "is '\(use.name)', expected schemas.directory to be set as well",
+                    at: use.path
+                )
+            }
+        }
+        var covers: [BundleIDPattern: String] = [:]
+        for (index, entry) in schemas.payloadSchemas.enumerated() {
+            let path = "schemas.payload_schemas.\(index).bundle_ids"
+            for pattern in entry.bundleIDs {
+                if let other = covers[pattern] {
+                    reader.report("has '\(pattern)' like \(other), expected it once", at: path)
+                }
+                covers[pattern] = covers[pattern] ?? path
+            }
+        }
+    }
+
+    func checkSchemaRegistry(_ reader: ConfigurationReader) {
+        let registry = schemaRegistry
+        let settings = [
+            ("username", registry.username), ("password_file", registry.passwordFile),
+            ("bearer_token_file", registry.bearerTokenFile), ("ca_file", registry.caFile),
+        ]
+        if registry.urls.isEmpty {
+            for (name, value) in settings where value != nil {
+                reader.report(
+                    "is set, expected schema_registry.url to be set as well",
+                    at: "schema_registry.\(name)"
+                )
+            }
+        }
+        if registry.passwordFile != nil, registry.username == nil {
+            reader.report(
+                "is set, expected schema_registry.username to be set as well",
+                at: "schema_registry.password_file"
+            )
+        }
+        if registry.bearerTokenFile != nil, registry.username != nil {
+            reader.report(
+                "is set, expected either it or schema_registry.username",
+                at: "schema_registry.bearer_token_file"
+            )
+        }
+    }
+}

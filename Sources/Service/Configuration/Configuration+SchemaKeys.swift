@@ -1,0 +1,116 @@
+// The keys about schemas; see Configuration+Keys.swift.
+
+extension Configuration.Schemas {
+    init(_ section: ConfigurationSection) {
+        directory = section.optional(
+            "directory",
+            .directoryPath,
+            """
+            Directory of own JSON Schemas, `*.json`; the name of one is its file's up to \
+            `.schema.json` or `.json`. Read again when it changes; null: none.
+            """
+        )
+        payloadSchemas = section.entries(
+            "payload_schemas",
+            Configuration.PayloadSchema.init
+        )
+        payload = section.value(
+            "payload",
+            .word(placeholder: .warn),
+            default: .warn,
+            """
+            What happens to a payload that breaks Apple's documentation: `warn` sends it and lists \
+            the violations in the outcome, `strict` makes the event `invalid`, `off` does not look.
+            """
+        )
+    }
+}
+
+extension Configuration.PayloadSchema {
+    fileprivate init(_ section: ConfigurationSection) {
+        bundleIDs = section.list(
+            "bundle_ids",
+            of: .bundleID,
+            "The apps whose payloads must keep to it; an exact one beats a pattern, a longer"
+                + " pattern a shorter."
+        )
+        schema = section.required(
+            "schema",
+            .schemaName,
+            "Name of a schema in `schemas.directory`."
+        )
+    }
+}
+
+extension Configuration.SchemaRegistry {
+    init(_ section: ConfigurationSection) {
+        let url = section.optional(
+            "url",
+            .registryURLs,
+            """
+            Base address of a Confluent Schema Registry, or several separated by commas, asked in \
+            turn; null: records in the wire format are checked by the event's schema alone.
+            """
+        )
+        urls = url.map(RegistryURL.list) ?? []
+        username = section.optional("username", .nonEmpty, "User of HTTP basic authentication.")
+        passwordFile = section.optional(
+            "password_file",
+            .filePath,
+            "File with its password; read again for each schema."
+        )
+        bearerTokenFile = section.optional(
+            "bearer_token_file",
+            .filePath,
+            "File with a bearer token, instead of user and password; read again for each schema."
+        )
+        caFile = section.optional(
+            "ca_file",
+            .filePath,
+            "PEM file of trusted roots; null: the system's."
+        )
+        requestTimeout = section.value(
+            "request_timeout",
+            .duration(in: .milliseconds(100)...(.seconds(60))),
+            default: .seconds(5),
+            "How long the registry may take to answer one request."
+        )
+    }
+}
+
+/// The base address of a Schema Registry.
+enum RegistryURL {
+    /// The addresses in a list, without a slash at their ends.
+    static func list(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { part in
+            var url = part.drop { $0 == " " }
+            while url.last == " " || url.last == "/" { url.removeLast() }
+            return String(url)
+        }
+    }
+
+    /// `http` or `https`, a host, perhaps a port and a path; no user, query or fragment.
+    static func isValid(_ url: String) -> Bool {
+        guard let scheme = ["http://", "https://"].first(where: url.hasPrefix) else { return false }
+        let rest = url.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" }
+        let path = rest.dropFirst(authority.count)
+        return Endpoint(url: "https://\(authority)") != nil
+            && path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3F && $0 != 0x23 }
+    }
+}
+
+extension ValueType where Value == String {
+    static let directoryPath = text("path", expectation: "the path of a directory") {
+        !$0.isEmpty && !$0.utf8.contains(0)
+    }
+
+    static let schemaName = text("name", expectation: "the name of a schema") {
+        !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "/"))
+    }
+
+    static let registryURLs = text(
+        "URL",
+        expectation: "http://host:port or https://host:port, or several separated by commas"
+    ) { RegistryURL.list($0).allSatisfy(RegistryURL.isValid) }
+}

@@ -1,0 +1,124 @@
+import APNsRules
+import EventSchema
+import Vocabulary
+
+/// Which of the operator's schemas is for whose payloads.
+struct SchemaBindings: Sendable {
+    private struct Use: Sendable {
+        /// The configuration's key, for problems.
+        var path: String
+        var name: String
+    }
+
+    private var topics: [KafkaTopic: Use] = [:]
+    private var bundleIDs: [String: Use] = [:]
+
+    init(_ configuration: Configuration) {
+        for (index, source) in configuration.sources.enumerated() {
+            guard let name = source.payloadSchema else { continue }
+            topics[source.topic] = Use(path: "sources.\(index).payload_schema", name: name)
+        }
+        for (index, entry) in configuration.schemas.payloadSchemas.enumerated() {
+            let use = Use(path: "schemas.payload_schemas.\(index).schema", name: entry.schema)
+            for pattern in entry.bundleIDs { bundleIDs[pattern.description] = use }
+        }
+    }
+
+    /// Compiles every schema and binds those that are asked for.
+    ///
+    /// - Parameters:
+    ///   - files: The schemas' texts.
+    ///   - directory: Where they stand, for problems.
+    /// - Throws: `SchemaProblems` with every file that does not compile and every name that none
+    ///   has.
+    /// - Returns: The schemas, ready to check with.
+    func compile(
+        _ files: SchemaFiles,
+        in directory: String
+    ) throws(SchemaProblems) -> PayloadSchemas {
+        var problems: [SchemaProblems.Problem] = []
+        var schemas: [String: NamedSchema] = [:]
+        var broken: Set<String> = []
+        for (file, text) in files.texts.sorted(by: { $0.key < $1.key }) {
+            let name = Self.name(ofFile: file)
+            do throws(SchemaError) {
+                let schema = try SchemaCompilation.compile(text, documents: files.texts)
+                if schemas.updateValue(NamedSchema(name: name, schema: schema), forKey: name) != nil
+                {
+                    problems.append(
+                        Self.problem("has two files for the schema '\(name)', expected one")
+                    )
+                }
+            } catch {
+                let pointer = error.pointer.isEmpty ? "" : " at \(error.pointer)"
+                problems.append(
+                    Self.problem("'\(directory)/\(file)'\(pointer): \(error.message)")
+                )
+                broken.insert(name)
+            }
+        }
+        // Of a broken one only its own problem is told, not that its name is missing too.
+        let uses = (Array(topics.values) + Array(bundleIDs.values)).filter {
+            !broken.contains($0.name)
+        }
+        problems += uses.compactMap { Self.problem(of: $0, among: schemas) }
+        guard problems.isEmpty else { throw SchemaProblems(Self.ordered(problems)) }
+        return PayloadSchemas(
+            topics: topics.compactMapValues { schemas[$0.name] },
+            bundleIDs: bundleIDs.compactMapValues { schemas[$0.name] }
+        ) { topic, pushType in
+            APNsTopicRule.bundleID(in: topic, for: pushType) ?? APNsTopicRule.bundleID(in: topic)
+        }
+    }
+
+    private static func problem(
+        of use: Use,
+        among schemas: [String: NamedSchema]
+    ) -> SchemaProblems.Problem? {
+        guard schemas[use.name] == nil else { return nil }
+        let known = schemas.keys.sorted().joined(separator: ", ")
+        let expected = known.isEmpty ? "which has none" : "which has \(known)"
+        return .init(
+            path: use.path,
+            message: "is '\(use.name)', expected a schema of schemas.directory, \(expected)"
+        )
+    }
+
+    /// `order.schema.json` and `order.json` are both called `order`.
+    static func name(ofFile file: String) -> String {
+        for suffix in [".schema.json", ".json"] where file.hasSuffix(suffix) {
+            return String(file.dropLast(suffix.count))
+        }
+        return file
+    }
+
+    private static func problem(_ message: String) -> SchemaProblems.Problem {
+        .init(path: "schemas.directory", message: message)
+    }
+
+    /// Each once, whatever order a dictionary had.
+    private static func ordered(
+        _ problems: [SchemaProblems.Problem]
+    ) -> [SchemaProblems.Problem] {
+        Set(problems).sorted { ($0.path, $0.message) < ($1.path, $1.message) }
+    }
+}
+
+extension Configuration {
+    /// What is wrong with the operator's own schemas.
+    func schemaProblems() -> [ConfigurationProblem] {
+        guard let directory = schemas.directory else { return [] }
+        do throws(SchemaProblems) {
+            _ = try SchemaBindings(self).compile(try SchemaFiles.read(directory), in: directory)
+            return []
+        } catch {
+            return error.problems.map { problem in
+                ConfigurationProblem(
+                    path: problem.path,
+                    message: problem.message,
+                    location: locations[problem.path]
+                )
+            }
+        }
+    }
+}

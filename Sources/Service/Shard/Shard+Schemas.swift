@@ -1,0 +1,40 @@
+import Delivery
+import EventSchema
+import KafkaIO
+import Vocabulary
+
+extension Shard {
+    /// Takes schemas that were loaded anew; called between two records.
+    func takeSchemas() {
+        if let newer = schemas.directory?.schemas(newerThan: &schemasVersion) {
+            decoder.payloadSchemas = newer
+        }
+        for answer in control.takeSchemaAnswers() { schemaAnswered(answer) }
+    }
+
+    func fetchSchema(_ schema: SchemaReference) {
+        schemas.registry?.fetch(schema, for: control)
+    }
+
+    /// The topic that a record was read from.
+    func source(of record: Record) -> KafkaTopic { consumer.partitions[record.partition].topic }
+
+    private func schemaAnswered(_ answer: SchemaRegistry.Answer) {
+        guard let schema = answer.result else {
+            engine.schemaFetchFailed(answer.schema, now: now)
+            return
+        }
+        if (decoder.registeredSchemas?.count ?? 0) >= RegistryCache.limit {
+            decoder.registeredSchemas = [:]
+        }
+        decoder.registeredSchemas?[answer.schema] = schema
+        for id in engine.schemaFetched(answer.schema) {
+            guard var record = engine.delivery(id)?.record else { continue }
+            let decoded = decoder.decode(&record, from: source(of: record))
+            engine.recordDecoded(id, decoded, now: now)
+        }
+        // What is of no use now may be later: the next record asks again.
+        if case .usable = schema { return }
+        decoder.registeredSchemas?[answer.schema] = nil
+    }
+}

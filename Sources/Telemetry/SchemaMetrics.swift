@@ -1,0 +1,18 @@
+import Synchronization
+
+/// What the process counts about schemas that others wrote.
+///
+/// The reload counters are written by the thread that watches the directory, the request counters
+/// by the one that asks the registry.
+package final class SchemaMetrics: Sendable {
+    /// Changes of `schemas.directory`, by whether the new schemas could be taken.
+    package let reloads = CounterTable(CallResult.allCases)
+    /// When the schemas in use were taken, in seconds since the epoch; 0: there are none.
+    package let loadedAt = Gauge()
+    /// Schemas asked for at the Schema Registry, by whether it answered.
+    package let registryFetches = CounterTable(CallResult.allCases)
+    /// Schemas of the registry that are known.
+    package let registrySchemas = Gauge()
+
+    package init() {}
+}

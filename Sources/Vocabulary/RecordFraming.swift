@@ -1,0 +1,29 @@
+/// How an event was wrapped in its record.
+package enum RecordFraming: String, Hashable, Sendable, CaseIterable {
+    /// The value is the event.
+    case plain
+    /// CloudEvents' binary mode: attributes in headers, the value is the event.
+    case cloudEventsBinary = "cloudevents_binary"
+    /// CloudEvents' structured mode: the value is a JSON object whose `data` is the event.
+    case cloudEventsStructured = "cloudevents_structured"
+    /// Confluent's wire format: a schema identifier before the value, or in a header.
+    case confluent
+    /// Could not be read far enough to tell.
+    case unreadable
+}
+
+/// How a record names its schema in a Schema Registry.
+package enum SchemaReference: Hashable, Sendable, CustomStringConvertible {
+    /// The registry's number (wire format version 0).
+    case id(UInt32)
+    /// The registry's GUID in canonical lower-case text (wire format version 1).
+    case guid(String)
+
+    /// The path of the schema in the registry's REST interface, without a leading slash.
+    package var description: String {
+        switch self {
+        case .id(let id): "schemas/ids/\(id)"
+        case .guid(let guid): "schemas/guids/\(guid)"
+        }
+    }
+}

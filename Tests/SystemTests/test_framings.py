@@ -1,0 +1,357 @@
+"""Framings, written by clients that share no code with the service."""
+
+import base64
+import json
+import struct
+from datetime import datetime, timezone
+
+import pytest
+from cloudevents.core.bindings.kafka import to_binary_event, to_structured_event
+from cloudevents.core.v1.event import CloudEvent
+from confluent_kafka.schema_registry import (
+    SchemaRegistryClient,
+    header_schema_id_serializer,
+    prefix_schema_id_serializer,
+)
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from harness.deadlines import eventually
+from harness.events import encoded, new_event, payload_bytes, record, sha256
+from harness.kafka import Written
+from harness.registry import running_registry
+from harness.service import outcomes_of, position_of
+
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+# What a team might register for its events: stricter than the event's own schema.
+TEAM_SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "TeamEvent",
+    "type": "object",
+    "properties": {"metadata": {"type": "object", "required": ["team"]}},
+    "required": ["metadata"],
+}
+
+
+def cloud_event(event, **attributes):
+    base = {
+        "id": f"ce-{event['id']}",
+        "source": "/tests",
+        "type": "com.example.notification",
+        "specversion": "1.0",
+        "datacontenttype": "application/json",
+        "time": datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc),
+    }
+    return CloudEvent(attributes={**base, **attributes}, data=event)
+
+
+def written(message, key=None):
+    headers = tuple(message.headers.items())
+    return Written(message.value, key, headers)
+
+
+def structured(**envelope):
+    """A structured CloudEvent without the content type, member by member."""
+    base = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+    members = {**base, **envelope}
+    return Written(encoded({k: v for k, v in members.items() if v is not None}), None, ())
+
+
+def outcomes_by_id(kafka, topics):
+    return {outcome["event_id"]: (message, outcome) for message, outcome in outcomes_of(kafka, topics)}
+
+
+def framings(service):
+    lines = service.fetch("/metrics")[1].splitlines()
+    prefix = 'heliograph_events_consumed_total{framing="'
+    found = (line.removeprefix(prefix) for line in lines if line.startswith(prefix))
+    counts = {line.split('"')[0]: int(line.split()[-1]) for line in found}
+    return {framing: count for framing, count in counts.items() if count}
+
+
+def metric(service, name):
+    for line in service.fetch("/metrics")[1].splitlines():
+        if line.startswith(f"heliograph_{name} "):
+            return float(line.split()[-1])
+    return None
+
+
+def assert_sent_as_written(simulator, sent):
+    """APNs got each payload byte for byte as it stands in `sent`, the texts of the events."""
+    got = {request["token"]: request["payload_sha256"] for request in simulator.accepted()}
+    texts = [text if isinstance(text, bytes) else encoded(text) for text in sent]
+    assert got == {json.loads(t)["device_token"]: sha256(payload_bytes(t)) for t in texts}
+
+
+def test_cloud_events_of_both_modes(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    plain, binary, whole, bare, inside = (new_event() for _ in range(5))
+    spaced = json.dumps(inside, indent=3).encode()
+    in_binary = to_binary_event(cloud_event(binary, traceparent=TRACE, tracestate="a=b"))
+    in_structured = to_structured_event(cloud_event(whole, traceparent=TRACE))
+    sent = [
+        record(plain),
+        written(in_binary),
+        written(in_structured),
+        structured(data=bare, time="2026-01-02T03:04:05Z"),
+        structured(data_base64=base64.b64encode(spaced).decode()),
+        Written(None, b"gone", ()),
+    ]
+    bench.produce(sent)
+    service = bench.run(simulator)
+    events = [plain, binary, whole, bare, inside]
+    bench.wait_for_outcomes(len(events), service=service)
+    bench.wait_until_settled(service=service)
+    found = outcomes_by_id(broker, bench.topics)
+    assert {found[event["id"]][1]["outcome"] for event in events} == {"accepted"}
+    data = in_structured.value.partition(b'"data":')[2].strip()
+    text = json.JSONDecoder().raw_decode(data.decode())[1]
+    assert_sent_as_written(
+        simulator, [plain, in_binary.value, data[:text], bare, spaced]
+    )
+    for event, expected in [
+        (binary, {"traceparent": TRACE.encode(), "tracestate": b"a=b"}),
+        (whole, {"traceparent": TRACE.encode()}),
+        (plain, {}),
+    ]:
+        headers = dict(found[event["id"]][0].headers())
+        assert {k: v for k, v in headers.items() if k.startswith("trace")} == expected
+    # From the CloudEvent's time on, which is long ago.
+    assert found[bare["id"]][1]["latency_ms"] > 1_000_000
+    expected = {"plain": 1, "cloudevents_binary": 1, "cloudevents_structured": 3}
+    assert framings(service) == expected
+    assert metric(service, "tombstones_total") == 1
+    service.drain()
+
+
+BATCH = (("content-type", b"application/cloudevents-batch+json"),)
+STRUCTURED = (("content-type", b"application/cloudevents+json; charset=utf-8"),)
+
+# name: (record, where the violation is, a part of its message)
+BAD_FRAMINGS = {
+    "batch": (Written(b"[]", None, BATCH), "", "batch"),
+    "other format": (
+        Written(b"x", None, (("content-type", b"application/cloudevents+avro"),)),
+        "",
+        "only the JSON format",
+    ),
+    "no object": (Written(b"[]", None, STRUCTURED), "", "a JSON object"),
+    "old version": (structured(specversion="0.3", data={}), "/specversion", "is not 1.0"),
+    "no source": (structured(source=None, data={}), "/source", "is missing"),
+    "no data": (structured(), "", "has no data"),
+    "null data": (structured(data=None, data_base64=None), "", "has no data"),
+    "text": (structured(datacontenttype="text/plain", data="x"), "/datacontenttype", "is not JSON"),
+    "not Base64": (structured(data_base64="***"), "/data_base64", "no Base64"),
+    "binary without id": (
+        Written(encoded(new_event()), None, (("ce_specversion", b"1.0"),)),
+        "",
+        "attribute id is missing",
+    ),
+    "binary without data": (
+        Written(b"", None, tuple((f"ce_{k}", v) for k, v in [
+            ("specversion", b"1.0"), ("id", b"1"), ("source", b"/s"), ("type", b"t")
+        ])),
+        "",
+        "no data",
+    ),
+    "prefix alone": (Written(b"\x00\x00\x00\x00\x01", None, ()), "", "no data"),
+    "prefix cut short": (Written(b"\x00\x00", None, ()), "", "cut short"),
+    "bad header": (
+        Written(encoded(new_event()), None, (("__value_schema_id", b"\x02abc"),)),
+        "",
+        "__value_schema_id",
+    ),
+}
+
+
+def test_a_record_that_breaks_its_framing_is_named(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    sent = [bad for bad, _, _ in BAD_FRAMINGS.values()]
+    places = bench.produce([*sent, record(new_event())], partition=0)
+    service = bench.run(simulator)
+    bench.wait_for_outcomes(len(places), service=service)
+    outcomes = {position_of(outcome): outcome for _, outcome in outcomes_of(broker, bench.topics)}
+    wrong = {}
+    for (name, (_, pointer, message)), place in zip(BAD_FRAMINGS.items(), places):
+        outcome = outcomes[place.position]
+        violations = outcome.get("violations", [{}])
+        fits = (
+            (outcome["outcome"], outcome["reason"]) == ("invalid", "MalformedEvent")
+            and violations[0]["instance_location"] == pointer
+            and message in violations[0]["message"]
+        )
+        if not fits:
+            wrong[name] = outcome
+    assert not wrong
+    assert outcomes[places[-1].position]["outcome"] == "accepted"
+    # Byte for byte as it came, whatever was decoded of it.
+    letters = broker.read_all(bench.topics.dead_letters)
+    assert sorted(letter.value() for letter in letters) == sorted(bad.value for bad in sent)
+    service.drain()
+
+
+def serializer(registry, schema_id_serializer, schema=TEAM_SCHEMA):
+    return JSONSerializer(
+        json.dumps(schema),
+        SchemaRegistryClient({"url": registry.url}),
+        conf={
+            "auto.register.schemas": False,
+            "schema.id.serializer": schema_id_serializer,
+            # So that what breaks the schema can be written too.
+            "validate": False,
+        },
+    )
+
+
+def serialized(topic, serialize, event):
+    """A record as JSONSerializer writes it."""
+    headers = []
+    context = SerializationContext(topic, MessageField.VALUE, headers)
+    return Written(serialize(event, context), None, tuple(headers))
+
+
+def wire_format(schema_id, event):
+    return Written(struct.pack(">bI", 0, schema_id) + encoded(event), None, ())
+
+
+def registry_settings(registry, **settings):
+    return {"schema_registry": {"url": registry.url, "request_timeout": "1s", **settings}}
+
+
+def test_the_wire_format_in_prefix_and_header(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as registry:
+        schema = registry.register(f"{bench.topics.source}-value", TEAM_SCHEMA)
+        forms = [prefix_schema_id_serializer, header_schema_id_serializer]
+        sent = []
+        for form in forms:
+            write = serializer(registry, form)
+            good, bad = new_event(metadata={"team": "a"}), new_event(metadata={"tem": "a"})
+            for event in (good, bad):
+                sent.append((event, serialized(bench.topics.source, write, event)))
+        bench.produce([written for _, written in sent])
+        registry.requests.clear()
+        service = bench.run(simulator, **registry_settings(registry))
+        bench.wait_for_outcomes(len(sent), service=service)
+        found = outcomes_by_id(broker, bench.topics)
+        for index, (event, written) in enumerate(sent):
+            outcome = found[event["id"]][1]
+            path = [f"schemas/ids/{schema['id']}", f"schemas/guids/{schema['guid']}"][index // 2]
+            if index % 2 == 0:
+                assert outcome["outcome"] == "accepted"
+                continue
+            assert (outcome["outcome"], outcome["reason"]) == ("invalid", "SchemaViolation")
+            assert outcome["violations"] == [
+                {
+                    "instance_location": "/metadata",
+                    "keyword_location": f"{path}#/properties/metadata/required",
+                    "message": outcome["violations"][0]["message"],
+                }
+            ]
+        assert_sent_as_written(simulator, [sent[0][1].value[5:], sent[2][1].value])
+        assert framings(service) == {"confluent": 4}
+        # Each schema once, however many records name it.
+        assert sorted(registry.requests) == sorted(
+            [f"schemas/ids/{schema['id']}", f"schemas/guids/{schema['guid']}"]
+        )
+        service.drain()
+
+
+def test_without_a_registry_the_identifier_is_passed_over(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    event = new_event()
+    bench.produce([wire_format(77, event)])
+    service = bench.run(simulator)
+    bench.wait_for_outcomes(1, service=service)
+    assert outcomes_by_id(broker, bench.topics)[event["id"]][1]["outcome"] == "accepted"
+    service.drain()
+
+
+def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as registry:
+        known = registry.register("known", TEAM_SCHEMA)
+        late = registry.register("late", {"type": "object", "required": ["bundle_id"]})
+        service = bench.run(
+            simulator, **registry_settings(registry), retry={"here_for": "60s", "max_delay": "1s"}
+        )
+        bench.produce([wire_format(known["id"], new_event(metadata={"team": "a"}))])
+        bench.wait_for_outcomes(1, service=service)
+        registry.stop()
+        waiting = new_event()
+        bench.produce([wire_format(late["id"], waiting)], partition=0)
+        eventually(
+            lambda: metric(service, "events_awaiting_schema") == 1, 20, "a record to wait"
+        )
+        # Behind the one that waits, in its own partition.
+        bench.produce(
+            [wire_format(known["id"], new_event(metadata={"team": "a"})) for _ in range(5)],
+            partition=0,
+        )
+        bench.wait_for_outcomes(6, service=service)
+        eventually(
+            lambda: "schema_registry" in service.fetch("/ready")[1], 20, "readiness to say so"
+        )
+        assert metric(service, "events_unaccounted") == 0
+        registry.start()
+        bench.wait_for_outcomes(7, service=service)
+        found = outcomes_by_id(broker, bench.topics)
+        assert found[waiting["id"]][1]["outcome"] == "accepted"
+        assert metric(service, "events_awaiting_schema") == 0
+        service.drain()
+
+
+def test_schemas_that_cannot_be_had_or_used(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as registry:
+        avro = registry.register("avro", '{"type": "string"}', schema_type="AVRO")
+        broken = registry.register("broken", {"type": "strin"})
+        sent = {
+            "UnknownSchema": wire_format(4711, new_event(id="UnknownSchema")),
+            "UnusableSchema": wire_format(avro["id"], new_event(id="UnusableSchema")),
+            "broken": wire_format(broken["id"], new_event(id="broken")),
+        }
+        service = bench.run(simulator, **registry_settings(registry), retry={"here_for": "1s"})
+        bench.produce(list(sent.values()))
+        bench.wait_for_outcomes(3, service=service)
+        registry.stop()
+        bench.produce([wire_format(4712, new_event(id="SchemaUnavailable"))])
+        bench.wait_for_outcomes(4, service=service)
+        bench.wait_until_settled(service=service)
+        found = outcomes_by_id(broker, bench.topics)
+        ends = {
+            event_id: (outcome["outcome"], outcome["reason"])
+            for event_id, (_, outcome) in found.items()
+        }
+        assert ends == {
+            "UnknownSchema": ("invalid", "UnknownSchema"),
+            "UnusableSchema": ("invalid", "UnusableSchema"),
+            "broken": ("invalid", "UnusableSchema"),
+            "SchemaUnavailable": ("undeliverable", "SchemaUnavailable"),
+        }
+        assert "AVRO" in found["UnusableSchema"][1]["violations"][0]["message"]
+        assert "/type" in found["broken"][1]["violations"][0]["message"]
+        assert len(broker.read_all(bench.topics.dead_letters)) == 4
+        service.drain()
+
+
+@pytest.mark.parametrize("kind", ["basic", "bearer"])
+def test_the_registry_gets_its_credentials(broker, simulators, benches, tmp_path, kind):
+    bench, simulator = benches(broker), simulators()
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret\n")
+    if kind == "basic":
+        expected = "Basic " + base64.b64encode(b"me:s3cret").decode()
+        settings = {"username": "me", "password_file": str(secret)}
+    else:
+        expected, settings = "Bearer s3cret", {"bearer_token_file": str(secret)}
+    with running_registry(authorization=expected) as registry:
+        schema = registry.register("s", TEAM_SCHEMA)
+        bench.produce([wire_format(schema["id"], new_event(metadata={"team": "a"}))])
+        service = bench.run(simulator, **registry_settings(registry, **settings))
+        bench.wait_for_outcomes(1, service=service)
+        [(_, outcome)] = outcomes_of(broker, bench.topics)
+        assert outcome["outcome"] == "accepted"
+        assert "s3cret" not in "".join(service.child.lines("stderr"))
+        service.drain()

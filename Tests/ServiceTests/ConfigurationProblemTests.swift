@@ -149,6 +149,42 @@ import Testing
             "apns: {credentials: [{bundle_ids: [\"a.*\"]}, {bundle_ids: [\"a.*\"]}]}",
             "apns.credentials.1.bundle_ids: has 'a.*' like apns.credentials.0.bundle_ids"
         ),
+        (
+            "sources: [{topic: a, payload_schema: x}]",
+            "sources.0.payload_schema: is 'x', expected schemas.directory to be set as well"
+        ),
+        (
+            "schemas: {payload_schemas: [{bundle_ids: [a.b], schema: x}]}",
+            "schemas.payload_schemas.0.schema: is 'x', expected schemas.directory to be set"
+        ),
+        (
+            "schemas: {directory: /d, payload_schemas: [{bundle_ids: [a.b, a.b], schema: x}]}",
+            "schemas.payload_schemas.0.bundle_ids: has 'a.b' like schemas.payload_schemas.0"
+        ),
+        (
+            "schemas: {directory: /d, payload_schemas: [{bundle_ids: [a.b]}]}",
+            "schemas.payload_schemas.0.schema: is missing, expected the name of a schema"
+        ),
+        (
+            "schema_registry: {username: me}",
+            "schema_registry.username: is set, expected schema_registry.url to be set as well"
+        ),
+        (
+            "schema_registry: {url: \"http://r:1\", password_file: /p}",
+            "schema_registry.password_file: is set, expected schema_registry.username"
+        ),
+        (
+            "schema_registry: {url: \"http://r:1\", username: me, bearer_token_file: /t}",
+            "schema_registry.bearer_token_file: is set, expected either it or"
+        ),
+        (
+            "schema_registry: {url: \"http://r:1, ftp://r\"}",
+            "schema_registry.url: is 'http://r:1, ftp://r', expected http://host:port or https"
+        ),
+        (
+            "schema_registry: {url: \"https://me:pass@r\"}",
+            "schema_registry.url: is 'https://me:pass@r', expected http://host:port or https"
+        ),
     ])
     func `values that are wrong together are reported`(yaml: String, start: String) {
         let found = problems(yaml)

@@ -61,6 +61,14 @@ private func file(_ path: String) throws -> String {
         #expect(try file("docs/configuration.md") == ConfigurationReference.markdown)
     }
 
+    @Test func `a registry has several addresses, without a slash at their ends`() throws {
+        let read = try configuration(
+            credentialYAML + "schema_registry: {url: 'http://a:8081/, https://b/registry/'}\n"
+        )
+        #expect(read.schemaRegistry.urls == ["http://a:8081", "https://b/registry"])
+        #expect(try configuration(credentialYAML).schemaRegistry.urls == [])
+    }
+
     @Test func `variables override the file and add entries to lists`() throws {
         let read = try configuration(
             credentialYAML + "kafka: {group_id: file, properties: {client.id: file}}\n",

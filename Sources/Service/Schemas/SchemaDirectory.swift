@@ -108,20 +108,20 @@ final class SchemaDirectory: Sendable {
 }
 
 /// Decides when a directory has changed.
-struct DirectoryWatch {
-    typealias Reading = Result<SchemaFiles, SchemaProblems>
+package struct DirectoryWatch: Sendable {
+    package typealias Reading = Result<SchemaFiles, SchemaProblems>
 
     /// What was last taken, or refused.
     private var settled: Reading
     /// The reading before, if it was another.
     private var candidate: Reading?
 
-    init(inUse: Reading) {
+    package init(inUse: Reading) {
         settled = inUse
     }
 
     /// - Returns: The reading, when it is new and the same as the one before.
-    mutating func read(_ reading: Reading) -> Reading? {
+    package mutating func read(_ reading: Reading) -> Reading? {
         guard reading != settled else {
             candidate = nil
             return nil

@@ -1,9 +1,13 @@
 import Foundation
 
 /// The operator's own schemas, as they stand in `schemas.directory`.
-struct SchemaFiles: Hashable, Sendable {
+package struct SchemaFiles: Hashable, Sendable {
     /// Texts by file name.
-    var texts: [String: [UInt8]]
+    package var texts: [String: [UInt8]]
+
+    package init(texts: [String: [UInt8]]) {
+        self.texts = texts
+    }
 
     /// Bounds what is read every time.
     private static let maxCount = 1000
@@ -54,21 +58,21 @@ struct SchemaFiles: Hashable, Sendable {
 }
 
 /// What is wrong with the operator's own schemas, never empty.
-struct SchemaProblems: Error, Hashable, Sendable {
-    struct Problem: Hashable, Sendable {
+package struct SchemaProblems: Error, Hashable, Sendable {
+    package struct Problem: Hashable, Sendable {
         /// The configuration's key.
-        var path: String
-        var message: String
+        package var path: String
+        package var message: String
     }
 
-    var problems: [Problem]
+    package var problems: [Problem]
 
     init(_ problems: [Problem]) {
         self.problems = problems
     }
 
     /// One that concerns the directory as a whole.
-    init(_ message: String) {
+    package init(_ message: String) {
         self.init([Problem(path: "schemas.directory", message: message)])
     }
 

@@ -1,0 +1,158 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+private let partition = PartitionID(index: 0)
+private let schema = SchemaReference.id(7)
+
+/// An engine with one assigned partition, room for two records, and a clock.
+private struct Bench {
+    var engine: DeliveryEngine
+    var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: 1_700_000_000_000)
+    )
+
+    init() throws {
+        let settings = try EngineSettings(
+            credentials: [CredentialScope(name: "news", bundleIDs: ["com.example.News"])],
+            retry: RetryPolicy(),
+            retryHereFor: .seconds(30),
+            intake: IntakeGate.Limits(events: 2, bytes: 1 << 20)
+        )
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        assign()
+    }
+
+    mutating func assign() {
+        engine.partitionsAssigned([partition])
+        engine.storedOffsetsFetched([partition: nil])
+        _ = turn()
+    }
+
+    mutating func turn(after duration: Duration = .zero) -> [Action] {
+        now.instant = now.instant + duration
+        now.timestamp.milliseconds += duration.milliseconds
+        engine.turnEnded(now: now)
+        var actions: [Action] = []
+        engine.takeActions(into: &actions)
+        return actions
+    }
+
+    /// A record arrives that names the schema.
+    mutating func arrive(_ offset: Int64, expiration: Int64? = nil) throws -> [Action] {
+        let record = Record(
+            partition: partition,
+            offset: Offset(offset),
+            timestamp: nil,
+            key: nil,
+            value: [0x7B, 0x7D]
+        )
+        let decoded = DecodedRecord.awaitingSchema(try event(offset, expiration), schema)
+        let isTaken = engine.recordArrived(record, decoded: decoded, now: now)
+        #expect(isTaken)
+        return turn()
+    }
+
+    func event(_ offset: Int64, _ expiration: Int64? = nil) throws -> Event {
+        Event(
+            id: "e\(offset)",
+            deviceToken: try #require(DeviceToken("00ff")),
+            destination: .bundleID("com.example.News"),
+            pushType: .alert,
+            payload: 0..<2,
+            expiration: expiration
+        )
+    }
+
+    /// The outcomes that the actions publish.
+    func outcomes(_ actions: [Action]) -> [Outcome] {
+        actions.compactMap { action in
+            guard case .publish(let id, _) = action else { return nil }
+            return engine.delivery(id)?.outcome
+        }
+    }
+}
+
+private func fetches(_ actions: [Action]) -> Int {
+    actions.count { $0 == .fetchSchema(schema) }
+}
+
+@Suite struct SchemaWaitTests {
+    @Test func `a schema is asked for once, and those that wait for it stay in flight`() throws {
+        var bench = try Bench()
+        let first = try bench.arrive(0)
+        #expect(fetches(first) == 1)
+        let second = try bench.arrive(1)
+        #expect(fetches(second) == 0)
+        #expect(bench.engine.awaitingSchemaCount == 2)
+        #expect(bench.engine.inFlightEvents == 2)
+        let budget = bench.engine.intakeBudget(now: bench.now.instant)
+        #expect(budget == 0)
+    }
+
+    @Test func `a schema that came lets the records go on in their order`() throws {
+        var bench = try Bench()
+        _ = try bench.arrive(0)
+        _ = try bench.arrive(1)
+        let waiting = bench.engine.schemaFetched(schema)
+        #expect(waiting.map { bench.engine.delivery($0)?.record.offset.rawValue } == [0, 1])
+        bench.engine.recordDecoded(waiting[0], .event(try bench.event(0)), now: bench.now)
+        let invalid = InvalidEvent(reason: .schemaViolation, violations: [])
+        bench.engine.recordDecoded(waiting[1], .invalid(invalid), now: bench.now)
+        let outcomes = bench.outcomes(bench.turn())
+        #expect(outcomes.map(\.reason) == [.local(.schemaViolation)])
+        #expect(bench.engine.waitingCount(of: Route(credential: 0, environment: .production)) == 1)
+        #expect(bench.engine.awaitingSchemaCount == 0)
+        let waiters = bench.engine.schemaFetched(schema)
+        #expect(waiters.isEmpty)
+    }
+
+    @Test func `a registry that is down is asked again until the time is up`() throws {
+        var bench = try Bench()
+        _ = try bench.arrive(0)
+        let start = bench.now.instant
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        var tries = 1
+        var outcomes: [Outcome] = []
+        while outcomes.isEmpty, bench.now.instant - start < .seconds(60) {
+            guard fetches(bench.turn(after: .milliseconds(10))) > 0 else { continue }
+            tries += 1
+            bench.engine.schemaFetchFailed(schema, now: bench.now)
+            outcomes = bench.outcomes(bench.turn())
+        }
+        #expect(tries > 5)
+        // The last wait of at most 1.6 s (0.2 s doubled for each of five tries) is not begun.
+        #expect((.seconds(28)...(.seconds(30))).contains(bench.now.instant - start))
+        #expect(outcomes.map(\.kind) == [.undeliverable])
+        #expect(outcomes.first?.reason == .local(.schemaUnavailable))
+        // The event itself was understood.
+        #expect(outcomes.first?.subject.eventID == "e0")
+        #expect(bench.engine.awaitingSchemaCount == 0)
+    }
+
+    @Test func `an event that expired meanwhile is expired`() throws {
+        var bench = try Bench()
+        _ = try bench.arrive(0, expiration: bench.now.timestamp.seconds + 5)
+        _ = bench.turn(after: .seconds(31))
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        let actions = bench.turn()
+        #expect(bench.outcomes(actions).map(\.kind) == [.expired])
+    }
+
+    @Test func `what waits is let go with its partition, and asked for anew`() throws {
+        var bench = try Bench()
+        _ = try bench.arrive(0)
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        #expect(bench.engine.counts.released == 1)
+        #expect(bench.engine.inFlightEvents == 0)
+        let waiters = bench.engine.schemaFetched(schema)
+        #expect(waiters.isEmpty)
+        bench.assign()
+        let first = try bench.arrive(0)
+        #expect(fetches(first) == 1)
+    }
+}

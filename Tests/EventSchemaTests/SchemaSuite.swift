@@ -16,10 +16,16 @@ struct SchemaSuite {
 
     /// One schema, and the values that it is tried with.
     struct Group {
-        /// The file below the draft's folder, and the group's description.
+        let file: String
         let name: String
         let schema: [UInt8]
-        let cases: [(name: String, value: [UInt8], isValid: Bool)]
+        let cases: [Case]
+    }
+
+    struct Case {
+        let name: String
+        let value: [UInt8]
+        let isValid: Bool
     }
 
     /// Why a folder is no suite.
@@ -62,28 +68,35 @@ struct SchemaSuite {
         var groups: [Group] = []
         var groupCursor = document.children(of: document.root)
         while let group = document.nextItem(&groupCursor) {
-            var cases: [(name: String, value: [UInt8], isValid: Bool)] = []
-            if let tests = document.member(of: group, named: JSONName("tests")) {
-                var caseCursor = document.children(of: tests)
-                while let test = document.nextItem(&caseCursor) {
-                    cases.append(
-                        (
-                            Self.text(of: "description", in: test, document),
-                            Self.bytes(of: "data", in: test, document),
-                            Self.bytes(of: "valid", in: test, document) == Array("true".utf8)
-                        )
-                    )
-                }
-            }
             groups.append(
                 Group(
-                    name: "\(file) | \(self.text(of: "description", in: group, document))",
+                    file: file,
+                    name: Self.text(of: "description", in: group, document),
                     schema: Self.bytes(of: "schema", in: group, document),
-                    cases: cases
+                    cases: Self.cases(of: group, document)
                 )
             )
         }
         return groups
+    }
+
+    private static func cases(
+        of group: JSONNode,
+        _ document: borrowing JSONDocument
+    ) -> [Case] {
+        guard let tests = document.member(of: group, named: JSONName("tests")) else { return [] }
+        var cases: [Case] = []
+        var cursor = document.children(of: tests)
+        while let test = document.nextItem(&cursor) {
+            cases.append(
+                Case(
+                    name: text(of: "description", in: test, document),
+                    value: bytes(of: "data", in: test, document),
+                    isValid: bytes(of: "valid", in: test, document) == Array("true".utf8)
+                )
+            )
+        }
+        return cases
     }
 
     private static func text(

@@ -1,5 +1,6 @@
 /// What the grammars of the RFCs call ALPHA, DIGIT and HEXDIG, and the marks of URIs and mail.
 extension UInt8 {
+    var isASCII: Bool { self < 0x80 }
     var isASCIIDigit: Bool { self &- UInt8(ascii: "0") < 10 }
     var isASCIILetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
     var isHexDigit: Bool { isASCIIDigit || (self | 0x20) &- UInt8(ascii: "a") < 6 }

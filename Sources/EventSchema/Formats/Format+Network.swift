@@ -56,8 +56,13 @@ extension Format {
         }
     }
 
-    /// A `Mailbox` of RFC 5321, 4.1.2.
-    static func isEmail(_ text: ArraySlice<UInt8>) -> Bool {
+    /// A `Mailbox` of RFC 5321, 4.1.2, or of RFC 6531, whose characters beyond ASCII are not looked
+    /// at one by one.
+    static func isEmail(_ text: ArraySlice<UInt8>, isInternational: Bool = false) -> Bool {
+        guard !isInternational || text.allSatisfy(\.isASCII) else {
+            let letters = text.map { $0.isASCII ? $0 : UInt8(ascii: "a") }
+            return isEmail(letters[...])
+        }
         guard text.count <= 254, let at = text.lastIndex(of: UInt8(ascii: "@")) else {
             return false
         }

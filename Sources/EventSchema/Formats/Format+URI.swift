@@ -1,6 +1,16 @@
 extension Format {
-    /// A URI, or any reference (RFC 3986, 3 and 4.1).
-    static func isURIReference(_ text: ArraySlice<UInt8>, needsScheme: Bool) -> Bool {
+    /// A URI or any reference (RFC 3986, 3 and 4.1), or an IRI (RFC 3987, 2.2), whose characters
+    /// beyond ASCII are not looked at one by one.
+    static func isURIReference(
+        _ text: ArraySlice<UInt8>,
+        hasScheme: Bool = false,
+        isInternational: Bool = false
+    ) -> Bool {
+        // What RFC 3987 adds is taken for a letter.
+        guard !isInternational || text.allSatisfy(\.isASCII) else {
+            let letters = text.map { $0.isASCII ? $0 : UInt8(ascii: "a") }
+            return isURIReference(letters[...], hasScheme: hasScheme)
+        }
         var rest = text
         if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
             guard isPart(rest[(mark + 1)...], allowsQuestionMark: true) else { return false }
@@ -10,12 +20,12 @@ extension Format {
             guard isPart(rest[(mark + 1)...], allowsQuestionMark: true) else { return false }
             rest = rest[..<mark]
         }
-        let first = rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[0]
+        let first = rest.prefix { $0 != UInt8(ascii: "/") }
         if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
             // Without a scheme the first segment has no colon (RFC 3986, 4.2).
             guard isScheme(rest[..<colon]) else { return false }
             rest = rest[(colon + 1)...]
-        } else if needsScheme {
+        } else if hasScheme {
             return false
         }
         guard rest.starts(with: Array("//".utf8)) else {

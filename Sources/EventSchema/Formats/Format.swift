@@ -10,7 +10,10 @@ enum Format: UInt8, Hashable, Sendable, CaseIterable {
     case duration
     case uri
     case uriReference
+    case iri
+    case iriReference
     case email
+    case idnEmail
     case hostname
     case ipv4
     case ipv6
@@ -33,7 +36,10 @@ enum Format: UInt8, Hashable, Sendable, CaseIterable {
         case .duration: "duration"
         case .uri: "uri"
         case .uriReference: "uri-reference"
+        case .iri: "iri"
+        case .iriReference: "iri-reference"
         case .email: "email"
+        case .idnEmail: "idn-email"
         case .hostname: "hostname"
         case .ipv4: "ipv4"
         case .ipv6: "ipv6"
@@ -51,9 +57,12 @@ enum Format: UInt8, Hashable, Sendable, CaseIterable {
         case .date: Self.isDate(text)
         case .time: Self.isTime(text)
         case .duration: Self.isDuration(text)
-        case .uri: Self.isURIReference(text, needsScheme: true)
-        case .uriReference: Self.isURIReference(text, needsScheme: false)
+        case .uri: Self.isURIReference(text, hasScheme: true)
+        case .uriReference: Self.isURIReference(text)
+        case .iri: Self.isURIReference(text, hasScheme: true, isInternational: true)
+        case .iriReference: Self.isURIReference(text, isInternational: true)
         case .email: Self.isEmail(text)
+        case .idnEmail: Self.isEmail(text, isInternational: true)
         case .hostname: Self.isHostname(text)
         case .ipv4: Self.isIPv4(text)
         case .ipv6: Self.isIPv6(text)

@@ -31,9 +31,11 @@ package struct Schema: Sendable {
     ///
     /// It allocates nothing unless the schema looks at a string with escapes, has `unevaluatedItems`
     /// or `unevaluatedProperties` for a container of more than 64 children, or compares numbers
-    /// beyond `Int64` or arrays of more than 16 items.
+    /// beyond `Int64` or arrays of more than 16 items. A value that takes more than a million steps
+    /// and 100 a byte is not admitted.
     package func admits(_ document: borrowing JSONDocument, _ value: JSONNode) -> Bool {
-        program.admits(0, value, document)
+        var work = SchemaWork(byteCount: document.source.count)
+        return program.admits(0, value, document, &work) && !work.isExhausted
     }
 
     /// The ways in which a value breaks the schema; empty where `admits` is true.
@@ -44,9 +46,8 @@ package struct Schema: Sendable {
         in document: borrowing JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {
-        guard !program.admits(0, value, document) else { return [] }
-        var explainer = SchemaExplainer(program: program)
-        explainer.explain(0, value, document)
-        return explainer.report.finished()
+        guard !admits(document, value) else { return [] }
+        var explainer = SchemaExplainer(program: program, byteCount: document.source.count)
+        return explainer.violations(in: document, value)
     }
 }

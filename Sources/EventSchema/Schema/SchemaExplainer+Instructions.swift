@@ -23,7 +23,7 @@ extension SchemaExplainer {
         case .dependentSchema: check(instruction.b, value, document, at: keyword)
         case .apply: check(instruction.a, value, document, at: keyword)
         case .condition:
-            let isMet = program.admits(instruction.a, value, document)
+            let isMet = program.admits(instruction.a, value, document, &work)
             let branch = isMet ? instruction.b : instruction.c
             check(branch, value, document, at: isMet ? "then" : "else")
         case .anyOf, .oneOf: explainAlternatives(instruction, value, document, keyword)
@@ -154,7 +154,7 @@ extension SchemaExplainer {
         var matches: Int32 = 0
         var cursor = document.children(of: array)
         while let item = document.nextItem(&cursor) {
-            if program.admits(instruction.a, item, document) { matches += 1 }
+            if program.admits(instruction.a, item, document, &work) { matches += 1 }
         }
         let isTooFew = matches < instruction.b
         let limit = plural(isTooFew ? instruction.b : instruction.c, "matching item")
@@ -170,7 +170,7 @@ extension SchemaExplainer {
         _ keyword: String
     ) {
         let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
-        let matching = branches.filter { program.admits($0, value, document) }
+        let matching = branches.filter { program.admits($0, value, document, &work) }
         guard matching.isEmpty else {
             let message = "matches more than one of the alternatives"
             return fail(value, document, keyword, message, showsValue: false)

@@ -10,9 +10,29 @@ struct SchemaExplainer {
     /// The way through the schema: keywords and names, through references.
     private var path: [String] = []
     private var secretDepth = 0
+    var work: SchemaWork
 
-    init(program: SchemaProgram) {
+    init(program: SchemaProgram, byteCount: Int) {
         self.program = program
+        work = SchemaWork(byteCount: byteCount)
+    }
+
+    /// What is wrong with a value that the whole schema does not admit.
+    mutating func violations(
+        in document: borrowing JSONDocument,
+        _ value: JSONNode
+    ) -> [Violation] {
+        explain(0, value, document)
+        if work.isExhausted {
+            report.add(
+                Violation(
+                    instanceLocation: document.pointer(to: value),
+                    keywordLocation: "",
+                    message: "takes too many steps to check"
+                )
+            )
+        }
+        return report.finished()
     }
 
     /// Reports what is wrong with a value that a node does not admit.
@@ -28,7 +48,7 @@ struct SchemaExplainer {
         let isContainer = value.kind == .object || value.kind == .array
         guard entry.tracksEvaluation, isContainer else {
             for index in Int(entry.start)..<Int(entry.end)
-            where !program.holds(program.instructions[index], value, document) {
+            where !program.holds(program.instructions[index], value, document, &work) {
                 explainInstruction(index, value, document)
             }
             return
@@ -51,13 +71,14 @@ struct SchemaExplainer {
                 if isComplete { explainUnevaluated(index, value, document, &marks) }
             default:
                 var grown = marks
-                if program.holds(instruction, value, document, &grown) {
+                if program.holds(instruction, value, document, &grown, &work) {
                     marks = grown
                     continue
                 }
                 explainInstruction(index, value, document)
                 switch instruction.operation {
-                case .members, .items: program.markChildren(instruction, value, document, &marks)
+                case .members, .items:
+                    program.markChildren(instruction, value, document, &marks, &work)
                 case .apply, .anyOf, .oneOf, .condition, .dependentSchema, .contains:
                     isComplete = false
                 default: break
@@ -93,7 +114,8 @@ struct SchemaExplainer {
         _ document: borrowing JSONDocument,
         at tokens: String
     ) {
-        guard !report.isComplete, !program.admits(node, value, document) else { return }
+        guard !report.isComplete, !work.isExhausted, !program.admits(node, value, document, &work)
+        else { return }
         path.append(tokens)
         explain(node, value, document)
         path.removeLast()
@@ -107,6 +129,8 @@ struct SchemaExplainer {
         _ expectation: String,
         showsValue: Bool = true
     ) {
+        // Answers that were given without looking are no violations.
+        guard !work.isExhausted else { return }
         let instance = document.pointer(to: value)
         let keywords = path + [keyword]
         var message = expectation

@@ -1,19 +1,49 @@
 import JSON
 
+/// How much work a check may be.
+///
+/// A schema whose alternatives all describe the same children can make the work double with each
+/// level of a document; no producer shall stall a shard with that.
+struct SchemaWork {
+    private var remainingSteps: Int
+
+    /// Enough for any schema that looks at each value a bounded number of times.
+    ///
+    /// - Parameter byteCount: the document's size.
+    init(byteCount: Int) {
+        remainingSteps = 1_000_000 + 100 * byteCount
+    }
+
+    /// When the work has run out, answers mean nothing.
+    var isExhausted: Bool { remainingSteps <= 0 }
+
+    /// Whether one more subschema may be applied to one more value.
+    mutating func takeStep() -> Bool {
+        remainingSteps -= 1
+        return remainingSteps > 0
+    }
+}
+
 extension SchemaProgram {
     /// Whether a value keeps to a node.
     ///
     /// The recursion is as deep as the document, times the longest chain of subschemas for one
     /// value, which the compiler bounds.
-    func admits(_ node: Int32, _ value: JSONNode, _ document: borrowing JSONDocument) -> Bool {
+    func admits(
+        _ node: Int32,
+        _ value: JSONNode,
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
+    ) -> Bool {
+        guard work.takeStep() else { return false }
         let entry = nodes[Int(node)]
         if entry.tracksEvaluation, value.kind == .object || value.kind == .array {
             var marks = EvaluationMarks(count: value.count)
-            return admits(node, value, document, &marks)
+            return admits(node, value, document, &marks, &work)
         }
         var index = entry.start
         while index < entry.end {
-            guard holds(instructions[Int(index)], value, document) else { return false }
+            guard holds(instructions[Int(index)], value, document, &work) else { return false }
             index += 1
         }
         return true
@@ -23,7 +53,8 @@ extension SchemaProgram {
     func holds(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
     ) -> Bool {
         switch instruction.operation {
         case .never: return false
@@ -38,12 +69,14 @@ extension SchemaProgram {
         case .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf:
             return value.isNumber ? holdsForNumber(instruction, value, document) : true
         case .minItems, .maxItems, .uniqueItems, .items, .contains:
-            return value.kind == .array ? holdsForArray(instruction, value, document) : true
+            return value.kind == .array ? holdsForArray(instruction, value, document, &work) : true
         case .minProperties, .maxProperties, .required, .dependentRequired, .dependentSchema,
             .members, .propertyNames:
-            return value.kind == .object ? holdsForObject(instruction, value, document) : true
-        case .apply: return admits(instruction.a, value, document)
-        case .anyOf, .oneOf, .not, .condition: return holdsLogic(instruction, value, document)
+            return value.kind == .object
+                ? holdsForObject(instruction, value, document, &work) : true
+        case .apply: return admits(instruction.a, value, document, &work)
+        case .anyOf, .oneOf, .not, .condition:
+            return holdsLogic(instruction, value, document, &work)
         case .unevaluatedItems, .unevaluatedProperties:
             // Reached only for values without children of that kind.
             return true
@@ -53,32 +86,35 @@ extension SchemaProgram {
     private func holdsLogic(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
     ) -> Bool {
         switch instruction.operation {
         case .anyOf:
             for index in instruction.a..<instruction.b {
-                if admits(operands[Int(index)], value, document) { return true }
+                if admits(operands[Int(index)], value, document, &work) { return true }
             }
             return false
         case .oneOf:
             var matches = 0
             for index in instruction.a..<instruction.b {
-                if admits(operands[Int(index)], value, document) { matches += 1 }
+                if admits(operands[Int(index)], value, document, &work) { matches += 1 }
                 if matches > 1 { return false }
             }
             return matches == 1
-        case .not: return !admits(instruction.a, value, document)
+        case .not: return !admits(instruction.a, value, document, &work)
         default:
-            let branch = admits(instruction.a, value, document) ? instruction.b : instruction.c
-            return branch < 0 || admits(branch, value, document)
+            let branch =
+                admits(instruction.a, value, document, &work) ? instruction.b : instruction.c
+            return branch < 0 || admits(branch, value, document, &work)
         }
     }
 
     private func holdsForArray(
         _ instruction: Instruction,
         _ array: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
     ) -> Bool {
         switch instruction.operation {
         case .minItems: return array.count >= Int(instruction.a)
@@ -88,7 +124,7 @@ extension SchemaProgram {
             var matches: Int32 = 0
             var cursor = document.children(of: array)
             while let item = document.nextItem(&cursor) {
-                guard admits(instruction.a, item, document) else { continue }
+                guard admits(instruction.a, item, document, &work) else { continue }
                 matches += 1
                 if instruction.c == .max, matches >= instruction.b { return true }
                 if matches > instruction.c { return false }
@@ -100,11 +136,13 @@ extension SchemaProgram {
             var cursor = document.children(of: array)
             while let item = document.nextItem(&cursor) {
                 if operand < rule.prefix.upperBound {
-                    guard admits(operands[Int(operand)], item, document) else { return false }
+                    guard admits(operands[Int(operand)], item, document, &work) else {
+                        return false
+                    }
                     operand += 1
                 } else {
                     guard rule.rest >= 0 else { return true }
-                    guard admits(rule.rest, item, document) else { return false }
+                    guard admits(rule.rest, item, document, &work) else { return false }
                 }
             }
             return true
@@ -114,7 +152,8 @@ extension SchemaProgram {
     private func holdsForObject(
         _ instruction: Instruction,
         _ object: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
     ) -> Bool {
         switch instruction.operation {
         case .minProperties: return object.count >= Int(instruction.a)
@@ -125,18 +164,18 @@ extension SchemaProgram {
             return hasAll(instruction.b..<instruction.c, object, document)
         case .dependentSchema:
             guard has(instruction.a, object, document) else { return true }
-            return admits(instruction.b, object, document)
+            return admits(instruction.b, object, document, &work)
         case .propertyNames:
             var cursor = document.children(of: object)
             while let (name, _) = document.nextMember(&cursor) {
-                guard admits(instruction.a, name, document) else { return false }
+                guard admits(instruction.a, name, document, &work) else { return false }
             }
             return true
         default:
             let rule = memberRules[Int(instruction.a)]
             var cursor = document.children(of: object)
             while let (name, member) = document.nextMember(&cursor) {
-                guard admitsMember(rule, name, member, document) else { return false }
+                guard admitsMember(rule, name, member, document, &work) else { return false }
             }
             return true
         }
@@ -146,13 +185,14 @@ extension SchemaProgram {
         _ rule: MemberRule,
         _ name: JSONNode,
         _ member: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: borrowing JSONDocument,
+        _ work: inout SchemaWork
     ) -> Bool {
         var isKnown = false
         if let position = position(of: name, in: rule.properties, document) {
             isKnown = true
             let node = operands[Int(rule.nodes) + position]
-            guard admits(node, member, document) else { return false }
+            guard admits(node, member, document, &work) else { return false }
         }
         if !rule.patterns.isEmpty {
             let text = document.content(of: name)
@@ -160,13 +200,13 @@ extension SchemaProgram {
             while index < Int(rule.patterns.upperBound) {
                 if patterns[Int(operands[index])].matches(text) {
                     isKnown = true
-                    guard admits(operands[index + 1], member, document) else { return false }
+                    guard admits(operands[index + 1], member, document, &work) else { return false }
                 }
                 index += 2
             }
         }
         if isKnown || rule.additional < 0 { return true }
-        return admits(rule.additional, member, document)
+        return admits(rule.additional, member, document, &work)
     }
 
     /// The position of a member's name in a table.

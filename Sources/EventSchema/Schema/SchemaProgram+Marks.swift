@@ -9,13 +9,15 @@ extension SchemaProgram {
         _ node: Int32,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) -> Bool {
+        guard work.takeStep() else { return false }
         let entry = nodes[Int(node)]
         // What neighbours of this node evaluated is none of its business.
-        guard entry.tracksEvaluation else { return admits(entry, value, document, &marks) }
+        guard entry.tracksEvaluation else { return admits(entry, value, document, &marks, &work) }
         var own = EvaluationMarks(count: value.count)
-        guard admits(entry, value, document, &own) else { return false }
+        guard admits(entry, value, document, &own, &work) else { return false }
         marks.formUnion(own)
         return true
     }
@@ -24,11 +26,14 @@ extension SchemaProgram {
         _ entry: Node,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) -> Bool {
         var index = entry.start
         while index < entry.end {
-            guard holds(instructions[Int(index)], value, document, &marks) else { return false }
+            guard holds(instructions[Int(index)], value, document, &marks, &work) else {
+                return false
+            }
             index += 1
         }
         return true
@@ -39,35 +44,36 @@ extension SchemaProgram {
         _ instruction: Instruction,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) -> Bool {
         switch instruction.operation {
         case .members, .items, .contains:
-            guard holds(instruction, value, document) else { return false }
-            markChildren(instruction, value, document, &marks)
+            guard holds(instruction, value, document, &work) else { return false }
+            markChildren(instruction, value, document, &marks, &work)
             return true
-        case .apply: return admits(instruction.a, value, document, &marks)
+        case .apply: return admits(instruction.a, value, document, &marks, &work)
         case .dependentSchema:
             guard value.kind == .object, has(instruction.a, value, document) else { return true }
-            return admits(instruction.b, value, document, &marks)
+            return admits(instruction.b, value, document, &marks, &work)
         case .anyOf, .oneOf:
             var matches = 0
             for index in instruction.a..<instruction.b {
                 let branch = operands[Int(index)]
-                if admitsBranch(branch, value, document, &marks) { matches += 1 }
+                if admitsBranch(branch, value, document, &marks, &work) { matches += 1 }
             }
             return instruction.operation == .anyOf ? matches > 0 : matches == 1
         case .condition:
-            let isMet = admitsBranch(instruction.a, value, document, &marks)
+            let isMet = admitsBranch(instruction.a, value, document, &marks, &work)
             let branch = isMet ? instruction.b : instruction.c
-            return branch < 0 || admits(branch, value, document, &marks)
+            return branch < 0 || admits(branch, value, document, &marks, &work)
         case .unevaluatedItems, .unevaluatedProperties:
-            return holdsForUnevaluated(instruction, value, document, &marks)
+            return holdsForUnevaluated(instruction, value, document, &marks, &work)
         case .never, .type, .constant, .enumeration, .stringEnumeration, .minLength, .maxLength,
             .maxBytes, .pattern, .format, .minimum, .maximum, .exclusiveMinimum,
             .exclusiveMaximum, .multipleOf, .minItems, .maxItems, .minProperties, .maxProperties,
             .uniqueItems, .required, .dependentRequired, .propertyNames, .not:
-            return holds(instruction, value, document)
+            return holds(instruction, value, document, &work)
         }
     }
 
@@ -76,10 +82,11 @@ extension SchemaProgram {
         _ node: Int32,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) -> Bool {
         var branchMarks = EvaluationMarks(count: value.count)
-        guard admits(node, value, document, &branchMarks) else { return false }
+        guard admits(node, value, document, &branchMarks, &work) else { return false }
         marks.formUnion(branchMarks)
         return true
     }
@@ -88,14 +95,17 @@ extension SchemaProgram {
         _ instruction: Instruction,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) -> Bool {
         let isForObjects = instruction.operation == .unevaluatedProperties
         guard value.kind == (isForObjects ? .object : .array) else { return true }
         var position = 0
         var cursor = document.children(of: value)
         while let child = nextChild(&cursor, isForObjects, document) {
-            if !marks.contains(position), !admits(instruction.a, child, document) { return false }
+            if !marks.contains(position), !admits(instruction.a, child, document, &work) {
+                return false
+            }
             position += 1
         }
         marks.insertAll()
@@ -116,7 +126,8 @@ extension SchemaProgram {
         _ instruction: Instruction,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
-        _ marks: inout EvaluationMarks
+        _ marks: inout EvaluationMarks,
+        _ work: inout SchemaWork
     ) {
         var position = 0
         var cursor = document.children(of: value)
@@ -134,7 +145,7 @@ extension SchemaProgram {
             for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
         case (.contains, .array):
             while let item = document.nextItem(&cursor) {
-                if admits(instruction.a, item, document) { marks.insert(position) }
+                if admits(instruction.a, item, document, &work) { marks.insert(position) }
                 position += 1
             }
         default: break

@@ -67,12 +67,15 @@ struct ECMAPattern {
     /// A group's name up to its `>`.
     private mutating func skipName() throws(TextPatternError) {
         let start = position
-        while position < scalars.count, scalars[position] != ">" {
-            let properties = scalars[position].properties
-            guard properties.isIDContinue || scalars[position] == "$" else { break }
+        while position < scalars.count, Self.isName(scalars[position], isFirst: position == start) {
             position += 1
         }
         guard position > start, take(">") else { throw .syntax("a bad name of a group") }
+    }
+
+    private static func isName(_ scalar: Unicode.Scalar, isFirst: Bool) -> Bool {
+        if scalar == "$" || scalar == "_" { return true }
+        return isFirst ? scalar.properties.isIDStart : scalar.properties.isIDContinue
     }
 
     private mutating func repeatLast(_ quantifier: String) throws(TextPatternError) {

@@ -1,0 +1,56 @@
+import JSON
+import Testing
+
+@Suite struct JSONEqualityTests {
+    @Test(arguments: [
+        ("null", "null", true), ("null", "false", false), ("true", "true", true),
+        ("1", "true", false),
+        ("1", "1.0", true), ("1", "\"1\"", false), ("1e400", "1e401", false),
+        (#""é""#, #""\u00e9""#, true), (#""a""#, #""b""#, false), (#""é""#, "\"e\u{301}\"", false),
+        ("[1,[2]]", "[1.0,[2]]", true), ("[1,2]", "[2,1]", false), ("[1]", "[1,1]", false),
+        (#"{"a":1,"b":[2]}"#, #"{"b":[2],"a":1}"#, true), (#"{"a":1}"#, #"{"a":2}"#, false),
+        (#"{"a":1}"#, #"{"b":1}"#, false), (#"{"a":1}"#, #"{"a":1,"b":1}"#, false),
+        (#"{"a":{"c":1,"d":2},"b":3}"#, #"{"b":3,"\u0061":{"d":2,"c":1}}"#, true),
+        ("{}", "[]", false),
+        (#"{"a":1,"b":2}"#, #"{"b":1,"a":2}"#, false),
+    ])
+    func `values are equal as JSON Schema means it`(
+        left: String,
+        right: String,
+        expected: Bool
+    ) throws {
+        var document = JSONDocument()
+        try document.parse(Array("[\(left),\(right)]".utf8))
+        var cursor = document.children(of: document.root)
+        guard let first = document.nextItem(&cursor), let second = document.nextItem(&cursor) else {
+            Issue.record("two items were written")
+            return
+        }
+        let answers = [
+            document.isEqual(first, second), document.isEqual(second, first),
+            !document.hasUniqueItems(document.root),
+        ]
+        #expect(answers == [expected, expected, expected])
+        // Among many others the two are compared by hash.
+        let others = (0..<40).map { "{\"other\":\($0)}" }.joined(separator: ",")
+        try document.parse(Array("[\(left),\(others),\(right)]".utf8))
+        let isUnique = document.hasUniqueItems(document.root)
+        #expect(isUnique == !expected)
+    }
+
+    @Test func `a list of names finds members by their content`() throws {
+        var names = JSONNameList()
+        let short = names.append("a")
+        let long = names.append("a rather long name, äöü")
+        let empty = names.append("")
+        var document = JSONDocument()
+        try document.parse(Array(#"{"\u0061":1,"a rather long name, \u00e4öü":2,"b":3}"#.utf8))
+        let found = [short, long, empty].map { position in
+            document.member(of: document.root, named: position, in: names)
+                .flatMap { document.integer($0) }
+        }
+        #expect(found == [1, 2, nil])
+        #expect(names.text(long) == "a rather long name, äöü")
+        #expect(names.count == 3)
+    }
+}

@@ -1,0 +1,84 @@
+import JSON
+import Testing
+
+@Suite struct TextPatternTests {
+    @Test(
+        arguments: [
+            ("b", ["abc"], ["ac"]), ("^b$", ["b"], ["b\n", "ab", "a\nb"]),
+            ("^.$", ["é", "😀", "\u{85}"], ["\n", "\r", "\u{2028}", "\u{2029}", "ab"]),
+            ("^\\s$", [" ", "\t", "\u{B}", "\u{A0}", "\u{FEFF}", "\u{2003}"], ["a", "\u{200B}"]),
+            ("^[\\S]$", ["a", "\u{200B}"], [" ", "\u{3000}", "\u{FEFF}", "\n"]),
+            ("^[^\\s]$", ["a"], [" ", "\u{2028}"]), ("^[\\s\\S]$", ["a", "\n", "😀"], [""]),
+            ("^\\d$", ["7"], ["٣", "a"]), ("^[\\D]$", ["a", "٣"], ["7"]),
+            ("^\\w$", ["_", "Z"], ["é", "-"]), ("^[\\W]$", ["é"], ["_"]),
+            ("^\\u0041\\x42\\u{1F600}\\uD83D\\uDE00$", ["AB😀😀"], ["AB😀"]),
+            ("^[\\u{1F600}-\\u{1F602}]$", ["😁"], ["😃"]), ("^\\cJ$", ["\n"], ["cJ"]),
+            ("^[\\b]$", ["\u{8}"], ["b"]), ("\\bb\\B", ["a bc"], ["ab", "b"]),
+            ("^[^]$", ["a", "\n"], [""]), ("[]", [], ["", "a"]), ("a|", ["", "b"], []),
+            ("^(?<year>\\d{4})-(?:\\d{2}){1,}$", ["2024-0102"], ["2024-", "2024-1"]),
+            ("^\\p{Letter}\\p{Lu}\\P{L}$", ["éÉ1"], ["1É1", "éé1", "éÉé"]),
+            ("^[\\p{Script=Greek}\\p{Nd}]+$", ["αβ1"], ["ab"]),
+            ("^[^\\p{ASCII}]\\P{ASCII}\\p{Any}$", ["éé\n"], ["aéa"]),
+            ("^[a\\-z]\\-[-a][a-]\\/\\.$", ["--a-/."], ["b--a/."]),
+            ("^a{2}b{0,1}c{2,}d*?e+?$", ["aaccde", "aabcccce"], ["aabcd", "aacce3"]),
+            ("^{a}$", ["{a}"], ["a"]), ("^a{,2}$", ["a{,2}"], ["aa"]),
+            ("^[[&.*]$", ["[", "&", "."], ["a"]), ("^\\0$", ["\0"], ["0"]),
+            (
+                "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+                [
+                    "0b8f2f4e-1c1e-4b6f-9d6a-0f3d2c1b0a99"
+                ], ["0b8f2f4e1c1e4b6f9d6a0f3d2c1b0a99"]
+            ),
+        ] as [(String, [String], [String])]
+    )
+    func `an expression of ECMA-262 matches`(
+        pattern: String,
+        matching: [String],
+        others: [String]
+    ) throws {
+        let compiled = try TextPattern(pattern)
+        for text in matching { #expect(compiled.matches(Array(text.utf8)[...]), "\(text)") }
+        for text in others { #expect(!compiled.matches(Array(text.utf8)[...]), "\(text)") }
+    }
+
+    @Test(arguments: [
+        "(", ")", "a)", "[a", "[b-a]", "*", "a**", "^*", "(?)", "(?<1a>b)", "(?i)a", "\\",
+        "[\\", "\\x4", "\\u12", "\\u{110000}", "\\uD83D", "\\uDE00", "\\c1", "\\Z", "\\a",
+        "\\01", "\\p{", "\\pL", "\\p{L&}", "[\\d-\\w]x[a-\\d]", "\\_",
+    ])
+    func `what is no expression is refused`(pattern: String) throws {
+        let error = #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
+        guard case .syntax = try #require(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!TextPattern.isExpression(pattern))
+    }
+
+    @Test(arguments: [
+        "(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "(?<n>a)\\k<n>", "\\p{Emoji}",
+        "\\p{Script_Extensions=Greek}",
+    ])
+    func `what linear time cannot run is refused as such`(pattern: String) throws {
+        let error = #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
+        guard case .unsupported = try #require(error) else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(TextPattern.isExpression(pattern))
+    }
+
+    @Test(arguments: [
+        "a{1001}", "(a{100}){100}", "((\\p{L}{500}){2}){500}",
+        String(repeating: "(", count: 201) + String(repeating: ")", count: 201),
+    ])
+    func `what is larger than the engine's limits is refused`(pattern: String) {
+        #expect(throws: TextPatternError.tooLarge) { _ = try TextPattern(pattern) }
+    }
+
+    @Test func `a text that stalls a backtracking engine takes no time`() throws {
+        let compiled = try TextPattern("^(a+)+$")
+        let text = String(repeating: "a", count: 100_000) + "b"
+        #expect(!compiled.matches(Array(text.utf8)[...]))
+    }
+}

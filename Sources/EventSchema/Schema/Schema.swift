@@ -29,10 +29,11 @@ package struct Schema: Sendable {
 
     /// Whether a value keeps to the schema.
     ///
-    /// It allocates nothing unless the schema looks at a string with escapes, has `unevaluatedItems`
-    /// or `unevaluatedProperties` for a container of more than 64 children, or compares numbers
-    /// beyond `Int64` or arrays of more than 16 items. A value that takes more than a million steps
-    /// and 100 a byte is not admitted.
+    /// It allocates nothing for a good value, unless the schema looks at a string with escapes, has
+    /// `unevaluatedItems` or `unevaluatedProperties` for a container of more than 64 children,
+    /// `uniqueItems` for more than 16, or a `format` other than `uuid` and `date-time`.
+    ///
+    /// A value that takes more than a million steps and 100 a byte is not admitted.
     package func admits(_ document: borrowing JSONDocument, _ value: JSONNode) -> Bool {
         var work = SchemaWork(byteCount: document.source.count)
         return program.admits(0, value, document, &work) && !work.isExhausted

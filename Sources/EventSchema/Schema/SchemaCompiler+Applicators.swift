@@ -55,8 +55,13 @@ extension SchemaCompiler {
         _ name: String,
         _ context: Context
     ) throws(SchemaError) -> [Int32] {
+        let schemas = try list(value, name, context)
+        // An empty list is only sensible where it stands for no position (draft-07, `items`).
+        guard !schemas.isEmpty || name == "items" else {
+            throw refusal(name, "must have at least one schema", context)
+        }
         var nodes: [Int32] = []
-        for position in try list(value, name, context).indices {
+        for position in schemas.indices {
             nodes.append(try child(name, "\(position)", context: context))
         }
         return nodes

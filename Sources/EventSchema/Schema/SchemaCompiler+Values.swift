@@ -81,7 +81,9 @@ extension SchemaCompiler {
                 let names = TypeSet.names.map(\.name).joined(separator: ", ")
                 throw refusal(keyword, "must be one or several of: \(names)", context)
             }
-            types.insert(type.type)
+            guard types.insert(type.type).inserted else {
+                throw refusal(keyword, "has '\(type.name)' twice", context)
+            }
         }
         guard value.array?.isEmpty != true else {
             throw refusal(keyword, "must have at least one type", context)
@@ -94,11 +96,15 @@ extension SchemaCompiler {
         _ value: JSONValue,
         _ place: SchemaLocation
     ) throws(SchemaError) -> Range<Int32> {
-        var names: [Int32] = []
         guard let items = value.array else { throw index.error(place, "must be an array of names") }
+        var names: [Int32] = []
+        var seen: Set<String> = []
         for item in items {
             guard let text = item.string else {
                 throw index.error(place, "must be an array of names")
+            }
+            guard seen.insert(text).inserted else {
+                throw index.error(place, "has '\(text)' twice")
             }
             names.append(builder.name(text))
         }

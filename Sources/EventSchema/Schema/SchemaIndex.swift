@@ -227,14 +227,26 @@ extension SchemaIndex {
         let keywords = [("$anchor", false), ("$dynamicAnchor", true)]
         for (keyword, isDynamic) in keywords {
             guard let value = object[keyword] else { continue }
-            guard let name = value.string, !name.isEmpty else {
-                throw error(location.appending(keyword), "must be a name")
+            guard let name = value.string, Self.isAnchor(name) else {
+                let message = "must be a letter or '_', then letters, digits, '-', '.' and '_'"
+                throw error(location.appending(keyword), message)
             }
             if let other = resources[resource].anchors[name], other != location {
                 throw error(location.appending(keyword), "the anchor '\(name)' is there twice")
             }
             resources[resource].anchors[name] = location
             if isDynamic { resources[resource].dynamicAnchors[name] = location }
+        }
+    }
+
+    /// Whether a name is one for `$anchor` (JSON Schema Core, 8.2.2).
+    private static func isAnchor(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first.isASCIILetter || first == UInt8(ascii: "_") else {
+            return false
+        }
+        return name.utf8.allSatisfy { byte in
+            byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "_")
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
         }
     }
 

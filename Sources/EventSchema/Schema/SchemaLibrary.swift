@@ -32,7 +32,10 @@ package struct SchemaLibrary: Sendable {
     /// The tree of a schema's text.
     static func parse(_ text: [UInt8], document: String?) throws(SchemaError) -> JSONValue {
         do {
-            return try JSONValue.parse(text, limits: JSONLimits(maxByteCount: 4 << 20))
+            return try JSONValue.parse(
+                text,
+                limits: JSONLimits(maxByteCount: 4 << 20, maxDepth: 200)
+            )
         } catch {
             throw SchemaError(document: document, pointer: "", message: error.description)
         }

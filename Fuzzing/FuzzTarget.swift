@@ -1,0 +1,103 @@
+import EventSchema
+import JSON
+import Vocabulary
+
+/// What libFuzzer calls with each input; `scripts/fuzz` builds and runs it.
+///
+/// An input is tried as a record's value, and, cut at its first line end, as a schema and a document
+/// to check with it. Whatever the bytes are, nothing may trap, run without end, or contradict itself.
+private final class FuzzTarget {
+    private var decoder = EventDecoder()
+    private var document = JSONDocument()
+    private let outcomeSchema = EmbeddedSchema.notificationOutcomeV1.compiled()
+    private let encoder = OutcomeEncoder()
+    private let source = TopicPartition(topic: KafkaTopic("fuzz"), partition: 0)
+
+    func take(_ input: [UInt8]) {
+        decode(input)
+        guard let end = input.firstIndex(of: UInt8(ascii: "\n")) else { return }
+        check(Array(input[(end + 1)...]), against: Array(input[..<end]))
+    }
+
+    private func decode(_ value: [UInt8]) {
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: value
+        )
+        switch decoder.decode(record) {
+        case .event(let event):
+            let limit = event.pushType == .voip ? 5120 : 4096
+            precondition(event.payload.upperBound <= value.count, "the payload is no part of it")
+            precondition((2...limit).contains(event.payload.count), "a payload of no such size")
+            bound(event.warnings)
+            publish(.accepted, record, event.warnings, metadata: event.metadata)
+        case .invalid(let event):
+            precondition(!event.violations.isEmpty, "invalid without a violation")
+            bound(event.violations)
+            publish(.invalid, record, event.violations, metadata: event.metadata)
+        case .tombstone:
+            preconditionFailure("a record with a value is no tombstone")
+        }
+    }
+
+    /// Whatever an event held, its outcome keeps to the outcome's schema.
+    private func publish(
+        _ kind: OutcomeKind,
+        _ record: Record,
+        _ violations: [Violation],
+        metadata: Range<Int>?
+    ) {
+        var subject = OutcomeSubject()
+        subject.metadata = metadata
+        let outcome = Outcome(
+            kind: kind,
+            reason: kind == .accepted ? nil : .local(.schemaViolation),
+            decidedBy: kind == .accepted ? .apns : .heliograph,
+            subject: subject,
+            httpStatus: kind == .accepted ? 200 : nil,
+            violations: violations,
+            receivedAt: Timestamp(milliseconds: 0),
+            completedAt: Timestamp(milliseconds: 1)
+        )
+        var bytes: [UInt8] = []
+        encoder.encode(outcome, record: record, source: source, into: &bytes)
+        do {
+            try document.parse(bytes)
+        } catch {
+            preconditionFailure("the outcome is no JSON: \(error)")
+        }
+        let found = outcomeSchema.violations(in: document, document.root)
+        precondition(found.isEmpty, "the outcome breaks its schema: \(found)")
+    }
+
+    private func check(_ text: [UInt8], against schemaText: [UInt8]) {
+        guard let schema = try? Schema(text: schemaText), (try? document.parse(text)) != nil
+        else { return }
+        let isAdmitted = schema.admits(document, document.root)
+        let violations = schema.violations(in: document, document.root)
+        precondition(isAdmitted == violations.isEmpty, "two checks disagree: \(violations)")
+        bound(violations)
+    }
+
+    private func bound(_ violations: [Violation]) {
+        let byteCount = violations.reduce(0) { count, violation in
+            count + violation.instanceLocation.utf8.count + violation.keywordLocation.utf8.count
+                + violation.message.utf8.count
+        }
+        precondition(violations.count <= 20 && byteCount <= 4096, "violations without bound")
+    }
+}
+
+/// The fuzzer has one thread.
+nonisolated(unsafe) private let target = FuzzTarget()
+
+@c(LLVMFuzzerTestOneInput)
+public func takeFuzzerInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    // SAFETY: libFuzzer's bytes live as long as the call.
+    let input = unsafe Array(UnsafeBufferPointer(start: bytes, count: count))
+    unsafe target.take(input)
+    return 0
+}

@@ -20,17 +20,20 @@ private final class FuzzTarget {
     }
 
     private func decode(_ value: [UInt8]) {
-        let record = Record(
+        var record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(0),
             timestamp: nil,
             key: nil,
             value: value
         )
-        switch decoder.decode(record) {
+        switch decoder.decode(&record, from: source.topic) {
         case .event(let event):
             let limit = event.pushType == .voip ? 5120 : 4096
-            precondition(event.payload.upperBound <= value.count, "the payload is no part of it")
+            precondition(
+                event.payload.upperBound <= record.eventBytes?.count ?? 0,
+                "the payload is no part of it"
+            )
             precondition((2...limit).contains(event.payload.count), "a payload of no such size")
             bound(event.warnings)
             publish(.accepted, record, event.warnings, metadata: event.metadata)
@@ -38,6 +41,8 @@ private final class FuzzTarget {
             precondition(!event.violations.isEmpty, "invalid without a violation")
             bound(event.violations)
             publish(.invalid, record, event.violations, metadata: event.metadata)
+        case .awaitingSchema:
+            preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }

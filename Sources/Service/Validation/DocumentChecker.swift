@@ -40,6 +40,8 @@ package struct CheckedDocument: Hashable, Sendable {
 package final class EventChecker: DocumentChecker {
     package let maxByteCount: Int
     private var decoder: EventDecoder
+    /// Own schemas are bound to topics, and there are none here.
+    private static let noTopic = KafkaTopic("")
 
     /// Makes a checker with the service's default limits.
     package init(payload: Configuration.PayloadChecks) {
@@ -49,14 +51,14 @@ package final class EventChecker: DocumentChecker {
     }
 
     package func check(_ document: [UInt8]) -> CheckedDocument {
-        let record = Record(
+        var record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(0),
             timestamp: nil,
             key: nil,
             value: document
         )
-        switch decoder.decode(record) {
+        switch decoder.decode(&record, from: Self.noTopic) {
         case .event(let event):
             return CheckedDocument(verdict: .valid, violations: event.warnings)
         case .invalid(let event):
@@ -65,6 +67,8 @@ package final class EventChecker: DocumentChecker {
                 verdict: isReadable ? .invalid : .unreadable,
                 violations: event.violations
             )
+        case .awaitingSchema:
+            preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }

@@ -32,12 +32,32 @@ struct ValidateCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A schema to check against instead of the event's.",
-            discussion: "JSON Schema draft 2020-12.",
+            "A schema to check against instead of the event's: draft 2020-12 or draft-07.",
             valueName: "file"
         )
     )
     var schema: String?
+
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "A folder of schemas that --schema may refer to; may be given again.",
+            discussion: """
+                Each *.json below it is known by its own $id and as BASE-URI followed by its \
+                relative path; without a base URI by its file: URI, so that a relative reference \
+                leads from file to file. Nothing is fetched from a network.
+                """,
+            valueName: "[base-uri=]dir"
+        ),
+        transform: SchemaSource.Directory.init
+    )
+    var schemaDirectory: [SchemaSource.Directory] = []
+
+    @Option(help: "The draft of schemas without $schema.")
+    var defaultDraft: SchemaSource.Draft?
+
+    @Flag(help: "Enforce 'format' also where the schema's draft leaves it a remark.")
+    var assertFormat = false
 
     @Option(
         help: ArgumentHelp(
@@ -50,6 +70,12 @@ struct ValidateCommand: ParsableCommand {
     func validate() throws {
         guard schema == nil || payload == nil else {
             throw ValidationError("--payload is for events, so it has no meaning with --schema.")
+        }
+        let needsSchema = !schemaDirectory.isEmpty || defaultDraft != nil || assertFormat
+        guard schema != nil || !needsSchema else {
+            throw ValidationError(
+                "--schema-directory, --default-draft and --assert-format need --schema."
+            )
         }
     }
 
@@ -80,8 +106,14 @@ struct ValidateCommand: ParsableCommand {
 
     private func makeChecker() -> any DocumentChecker {
         guard let schema else { return EventChecker(payload: payload ?? .warn) }
+        let source = SchemaSource(
+            file: schema,
+            directories: schemaDirectory,
+            draft: defaultDraft ?? .draft2020,
+            assertsFormat: assertFormat
+        )
         do {
-            return try SchemaChecker(file: schema)
+            return try source.checker()
         } catch {
             Self.fail("\(error)")
         }
@@ -100,3 +132,4 @@ struct ValidateCommand: ParsableCommand {
 }
 
 extension Configuration.PayloadChecks: ExpressibleByArgument {}
+extension SchemaSource.Draft: ExpressibleByArgument {}

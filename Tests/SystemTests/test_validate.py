@@ -1,0 +1,351 @@
+"""`heliograph validate` as upstream teams use it, and the shipped schemas in other hands."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness import contracts
+from harness.events import encoded, new_event
+from harness.processes import ROOT, built_binary
+
+SECONDS = 60
+SUITE = ROOT / ".build" / "schema-suite"
+
+
+def validate(*arguments, text=b"", **options):
+    """(exit code, results, standard error) of the command with that input."""
+    run = subprocess.run(
+        [built_binary("heliograph"), "validate", *map(str, arguments)],
+        input=text,
+        capture_output=True,
+        timeout=SECONDS,
+        **options,
+    )
+    results = [json.loads(line) for line in run.stdout.decode().splitlines()]
+    return run.returncode, results, run.stderr.decode()
+
+
+def lines(documents):
+    """As JSON lines, in ASCII so that half a surrogate pair goes through."""
+    return "".join(json.dumps(document) + "\n" for document in documents).encode()
+
+
+def examples(name, folder):
+    files = sorted((contracts.EXAMPLES / name / folder).glob("*.json"))
+    assert files
+    return [(file.name, file.read_bytes()) for file in files]
+
+
+def expected_violations(name):
+    return json.loads((contracts.EXAMPLES / name / "violations.json").read_text())
+
+
+# The shipped schemas
+
+
+@pytest.mark.parametrize("name", contracts.NAMES)
+def test_another_validator_takes_the_valid_examples(name):
+    for file, text in examples(name, "valid"):
+        errors = [error.message for error in contracts.validator(name).iter_errors(json.loads(text))]
+        assert not errors, f"{file}: {errors}"
+
+
+@pytest.mark.parametrize("name", contracts.NAMES)
+def test_another_validator_finds_the_same_one_violation(name):
+    expected = expected_violations(name)
+    for file, text in examples(name, "invalid"):
+        errors = list(contracts.validator(name).iter_errors(json.loads(text)))
+        if expected[file]["keyword_location"].endswith("/x-maxBytes"):
+            assert not errors, f"{file}: the extension keyword is known to nobody else"
+            continue
+        [error] = errors
+        assert location_of(error) == location_in(expected[file]), file
+
+
+def location_of(error):
+    """(instance, keyword) with what jsonschema leaves out left out."""
+    steps = list(error.absolute_schema_path)
+    after = [*steps[1:], None]
+    steps = [s for s, next in zip(steps, after) if not (s == "if" and next in ("then", "else"))]
+    return tuple(map(str, error.absolute_path)), tuple(map(str, steps))
+
+
+def location_in(violation):
+    """The same of an expected violation.
+
+    jsonschema names the object for `additionalProperties` and `false`, and follows `$ref` silently.
+    """
+    instance = violation["instance_location"].split("/")[1:]
+    keyword = violation["keyword_location"].split("/")[1:]
+    is_refusal = len(keyword) > 1 and keyword[-2] == "properties"
+    if is_refusal:
+        keyword.pop()
+    if is_refusal or keyword[-1] == "additionalProperties":
+        instance.pop()
+    return tuple(instance), tuple(step for step in keyword if step != "$ref")
+
+
+@pytest.mark.parametrize("name", contracts.NAMES)
+def test_the_command_says_of_each_example_what_its_folder_says(name):
+    schema = ROOT / "schemas" / f"{name}.schema.json"
+    expected = expected_violations(name)
+    for folder, code in (("valid", 0), ("invalid", 1)):
+        files = examples(name, folder)
+        # Sizes count as the bytes stand there, so only line ends go.
+        text = b"".join(document.replace(b"\n", b" ") + b"\n" for _, document in files)
+        status, results, error = validate("--schema", schema, "--assert-format", "-", text=text)
+        assert status == code, error
+        assert [result["line"] for result in results] == [n + 1 for n in range(len(files))]
+        for (file, _), result in zip(files, results):
+            assert result["valid"] == (code == 0), (file, result)
+            if code == 1:
+                first = {k: v for k, v in result["violations"][0].items() if k != "message"}
+                assert first == expected[file], file
+
+
+# Events
+
+
+def test_an_event_is_valid_if_and_only_if_the_service_would_send_it():
+    good, warned = new_event(), new_event(payload={"aps": {"alert": "x", "bage": 1}})
+    documents = [good, warned, new_event(priority=7), new_event(payload={}, topic="a")]
+    status, results, error = validate("-", text=lines(documents))
+    assert status == 1
+    assert [result["valid"] for result in results] == [True, True, False, False]
+    assert [len(result["violations"]) > 0 for result in results] == [False, True, True, True]
+    assert results[1]["violations"][0]["instance_location"] == "/payload/aps/bage"
+    assert error.splitlines()[-1] == "heliograph: 2 of 4 lines invalid, 1 with warnings"
+
+
+@pytest.mark.parametrize(("rule", "code", "count"), [("warn", 0, 1), ("strict", 1, 1), ("off", 0, 0)])
+def test_the_payload_rule_is_the_configuration_s(rule, code, count):
+    text = encoded(new_event(payload={"aps": {"alert": "x", "badge": -1}}))
+    status, [result], _ = validate("--payload", rule, "-", text=text)
+    assert (status, len(result["violations"])) == (code, count)
+
+
+def test_lines_of_every_kind_have_a_result_each_in_order(tmp_path):
+    good = encoded(new_event())
+    pieces = [good, b"", good + b"\r", b"  \t", b"{", b"\xff\xfe", b"null", b"x" * 2_000_000, good]
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(b"\n".join(pieces))
+    status, results, error = validate(file)
+    assert status == 1
+    assert [result["line"] for result in results] == [1, 3, 5, 6, 7, 8, 9]
+    assert [result["valid"] for result in results] == [True, True, *[False] * 4, True]
+    assert "4 of 7 lines invalid" in error
+    assert "line 5 is no JSON document of its own" in error
+
+
+def test_a_document_of_several_lines_is_explained():
+    text = json.dumps(new_event(), indent=2).encode()
+    status, results, error = validate("-", text=text)
+    assert status == 1
+    assert not any(result["valid"] for result in results)
+    assert "line 1 is no JSON document of its own" in error
+
+
+# As a command
+
+
+def test_a_result_comes_before_the_next_line_is_written():
+    command = [built_binary("heliograph"), "validate", "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for number in (1, 2, 3):
+            process.stdin.write(encoded(new_event()) + b"\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["line"] == number
+        process.stdin.close()
+        assert process.wait(SECONDS) == 0
+
+
+def test_memory_is_bounded_however_long_input_and_lines_are(tmp_path):
+    file = tmp_path / "long.ndjson"
+    event = encoded(new_event()) + b"\n"
+    with file.open("wb") as output:
+        for _ in range(25):
+            output.write(event * 2000)
+        for _ in range(100):
+            output.write(b"y" * 1_000_000)
+    command = [built_binary("heliograph"), "validate", str(file)]
+    with (tmp_path / "results").open("wb") as results:
+        process = subprocess.Popen(command, stdout=results, stderr=subprocess.PIPE)
+        error = process.stderr.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    assert process.returncode == 1
+    assert "1 of 50001 lines invalid" in error
+    assert usage.ru_maxrss < 150_000, f"{usage.ru_maxrss} KiB"
+
+
+def test_a_reader_that_leaves_ends_it_without_a_crash(tmp_path):
+    file = tmp_path / "many.ndjson"
+    file.write_bytes((encoded(new_event()) + b"\n") * 50_000)
+    command = [built_binary("heliograph"), "validate", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        error = process.stderr.read().decode()
+        assert process.wait(SECONDS) == 2
+    assert "standard output takes no more" in error
+
+
+def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
+    (tmp_path / "broken.json").write_text('{"properties":{"a":{"type":"text"}}}')
+    (tmp_path / "lost.json").write_text('{"$ref":"https://example.com/nowhere"}')
+    (tmp_path / "no.json").write_text("{")
+    table = [
+        ([tmp_path / "missing.ndjson"], 2, "missing.ndjson"),
+        ([tmp_path], 2, str(tmp_path)),
+        (["--schema", tmp_path / "missing.json", "-"], 2, "missing.json"),
+        (["--schema", tmp_path / "broken.json", "-"], 2, "/properties/a/type"),
+        (["--schema", tmp_path / "lost.json", "-"], 2, "/$ref"),
+        (["--schema", tmp_path / "no.json", "-"], 2, "no.json"),
+        (["--schema", tmp_path / "lost.json", "--schema-directory", tmp_path / "x", "-"], 2, "x"),
+        ([], 64, "Usage"),
+        (["--payload", "perhaps", "-"], 64, "perhaps"),
+        (["--payload", "off", "--schema", tmp_path / "lost.json", "-"], 64, "--payload"),
+        (["--assert-format", "-"], 64, "--schema"),
+    ]
+    for arguments, code, word in table:
+        status, results, error = validate(*arguments, text=b"{}\n")
+        assert (status, results) == (code, []), (arguments, error)
+        assert word in error, (arguments, error)
+
+
+# Any schema
+
+
+def test_a_schema_finds_what_it_refers_to(tmp_path):
+    folder = tmp_path / "own schemas"
+    (folder / "parts").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "broken.json").write_text("{")
+    (folder / "parts" / "text.json").write_text('{"type":"string"}')
+    (folder / "named.json").write_text('{"$id":"urn:example:named","type":"integer"}')
+    properties = {
+        "relative": {"$ref": "parts/text.json"},
+        "named": {"$ref": "urn:example:named"},
+    }
+    schema = folder / "main.json"
+    schema.write_text(json.dumps({"properties": properties}))
+    text = lines([{"relative": "a", "named": 1}, {"relative": 1, "named": 1}, {"named": "a"}])
+    status, results, error = validate(
+        "--schema", schema, "--schema-directory", folder, "-", text=text
+    )
+    assert status == 1, error
+    assert [result["valid"] for result in results] == [True, False, False]
+    assert results[1]["violations"][0]["keyword_location"] == "/properties/relative/$ref/type"
+
+    properties = {"mapped": {"$ref": "https://example.com/schemas/parts/text.json"}}
+    schema = tmp_path / "elsewhere.json"
+    schema.write_text(json.dumps({"properties": properties}))
+    status, results, error = validate(
+        "--schema",
+        schema,
+        "--schema-directory",
+        f"https://example.com/schemas/={folder}",
+        "-",
+        text=lines([{"mapped": "a"}, {"mapped": 1}]),
+    )
+    assert [result["valid"] for result in results] == [True, False], error
+
+
+def test_format_is_enforced_on_demand(tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"format":"ipv4"}')
+    assert validate("--schema", schema, "-", text=b'"x"')[0] == 0
+    assert validate("--schema", schema, "--assert-format", "-", text=b'"x"')[0] == 1
+
+
+def test_a_schema_without_a_draft_is_read_as_the_one_that_is_named(tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"items":[{"type":"string"}]}')
+    assert validate("--schema", schema, "--default-draft", "7", "-", text=b"[1]")[0] == 1
+    assert validate("--schema", schema, "-", text=b"[1]")[0] == 2
+
+
+@pytest.fixture(scope="module")
+def suite():
+    """The official test suite; scripts/fetch-schema-suite puts it there."""
+    subprocess.run([ROOT / "scripts" / "fetch-schema-suite"], check=True, timeout=120)
+    return SUITE
+
+
+@pytest.mark.parametrize(("draft", "name"), [("draft2020-12", "2020-12"), ("draft7", "7")])
+def test_the_command_passes_the_official_suite(draft, name, suite, tmp_path):
+    groups = [
+        (file.name, group)
+        for file in sorted((suite / "tests" / draft).glob("*.json"))
+        for group in json.loads(file.read_text())
+    ]
+    assert len(groups) > 200
+
+    def wrong(numbered):
+        number, (file, group) = numbered
+        schema = tmp_path / f"{number}.json"
+        schema.write_text(json.dumps(group["schema"]))
+        status, results, error = validate(
+            *("--schema", schema, "--default-draft", name),
+            *("--schema-directory", f"http://localhost:1234/={suite / 'remotes'}", "-"),
+            text=lines(test["data"] for test in group["tests"]),
+        )
+        wanted = [test["valid"] for test in group["tests"]]
+        if [result["valid"] for result in results] == wanted and status == int(not all(wanted)):
+            return None
+        return f"{file}: {group['description']}: {status} {error} {results}"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        failures = [failure for failure in pool.map(wrong, enumerate(groups)) if failure]
+    assert not failures, "\n".join(failures[:10])
+
+
+# The configuration's schemas
+
+
+def test_check_lists_the_schemas(tmp_path):
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    (folder / "order.json").write_text('{"$id":"urn:example:order","title":"An order"}')
+    (tmp_path / "key.p8").write_text("looked at by the full check only")
+    configuration = tmp_path / "heliograph.yaml"
+    settings = {
+        "kafka": {"bootstrap_servers": "localhost:1"},
+        "sources": [{"topic": "orders", "payload_schema": "order"}],
+        "schemas": {"directory": str(folder), "payload": "strict"},
+        "apns": {
+            "credentials": [
+                {
+                    "name": "a",
+                    "team_id": "ABCDEFGHIJ",
+                    "key_id": "ABCDEFGHIJ",
+                    "key_file": str(tmp_path / "key.p8"),
+                    "bundle_ids": ["com.example.App"],
+                }
+            ]
+        },
+    }
+    configuration.write_text(json.dumps(settings))
+
+    def check():
+        command = [built_binary("heliograph"), "check", "--schemas", "--config", configuration]
+        # The tests' own variables are none of the command's, which refuses what it does not know.
+        own = {name: v for name, v in os.environ.items() if not name.startswith("HELIOGRAPH_")}
+        return subprocess.run(command, capture_output=True, timeout=SECONDS, text=True, env=own)
+
+    listed = check()
+    assert listed.returncode == 0, listed.stderr
+    for name in contracts.NAMES:
+        assert f"{name}\n" in listed.stdout
+    assert "schemas.payload: strict" in listed.stdout
+    own = listed.stdout[listed.stdout.index("order\n") :]
+    assert "An order" in own and "urn:example:order" in own and "payloads from orders" in own
+
+    (folder / "broken.json").write_text('{"type":"text"}')
+    refused = check()
+    assert refused.returncode == 1
+    assert "broken.json" in refused.stderr and "/type" in refused.stderr

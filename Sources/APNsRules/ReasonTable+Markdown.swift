@@ -67,17 +67,18 @@ extension Disposition {
         case .unregistered: "Final: outcome `unregistered`."
         case .rejected: "Final: outcome `rejected`."
         case .retryHere:
-            "Sends again after a delay; when the attempts or their time are used up, the outcome"
-                + " is `undeliverable`, with a dead letter."
+            "Sends again after a delay; when the attempts or their time are used up, the event goes"
+                + " to a retry topic, or without one is `undeliverable`, with a dead letter."
         case .retryElsewhere:
             "Sends again as `retryHere` does, on another connection; this one opens no more"
                 + " streams."
         case .refreshProviderToken:
             "Sends again, once, with a fresh provider token where one may be made; then the"
-                + " outcome is `undeliverable`, with a dead letter."
+                + " credential is parked."
         case .parkCredential:
-            "Final: outcome `undeliverable`, with a dead letter. Readiness names the credential;"
-                + " other credentials go on."
+            "Nothing is sent with the credential for a while (1 to 15 minutes), or until its key is"
+                + " replaced; the event goes to a retry topic, or without one is `undeliverable`,"
+                + " with a dead letter. Readiness names the credential; others go on."
         }
     }
 }
@@ -89,8 +90,9 @@ extension LocalReason {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
             .unknownSchema, .unusableSchema:
             [.invalid]
-        case .expired: [.expired]
-        case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable:
+        case .expired, .superseded: [.expired]
+        case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable,
+            .endpointUnavailable, .routeCongested:
             [.undeliverable]
         case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
         }
@@ -111,6 +113,12 @@ extension LocalReason {
             "The Schema Registry did not give the record's schema within `retry.here_for`."
         case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
+        case .superseded:
+            "APNs asked this device to wait, and a newer event with the same `collapse_id` came."
+        case .endpointUnavailable:
+            "The circuit breaker was open: the endpoint failed too often; not sent."
+        case .routeCongested:
+            "The credential's queue did not move and left the others no room; not sent."
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken: "The stream or its connection broke before the last attempt's answer."
@@ -128,6 +136,10 @@ extension LocalReason {
         case .unusableSchema: "Correct the schema at the registry; `violations` says what is wrong."
         case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
         case .expired: "Nothing, or give events more time."
+        case .superseded: "Nothing; send less to this device."
+        case .endpointUnavailable: "See Apple's system status page; check the network."
+        case .routeCongested:
+            "Look at the credential's connections; allow more of them, or send it less."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived all the same."

@@ -11,17 +11,21 @@ package struct RetryPolicy: Hashable, Sendable {
     package let baseDelay: Duration
     /// Ceiling of every delay.
     package let maxDelay: Duration
+    /// `Retry-After` counts for no more than this.
+    package let maxRetryAfter: Duration
 
     package init(
         attempts: Int = 5,
         baseDelay: Duration = .milliseconds(200),
-        maxDelay: Duration = .seconds(10)
+        maxDelay: Duration = .seconds(10),
+        maxRetryAfter: Duration = .seconds(3600)
     ) {
         precondition(attempts >= 1, "a notification is attempted at least once")
         precondition(baseDelay > .zero && maxDelay >= baseDelay, "delays go up from the base")
         self.attempts = attempts
         self.baseDelay = baseDelay
         self.maxDelay = maxDelay
+        self.maxRetryAfter = maxRetryAfter
     }
 
     /// How long to wait before an attempt; nil when there is none left.
@@ -40,7 +44,13 @@ package struct RetryPolicy: Hashable, Sendable {
             in: 0...ceiling(beforeAttempt: attempt).nanoseconds,
             using: &random
         )
-        return max(retryAfter ?? .zero, .zero) + .nanoseconds(jitter)
+        return asked(retryAfter) + .nanoseconds(jitter)
+    }
+
+    /// What an answer's `Retry-After` is honoured for: zero when there is none, and no more than
+    /// `maxRetryAfter`.
+    package func asked(_ retryAfter: Duration?) -> Duration {
+        min(max(retryAfter ?? .zero, .zero), maxRetryAfter)
     }
 
     /// The longest delay before an attempt, without `Retry-After`.

@@ -63,6 +63,8 @@ package struct PoolMachine: Hashable, Sendable {
     private var backoff: ReconnectBackoff
     /// True once anything was wanted: from then on `minConnections` are kept.
     package private(set) var isInUse = false
+    /// No connection is opened.
+    private var isSuspended = false
     /// Deliveries that found no free stream.
     private var waiting = 0
 
@@ -148,6 +150,17 @@ package struct PoolMachine: Hashable, Sendable {
         actions.append(.drain(id))
     }
 
+    /// Lets every connection finish, and opens none until `resumed`.
+    package mutating func suspended(actions: inout [Action]) {
+        guard !isSuspended else { return }
+        isSuspended = true
+        for connection in connections { connectionRetired(connection.id, actions: &actions) }
+    }
+
+    package mutating func resumed() {
+        isSuspended = false
+    }
+
     package mutating func pingAnswered(_ id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
         connections[index].pingAnswered(now: now)
@@ -212,7 +225,7 @@ package struct PoolMachine: Hashable, Sendable {
     /// Growth by stream pressure: one connection at a time, while deliveries wait and every
     /// usable connection is full.
     private var wantsConnection: Bool {
-        guard isInUse else { return false }
+        guard isInUse, !isSuspended else { return false }
         let alive = connections.count { $0.phase != .draining }
         guard alive < limits.maxConnections else { return false }
         if alive < limits.minConnections { return true }

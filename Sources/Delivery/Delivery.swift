@@ -6,7 +6,7 @@ package struct Delivery: Sendable {
         /// The schema that its record names is being fetched. Next: `waitingForStream`,
         /// `publishing`.
         case awaitingSchema
-        /// In its route's queue. Next: `inFlight`, `publishing`.
+        /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`.
         case waitingForStream
         /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
         case inFlight(ConnectionID)
@@ -23,6 +23,8 @@ package struct Delivery: Sendable {
     let epoch: AssignmentEpoch
     let ledgerEntry: OffsetLedger.Entry
     let byteCount: Int
+    /// By its place in the configuration.
+    let source: Int
     /// Nil for what is never sent.
     package internal(set) var route: Route?
     package internal(set) var topic: APNsTopic?
@@ -35,6 +37,12 @@ package struct Delivery: Sendable {
     /// Streams given back unprocessed, in a row.
     var refusals = 0
     var isProviderTokenRefreshed = false
+    /// Its place in its device's line; nil before it has one, and once it has left.
+    var device: DeviceFingerprint?
+    /// The rate limit that it falls under.
+    var rateLimit: Int?
+    /// When it came to the end of its route's queue.
+    var queuedAt: Instant?
     /// Set once, when the phase becomes `publishing`.
     package internal(set) var outcome: Outcome?
 }

@@ -42,6 +42,8 @@ extension DeliveryEngine {
         let byteCount = record.byteCount
         gate.entered(byteCount: byteCount)
         unsettled += 1
+        let source = source(of: record.partition)
+        shares.entered(source: source, byteCount: byteCount)
         return deliveries.insert(
             Delivery(
                 record: record,
@@ -50,6 +52,7 @@ extension DeliveryEngine {
                 epoch: membership.epoch,
                 ledgerEntry: entry,
                 byteCount: byteCount,
+                source: source,
                 phase: .waitingForStream
             )
         )
@@ -67,15 +70,13 @@ extension DeliveryEngine {
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
         deliveries[id]?.route = route
-        deliveries[id]?.topic = APNsTopicRule.topic(
-            of: event.destination,
-            pushType: event.pushType
-        )
+        let topic = APNsTopicRule.topic(of: event.destination, pushType: event.pushType)
+        deliveries[id]?.topic = topic
         guard !event.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return
         }
-        lanes[route.index].waiting.append(id)
+        enterFlow(id, event, topic, route, now: now)
     }
 }
 

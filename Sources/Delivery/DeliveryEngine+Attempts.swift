@@ -48,6 +48,7 @@ extension DeliveryEngine {
                 now: now.instant
             )
         }
+        answered(answer, verdict, for: id, now: now)
         let failure = AttemptFailure(
             reason: answer.reason ?? .local(.unexplainedStatus),
             httpStatus: answer.status
@@ -58,9 +59,15 @@ extension DeliveryEngine {
         case .unregistered, .rejected:
             conclude(id, with: .refused(answer, verdict), now: now)
         case .parkCredential:
-            conclude(id, with: .undeliverable(failure.reason, status: answer.status), now: now)
+            parkCredential(of: id, after: failure, now: now)
         case .retryHere:
-            retry(id, after: failure, retryAfter: answer.retryAfter, now: now)
+            retry(
+                id,
+                after: failure,
+                retryAfter: answer.retryAfter,
+                isDeviceThrottled: verdict.throttlesDevice,
+                now: now
+            )
         case .retryElsewhere:
             retire(connection, of: id)
             retry(id, after: failure, retryAfter: answer.retryAfter, now: now)
@@ -72,18 +79,19 @@ extension DeliveryEngine {
     package mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
         guard let connection = attemptEnded(id) else { return }
         withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
+        unanswered(id, isOverdue: false, now: now)
         switch kind {
         case .unprocessed: resend(id, now: now)
         case .unknown:
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
-            retry(id, after: failure, retryAfter: nil, now: now)
+            retryUnknown(id, after: failure, now: now)
         }
     }
 
     // MARK: Time
 
-    /// Between two looks for what has expired.
-    private static let expirySweepInterval = Duration.seconds(1)
+    /// Between two looks for what has waited too long.
+    private static let sweepInterval = Duration.seconds(1)
 
     mutating func endOverdueAttempts(now: Moment) {
         while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
@@ -92,38 +100,61 @@ extension DeliveryEngine {
             }
             counts.requestTimeouts += 1
             withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
+            unanswered(id, isOverdue: true, now: now)
             actions.append(.cancel(id, on: connection))
             let failure = AttemptFailure(reason: .local(.requestTimeout), httpStatus: nil)
-            retry(id, after: failure, retryAfter: nil, now: now)
+            retryUnknown(id, after: failure, now: now)
         }
     }
 
     mutating func wakeRetries(now: Moment) {
         while let id = retries.popDue(now: now.instant) {
             guard deliveries[id]?.phase == .backingOff else { continue }
-            enqueue(id)
+            approach(id, now: now)
         }
     }
 
-    /// Now and then: what waits for a stream and has expired ends here, connection or not.
-    mutating func expireWaiting(now: Moment) {
-        guard nextExpirySweep <= now.instant else { return }
-        nextExpirySweep = now.instant + Self.expirySweepInterval
+    /// Now and then: what waits and has expired ends here, connection or not; what waits for a
+    /// blocked route makes room.
+    mutating func sweep(now: Moment) {
+        guard nextSweep <= now.instant else { return }
+        nextSweep = now.instant + Self.sweepInterval
+        var over: [DeliveryID] = []
+        var limited = RateLimits([])
+        swap(&limited, &rates)
+        limited.removeAll { isOver($0, now: now, &over) }
+        swap(&limited, &rates)
         for index in lanes.indices where !lanes[index].waiting.isEmpty {
-            var expired: [DeliveryID] = []
-            lanes[index].waiting.removeAll { id in
-                guard let event = deliveries[id]?.event else { return true }
-                guard event.isExpired(at: now.timestamp) else { return false }
-                expired.append(id)
+            let makesRoom = isBlocked(lane: index) && makesRoom(lane: index)
+            var blocked: [DeliveryID] = []
+            var waiting = WeightedQueues<DeliveryID>(weights: settings.sourceWeights)
+            swap(&waiting, &lanes[index].waiting)
+            waiting.removeAll { id in
+                if isOver(id, now: now, &over) { return true }
+                guard makesRoom, hasWaitedTooLong(id, now: now) else { return false }
+                blocked.append(id)
                 return true
             }
-            for id in expired { conclude(id, with: .expired, now: now) }
+            swap(&waiting, &lanes[index].waiting)
+            for id in blocked { postponeBlocked(id, lane: index, now: now) }
+            wakes.touch(index)
         }
+        for id in over { conclude(id, with: .expired, now: now) }
+    }
+
+    /// Whether the delivery need not wait any more: it has left, or expired and is to be told so.
+    private func isOver(_ id: DeliveryID, now: Moment, _ expired: inout [DeliveryID]) -> Bool {
+        guard let event = deliveries[id]?.event else { return true }
+        guard event.isExpired(at: now.timestamp) else { return false }
+        expired.append(id)
+        return true
     }
 
     /// Opens streams for what waits, as far as the connections have room.
     mutating func send(fromLane index: Int, now: Moment) {
-        while let id = lanes[index].waiting.first {
+        while lanes[index].breaker.admits, parking[index / 2].admits,
+            let id = lanes[index].waiting.first()
+        {
             guard let delivery = deliveries[id], let event = delivery.event else {
                 lanes[index].waiting.popFirst()
                 continue
@@ -139,6 +170,8 @@ extension DeliveryEngine {
             deliveries[id]?.attempts += 1
             deliveries[id]?.sentAt = now.instant
             deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
+            lanes[index].breaker.requestStarted()
+            parking[index / 2].requestStarted()
             counts.attempts += 1
             actions.append(.send(id, on: connection))
         }
@@ -157,36 +190,44 @@ extension DeliveryEngine {
         return connection
     }
 
-    /// The next attempt after a wait, unless the last one was the last.
+    /// The next attempt after a wait, or later, unless the last one was the last.
     private mutating func retry(
         _ id: DeliveryID,
         after failure: AttemptFailure,
         retryAfter: Duration?,
+        isDeviceThrottled: Bool = false,
         now: Moment
     ) {
-        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
+        guard let delivery = deliveries[id], let event = delivery.event,
+            let route = delivery.route, !handBack(id)
         else { return }
         deliveries[id]?.refusals = 0
+        let firstFailureAt = delivery.firstFailureAt ?? now.instant
+        deliveries[id]?.firstFailureAt = firstFailureAt
+        let notBefore = now.instant + settings.retry.asked(retryAfter)
         let delay = settings.retry.delay(
             beforeAttempt: delivery.attempts + 1,
             retryAfter: retryAfter,
             using: &random
         )
-        let firstFailureAt = delivery.firstFailureAt ?? now.instant
-        deliveries[id]?.firstFailureAt = firstFailureAt
+        if isDeviceThrottled, let device = delivery.device {
+            throttle(device, until: max(notBefore, now.instant + (delay ?? .zero)), now: now)
+            // A newer event may have taken its place.
+            guard deliveries[id]?.outcome == nil else { return }
+        }
         // Not from the first attempt: one that ran into its own limit would have used all up.
         let giveUpAt = firstFailureAt + settings.retryHereFor
-        guard let delay, now.instant + delay <= giveUpAt else {
-            conclude(
-                id,
-                with: .undeliverable(failure.reason, status: failure.httpStatus),
-                now: now
-            )
+        guard let delay, now.instant + delay <= giveUpAt,
+            let allowed = allowed(delay, credential: route.credential, now: now)
+        else {
+            later(id, because: failure, notBefore: notBefore, now: now)
             return
         }
         let due = Moment(
-            instant: now.instant + delay,
-            timestamp: Timestamp(milliseconds: now.timestamp.milliseconds + delay.milliseconds)
+            instant: now.instant + allowed,
+            timestamp: Timestamp(
+                milliseconds: now.timestamp.milliseconds + allowed.milliseconds
+            )
         )
         guard !event.isExpired(at: due.timestamp) else {
             conclude(id, with: .expired, now: now)
@@ -195,6 +236,31 @@ extension DeliveryEngine {
         counts.retries += 1
         deliveries[id]?.phase = .backingOff
         retries.insert(id, due: due.instant)
+    }
+
+    /// The delay that the credential's retry budget allows.
+    ///
+    /// Nil: none, the retry topics are to take it. Without them it waits as long as any.
+    private mutating func allowed(_ delay: Duration, credential: Int, now: Moment) -> Duration? {
+        guard !budgets[credential].spend(now: now.instant) else { return delay }
+        counts.retriesDenied += 1
+        return settings.canPostpone ? nil : max(delay, settings.retry.maxDelay)
+    }
+
+    /// Nobody knows whether APNs had the notification: again with the same `apns-id`, unless late
+    /// is wrong.
+    private mutating func retryUnknown(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        guard let pushType = deliveries[id]?.event?.pushType, settings.sentOnce.contains(pushType)
+        else {
+            retry(id, after: failure, retryAfter: nil, now: now)
+            return
+        }
+        guard !handBack(id) else { return }
+        conclude(id, with: .undeliverable(failure.reason, status: nil), now: now)
     }
 
     private static let refusalsPerAttempt = 8
@@ -214,7 +280,7 @@ extension DeliveryEngine {
         }
         deliveries[id]?.refusals = refusals
         deliveries[id]?.attempts -= 1
-        enqueue(id, first: true)
+        enqueue(id, first: true, now: now)
     }
 
     /// The token had expired: a new one, and one more try at once.
@@ -232,16 +298,30 @@ extension DeliveryEngine {
         )
         guard !handBack(id) else { return }
         guard !delivery.isProviderTokenRefreshed else {
-            conclude(
-                id,
-                with: .undeliverable(failure.reason, status: failure.httpStatus),
-                now: now
-            )
+            // A fresh token did not help, or APNs allows none yet: no event will fare better.
+            parkCredential(of: id, after: failure, now: now)
             return
         }
         deliveries[id]?.isProviderTokenRefreshed = true
         counts.retries += 1
-        enqueue(id)
+        approach(id, now: now)
+    }
+
+    private mutating func parkCredential(
+        of id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        guard let credential = deliveries[id]?.route?.credential else { return }
+        park(
+            credential,
+            failure.reason,
+            sentAt: deliveries[id]?.sentAt ?? now.instant,
+            now: now
+        )
+        guard !handBack(id) else { return }
+        let notBefore = parking[credential].nextDeadline
+        later(id, because: failure, notBefore: notBefore, now: now)
     }
 
     /// Lets go of a delivery whose partition was given up meanwhile: its new owner sends it.
@@ -255,16 +335,6 @@ extension DeliveryEngine {
         return true
     }
 
-    private mutating func enqueue(_ id: DeliveryID, first: Bool = false) {
-        guard let route = deliveries[id]?.route else { return }
-        deliveries[id]?.phase = .waitingForStream
-        if first {
-            lanes[route.index].waiting.prepend(id)
-        } else {
-            lanes[route.index].waiting.append(id)
-        }
-    }
-
     private mutating func retire(_ connection: ConnectionID, of id: DeliveryID) {
         var poolActions: [PoolMachine.Action] = []
         withPool(of: id) { $0.connectionRetired(connection, actions: &poolActions) }
@@ -274,5 +344,6 @@ extension DeliveryEngine {
     private mutating func withPool(of id: DeliveryID, _ body: (inout PoolMachine) -> Void) {
         guard let index = deliveries[id]?.route?.index else { return }
         body(&lanes[index].pool)
+        wakes.touch(index)
     }
 }

@@ -1,3 +1,4 @@
+import APNsRules
 import ConnectionPool
 package import Vocabulary
 
@@ -11,47 +12,92 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let lane = laneOfConnection[id] else { return }
+        wakes.touch(lane)
         lanes[lane].pool.connectionOpened(
             id,
             maxConcurrentStreams: maxConcurrentStreams,
             now: now.instant
         )
+        lanes[lane].breaker.connectSucceeded()
     }
 
     package mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
         guard let lane = laneOfConnection[id] else { return }
+        wakes.touch(lane)
         lanes[lane].pool.streamLimitChanged(id, to: limit, now: now.instant)
     }
 
     /// The peer goes away; what it did not process is reported stream by stream.
     package mutating func goAwayReceived(_ id: ConnectionID) {
         guard let lane = laneOfConnection[id] else { return }
+        wakes.touch(lane)
         lanes[lane].pool.goAwayReceived(id)
+    }
+
+    /// The peer goes away and says why; it may condemn the credential.
+    package mutating func goAwayReceived(_ id: ConnectionID, reason: Reason?, now: Moment) {
+        goAwayReceived(id)
+        guard let lane = laneOfConnection[id], let reason,
+            Verdict.goAway(reason: reason).disposition == .parkCredential
+        else { return }
+        park(Route(index: lane).credential, reason, sentAt: now.instant, now: now)
     }
 
     package mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
         guard let lane = laneOfConnection[id] else { return }
+        wakes.touch(lane)
         lanes[lane].pool.pingAnswered(id, now: now.instant)
     }
 
     /// The connection is gone, or was never had; each of its streams was reported before.
     package mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
         guard let lane = laneOfConnection.removeValue(forKey: id) else { return }
+        wakes.touch(lane)
+        let wasOfUse = lanes[lane].pool.connections.first { $0.id == id }?.wasOfUse ?? true
         lanes[lane].pool.connectionClosed(id, now: now.instant, using: &random)
+        if !wasOfUse, lanes[lane].pool.usableConnections == 0 {
+            lanes[lane].breaker.connectFailed()
+        }
     }
 
     // MARK: The turn
 
     mutating func turn(lane index: Int, now: Moment) {
+        let credential = Route(index: index).credential
+        lanes[index].breaker.timeAdvanced(now: now.instant)
+        parking[credential].timeAdvanced(now: now.instant)
         send(fromLane: index, now: now)
+        makeRoom(lane: index, now: now)
         var poolActions: [PoolMachine.Action] = []
-        lanes[index].pool.demandChanged(waiting: lanes[index].waiting.count)
+        if case .parked = parking[credential].phase {
+            lanes[index].pool.suspended(actions: &poolActions)
+        } else {
+            lanes[index].pool.resumed()
+        }
+        lanes[index].pool.demandChanged(waiting: demand(lane: index))
         lanes[index].pool.timeAdvanced(
             now: now.instant,
             identifiers: &connectionIdentifiers,
             actions: &poolActions
         )
         carryOut(poolActions, lane: index)
+        wakes.sleep(index, until: nextTurn(lane: index, now: now.instant))
+    }
+
+    /// What waits for a stream; a breaker that waits for a connection is somebody, too.
+    private func demand(lane index: Int) -> Int {
+        let waiting = lanes[index].waiting.count
+        return lanes[index].breaker.phase == .open(until: nil) ? max(1, waiting) : waiting
+    }
+
+    private func nextTurn(lane index: Int, now: Instant) -> Instant? {
+        let deadlines = [
+            lanes[index].pool.nextDeadline(now: now),
+            lanes[index].breaker.nextDeadline,
+            parking[Route(index: index).credential].nextDeadline,
+            lanes[index].waiting.isEmpty ? nil : nextSweep,
+        ]
+        return deadlines.lazy.compactMap { $0 }.min()
     }
 
     mutating func carryOut(_ poolActions: [PoolMachine.Action], lane: Int?) {
@@ -65,6 +111,16 @@ extension DeliveryEngine {
             case .drain(let id): actions.append(.drain(id))
             case .close(let id, let verdict): actions.append(.close(id, verdict))
             }
+        }
+    }
+}
+
+extension ConnectionMachine {
+    /// Whether the endpoint did its part: it took the credential, or took leave in an orderly way.
+    fileprivate var wasOfUse: Bool {
+        switch phase {
+        case .connecting, .proving: false
+        case .ready, .draining: true
         }
     }
 }

@@ -67,7 +67,14 @@ extension DeliveryEngine {
     }
 
     mutating func turnIntake(now: Moment) {
-        actions += membership.heldBackChanges()
+        for change in membership.heldBackChanges() {
+            guard case .resume(let partitions) = change else {
+                actions.append(change)
+                continue
+            }
+            actions.append(.resume(partitions.filter { !isStoppedByShare($0) }))
+        }
+        turnShares()
         guard let change = gate.timeAdvanced(now: now.instant) else { return }
         // Outside `consuming` the partitions are paused or gone already.
         guard membership.isTakingRecords, !membership.partitions.isEmpty else { return }
@@ -75,7 +82,11 @@ extension DeliveryEngine {
         case .pause: actions.append(.pause(membership.partitions))
         case .resume:
             actions.append(
-                .resume(membership.partitions.filter { !membership.heldBack.contains($0) })
+                .resume(
+                    membership.partitions.filter {
+                        !membership.heldBack.contains($0) && !isStoppedByShare($0)
+                    }
+                )
             )
         }
     }
@@ -87,6 +98,7 @@ extension DeliveryEngine {
         if gate.isPaused, membership.isTakingRecords {
             actions.append(.pause(membership.partitions))
         }
+        pauseStoppedSources()
     }
 
     /// Lets go of what has no stream and no outcome: the partitions' next owner sends it.
@@ -96,6 +108,7 @@ extension DeliveryEngine {
         unsettled = 0
         for index in lanes.indices { lanes[index].waiting.removeAll { _ in true } }
         schemaWaits = SchemaWaits()
+        rates.removeAll { _ in true }
         for id in deliveries.identifiers {
             switch deliveries[id]?.phase {
             case .waitingForStream, .backingOff, .awaitingSchema:

@@ -8,6 +8,8 @@ enum Conclusion {
     case refused(APNsAnswer, Verdict)
     case invalid(InvalidEvent)
     case expired
+    /// A newer event took its place.
+    case superseded
     case undeliverable(Reason, status: Int?)
 }
 
@@ -55,6 +57,7 @@ extension DeliveryEngine {
 
     /// Decides the outcome and has it published.
     mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
+        leaveFlow(id)
         guard let delivery = deliveries[id] else { return }
         let outcome = outcome(of: delivery, conclusion, now: now)
         let publications = publications(of: outcome)
@@ -74,8 +77,10 @@ extension DeliveryEngine {
 
     /// Takes the delivery out of the shard's hands.
     mutating func remove(_ id: DeliveryID) {
+        leaveFlow(id)
         guard let delivery = deliveries.remove(id) else { return }
         gate.left(byteCount: delivery.byteCount)
+        shares.left(source: delivery.source, byteCount: delivery.byteCount)
         if delivery.epoch == membership.epoch { unsettled -= 1 }
     }
 
@@ -126,6 +131,9 @@ extension DeliveryEngine {
         case .expired:
             outcome.kind = .expired
             outcome.reason = .local(.expired)
+        case .superseded:
+            outcome.kind = .expired
+            outcome.reason = .local(.superseded)
         case .undeliverable(let reason, let status):
             outcome.reason = reason
             outcome.httpStatus = status

@@ -20,12 +20,22 @@ package struct DeliveryEngine: Sendable {
     var gate: IntakeGate
     /// Streams and queues, by the route's index.
     var lanes: [Lane]
+    var wakes: WakeList
+    /// By the credential's place in the configuration.
+    var parking: [CredentialParking]
+    var budgets: [RetryBudget]
+    var pacing = DevicePacing()
+    let fingerprintKey: (UInt64, UInt64)
+    var rates: RateLimits
+    var shares: IntakeShares
+    /// By the partition's index; what is missing belongs to the first source.
+    var sourceOfPartition: [Int] = []
     var laneOfConnection: [ConnectionID: Int] = [:]
     var connectionIdentifiers = ConnectionIdentifiers()
     var retries = TimedQueue<DeliveryID>()
     var republications = TimedQueue<PublicationTag>()
     var schemaWaits = SchemaWaits()
-    var nextExpirySweep = Instant(nanoseconds: .min)
+    var nextSweep = Instant(nanoseconds: .min)
     /// Deliveries of the present assignment in hand.
     var unsettled = 0
     package internal(set) var counts = EngineCounts()
@@ -44,13 +54,23 @@ package struct DeliveryEngine: Sendable {
             ),
             start: settings.start
         )
+        fingerprintKey = (random.next(), random.next())
         lanes = Route.all(credentialCount: settings.credentials.count).map { route in
-            let isProven = settings.credentials[route.credential].isProvenByHandshake
-            return Lane(pool: PoolMachine(limits: settings.pool, requiresProof: !isProven))
+            Lane(settings, route)
         }
+        wakes = WakeList(count: lanes.count)
+        parking = settings.credentials.map { _ in CredentialParking(limits: settings.parking) }
+        budgets = settings.credentials.map { _ in RetryBudget(limits: settings.retryBudget) }
+        rates = RateLimits(settings.rateLimits)
+        shares = IntakeShares(
+            events: settings.intake.events,
+            bytes: settings.intake.bytes,
+            weights: settings.sourceWeights
+        )
         for (index, scope) in settings.credentials.enumerated() {
             let route = Route(credential: index, environment: scope.defaultEnvironment)
             lanes[route.index].pool.useBegan()
+            wakes.touch(route.index)
         }
     }
 
@@ -61,9 +81,10 @@ package struct DeliveryEngine: Sendable {
         endOverdueAttempts(now: now)
         wakeRetries(now: now)
         fetchSchemasAgain(now: now)
+        passRateLimits(now: now)
         republish(now: now)
-        expireWaiting(now: now)
-        for index in lanes.indices { turn(lane: index, now: now) }
+        sweep(now: now)
+        for index in wakes.takeDue(now: now.instant) { turn(lane: index, now: now) }
         turnIntake(now: now)
         turnMembership(now: now)
     }
@@ -94,10 +115,9 @@ package struct DeliveryEngine: Sendable {
         consider(schemaWaits.nextDue)
         consider(gate.nextDeadline)
         consider(membership.nextDeadline())
-        for lane in lanes {
-            consider(lane.pool.nextDeadline(now: now))
-            if !lane.waiting.isEmpty { consider(nextExpirySweep) }
-        }
+        consider(rates.nextDeadline)
+        if rates.waitingCount > 0 { consider(nextSweep) }
+        consider(wakes.next(now: now))
         return deadline
     }
 
@@ -119,12 +139,6 @@ package struct DeliveryEngine: Sendable {
     package func waitingCount(of route: Route) -> Int { lanes[route.index].waiting.count }
 }
 
-/// A route's connections, and the deliveries that wait for one of their streams.
-struct Lane: Sendable {
-    var pool: PoolMachine
-    var waiting = FIFO<DeliveryID>()
-}
-
 /// What happened since the start; only ever grows.
 package struct EngineCounts: Hashable, Sendable {
     /// Records taken, tombstones included.
@@ -142,6 +156,12 @@ package struct EngineCounts: Hashable, Sendable {
     /// Streams that the peer gave back unprocessed.
     package var unprocessed = 0
     package var requestTimeouts = 0
+    /// Deliveries that gave way to a newer one with the same `collapse_id`.
+    package var superseded = 0
+    /// Deliveries put off without an attempt, because their route was blocked or did not move.
+    package var madeRoom = 0
+    /// Retries that the credential's budget did not allow.
+    package var retriesDenied = 0
 
     package init() {}
 }

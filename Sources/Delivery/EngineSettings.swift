@@ -1,5 +1,6 @@
 package import APNsRules
 package import ConnectionPool
+package import Vocabulary
 
 /// What the configuration decides about delivery.
 package struct EngineSettings: Sendable {
@@ -29,6 +30,16 @@ package struct EngineSettings: Sendable {
     package var finalCommitTimeout: Duration
     package var publishesTokenStatus: Bool
     package var publishesDeadLetters: Bool
+    /// The weight of each source topic, in the order of the configuration.
+    package var sourceWeights: [Int]
+    package var rateLimits: [RateLimit]
+    package var breaker: CircuitBreaker.Limits
+    package var parking: CredentialParking.Limits
+    package var retryBudget: RetryBudget.Limits
+    /// Push types that are not sent again when nobody knows whether APNs had them: late is wrong.
+    package var sentOnce: Set<PushType>
+    /// Whether there are retry topics, so that what cannot flow need not wait in memory.
+    package var canPostpone: Bool
 
     package init(
         credentials: [CredentialScope],
@@ -43,7 +54,14 @@ package struct EngineSettings: Sendable {
         revokeDrainTimeout: Duration = .seconds(2),
         finalCommitTimeout: Duration = .seconds(3),
         publishesTokenStatus: Bool = true,
-        publishesDeadLetters: Bool = true
+        publishesDeadLetters: Bool = true,
+        sourceWeights: [Int] = [1],
+        rateLimits: [RateLimit] = [],
+        breaker: CircuitBreaker.Limits = .init(),
+        parking: CredentialParking.Limits = .init(),
+        retryBudget: RetryBudget.Limits = .init(),
+        sentOnce: Set<PushType> = [.voip, .pushtotalk],
+        canPostpone: Bool = false
     ) throws(CredentialProblems) {
         self.credentials = credentials
         routing = try CredentialRouting(credentials)
@@ -59,5 +77,12 @@ package struct EngineSettings: Sendable {
         self.finalCommitTimeout = finalCommitTimeout
         self.publishesTokenStatus = publishesTokenStatus
         self.publishesDeadLetters = publishesDeadLetters
+        self.sourceWeights = sourceWeights
+        self.rateLimits = rateLimits
+        self.breaker = breaker
+        self.parking = parking
+        self.retryBudget = retryBudget
+        self.sentOnce = sentOnce
+        self.canPostpone = canPostpone
     }
 }

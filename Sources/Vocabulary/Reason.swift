@@ -80,6 +80,12 @@ package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case payloadTooLarge = "PayloadTooLarge"
     /// `expiration` passed before APNs accepted the notification.
     case expired = "Expired"
+    /// A newer event with the same `collapse_id` came while the device had to wait.
+    case superseded = "Superseded"
+    /// The endpoint failed so often that nothing is sent to it for now.
+    case endpointUnavailable = "EndpointUnavailable"
+    /// The credential's queue took more than its share of memory and did not move.
+    case routeCongested = "RouteCongested"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
     /// APNs did not answer the last attempt within `apns.request_timeout`.

@@ -34,6 +34,10 @@ struct FIFO<Element> {
         return element
     }
 
+    mutating func popLast() -> Element? {
+        isEmpty ? nil : elements.removeLast()
+    }
+
     mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         elements.removeFirst(head)
         head = 0

@@ -72,7 +72,7 @@ extension Shard {
 
     private func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
         metrics.goAways.add()
-        engine.goAwayReceived(id)
+        engine.goAwayReceived(id, reason: reason, now: now)
         log.notice(
             "APNs closes a connection",
             [

@@ -1,0 +1,186 @@
+import APNsRules
+import ConnectionPool
+package import Vocabulary
+
+/// What keeps a bad credential, a failing endpoint or a slow one from stopping the others.
+extension DeliveryEngine {
+    // MARK: Inputs
+
+    /// The key or certificate of a credential, by its place in the configuration, was loaded anew.
+    package mutating func credentialReplaced(_ credential: Int, now: Moment) {
+        parking[credential].replaced(now: now.instant)
+        touchLanes(of: credential)
+    }
+
+    // MARK: Queries
+
+    package func breaker(of route: Route) -> CircuitBreaker { lanes[route.index].breaker }
+
+    package func parking(of credential: Int) -> CredentialParking { parking[credential] }
+
+    /// Deliveries that wait for their app's rate limit.
+    package var rateLimitedCount: Int { rates.waitingCount }
+
+    // MARK: What answers say
+
+    /// Tells the bulkheads of an answer, before the delivery itself is decided.
+    mutating func answered(
+        _ answer: APNsAnswer,
+        _ verdict: Verdict,
+        for id: DeliveryID,
+        now: Moment
+    ) {
+        guard let route = deliveries[id]?.route else { return }
+        if verdict.fault == .server {
+            lanes[route.index].breaker.requestFailed(now: now.instant)
+        } else {
+            lanes[route.index].breaker.requestSucceeded(now: now.instant)
+        }
+        if verdict.fault == .credential {
+            // What the delivery comes to parks it, or leaves it to the next probe.
+            parking[route.credential].requestAbandoned()
+        } else {
+            parking[route.credential].worked()
+        }
+        if verdict.disposition == .delivered { budgets[route.credential].succeeded() }
+        guard let device = deliveries[id]?.device, !verdict.throttlesDevice else { return }
+        pacing.relieved(device)
+    }
+
+    /// A stream ended without an answer, so it proved nothing.
+    mutating func unanswered(_ id: DeliveryID, isOverdue: Bool, now: Moment) {
+        guard let route = deliveries[id]?.route else { return }
+        if isOverdue {
+            lanes[route.index].breaker.requestFailed(now: now.instant)
+        } else {
+            lanes[route.index].breaker.requestAbandoned()
+        }
+        parking[route.credential].requestAbandoned()
+    }
+
+    /// APNs condemns the credential: it is out of use for a while.
+    mutating func park(_ credential: Int, _ reason: Reason, sentAt: Instant, now: Moment) {
+        parking[credential].refused(reason, sentAt: sentAt, now: now.instant)
+        touchLanes(of: credential)
+    }
+
+    private mutating func touchLanes(of credential: Int) {
+        for environment in APNsEnvironment.allCases {
+            wakes.touch(Route(credential: credential, environment: environment).index)
+        }
+    }
+
+    // MARK: What cannot flow
+
+    /// So long a delivery waits for a closed route before it makes room.
+    private static let patience = Duration.seconds(5)
+
+    /// Whether the lane's streams are shut: its credential is parked, or its breaker not closed.
+    func isBlocked(lane index: Int) -> Bool {
+        lanes[index].breaker.phase != .closed || !parking[index / 2].isWorking
+    }
+
+    /// Whether what waits in a blocked lane is to make room.
+    ///
+    /// Not when nothing else can flow: then it waits where it is, and the partitions pause.
+    func makesRoom(lane index: Int) -> Bool {
+        guard settings.canPostpone || !parking[index / 2].isWorking else { return false }
+        return lanes.indices.contains {
+            $0 != index && lanes[$0].pool.isInUse && !isBlocked(lane: $0)
+        }
+    }
+
+    func hasWaitedTooLong(_ id: DeliveryID, now: Moment) -> Bool {
+        guard let queuedAt = deliveries[id]?.queuedAt else { return false }
+        return queuedAt + Self.patience <= now.instant
+    }
+
+    /// Takes out of the lane what is more than its share while it does not move.
+    mutating func makeRoom(lane index: Int, now: Moment) {
+        if isBlocked(lane: index) {
+            let allowance = settings.intake.events / 8
+            guard lanes[index].waiting.count > allowance, makesRoom(lane: index) else { return }
+            while lanes[index].waiting.count > allowance,
+                let id = lanes[index].waiting.popFirst()
+            {
+                postponeBlocked(id, lane: index, now: now)
+            }
+        } else if isCongested(lane: index, now: now) {
+            let failure = AttemptFailure(reason: .local(.routeCongested), httpStatus: nil)
+            while lanes[index].waiting.count > settings.intake.events / 4,
+                let id = lanes[index].waiting.popLast()
+            {
+                counts.madeRoom += 1
+                later(id, because: failure, notBefore: nil, now: now)
+            }
+        }
+    }
+
+    /// What waits in a blocked lane goes to a retry topic; it says why.
+    mutating func postponeBlocked(_ id: DeliveryID, lane index: Int, now: Moment) {
+        let parking = parking[index / 2]
+        let failure = AttemptFailure(
+            reason: parking.reason ?? .local(.endpointUnavailable),
+            httpStatus: nil
+        )
+        let notBefore = parking.nextDeadline ?? lanes[index].breaker.nextDeadline
+        counts.madeRoom += 1
+        later(id, because: failure, notBefore: notBefore, now: now)
+    }
+
+    /// An open route that is so slow that it takes the room of others: most of a full bound is
+    /// its own, and its queue hardly moves.
+    private mutating func isCongested(lane index: Int, now: Moment) -> Bool {
+        guard settings.canPostpone, lanes[index].held * 2 > settings.intake.events,
+            gate.events * 10 >= settings.intake.events * 9,
+            let first = lanes[index].waiting.first(), hasWaitedTooLong(first, now: now)
+        else { return false }
+        return makesRoom(lane: index)
+    }
+
+    // MARK: Sources
+
+    /// The partition is of the source topic at that place of the configuration.
+    ///
+    /// To be told before the partition is assigned; one never told of belongs to the first.
+    package mutating func partitionNamed(_ partition: PartitionID, source: Int) {
+        precondition(settings.sourceWeights.indices.contains(source), "no source \(source)")
+        while sourceOfPartition.count <= partition.index { sourceOfPartition.append(0) }
+        sourceOfPartition[partition.index] = source
+    }
+
+    func source(of partition: PartitionID) -> Int {
+        partition.index < sourceOfPartition.count ? sourceOfPartition[partition.index] : 0
+    }
+
+    func isStoppedByShare(_ partition: PartitionID) -> Bool {
+        shares.stopped[source(of: partition)]
+    }
+
+    /// Stops the sources that are at their share of the bound, and lets others go on.
+    mutating func turnShares() {
+        let before = shares.stopped
+        guard shares.timeAdvanced() else { return }
+        guard membership.isTakingRecords, !gate.isPaused else { return }
+        let changed = membership.partitions.filter {
+            before[source(of: $0)] != shares.stopped[source(of: $0)]
+                && !membership.heldBack.contains($0)
+        }
+        let stopped = changed.filter(isStoppedByShare)
+        let resumed = changed.filter { !isStoppedByShare($0) }
+        if !stopped.isEmpty { actions.append(.pause(stopped)) }
+        if !resumed.isEmpty { actions.append(.resume(resumed)) }
+    }
+
+    /// A new assignment starts unpaused; what is at its share stays stopped.
+    mutating func pauseStoppedSources() {
+        guard !gate.isPaused, membership.isTakingRecords else { return }
+        let stopped = membership.partitions.filter(isStoppedByShare)
+        if !stopped.isEmpty { actions.append(.pause(stopped)) }
+    }
+}
+
+extension Verdict {
+    /// The device has had enough for now.
+    var throttlesDevice: Bool { disposition == .retryHere && fault == .token }
+}

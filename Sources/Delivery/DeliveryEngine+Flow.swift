@@ -1,0 +1,106 @@
+import APNsRules
+import Vocabulary
+
+/// The way of a delivery to a stream: its device's line, its app's rate limit, its route's queue.
+extension DeliveryEngine {
+    /// A routed delivery comes to the end of its device's line.
+    mutating func enterFlow(
+        _ id: DeliveryID,
+        _ event: Event,
+        _ topic: APNsTopic,
+        _ route: Route,
+        now: Moment
+    ) {
+        let device = DeviceFingerprint(event.deviceToken, topic, key: fingerprintKey)
+        deliveries[id]?.device = device
+        deliveries[id]?.rateLimit = rates.limit(for: event.destination, event.pushType)
+        lanes[route.index].held += 1
+        if pacing.joined(id, device) {
+            approach(id, now: now)
+        } else if let collapseID = event.collapseID, pacing.isThrottled(device) {
+            for older in pacing.line(of: device).dropFirst()
+            where deliveries[older]?.event?.collapseID == collapseID {
+                supersede(older, now: now)
+            }
+        }
+    }
+
+    /// First of its device's line: on to the route's queue, when the app's rate allows.
+    mutating func approach(_ id: DeliveryID, now: Moment) {
+        deliveries[id]?.phase = .waitingForStream
+        if let limit = deliveries[id]?.rateLimit,
+            !rates.passed(id, limit: limit, now: now.instant)
+        {
+            return
+        }
+        enqueue(id, now: now)
+    }
+
+    mutating func passRateLimits(now: Moment) {
+        guard !rates.isEmpty else { return }
+        while let id = rates.popDue(now: now.instant) {
+            guard deliveries[id]?.phase == .waitingForStream else { continue }
+            enqueue(id, now: now)
+        }
+    }
+
+    mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
+        guard let route = deliveries[id]?.route, let source = deliveries[id]?.source
+        else { return }
+        deliveries[id]?.phase = .waitingForStream
+        deliveries[id]?.queuedAt = now.instant
+        if first {
+            lanes[route.index].waiting.prepend(id, to: source)
+        } else {
+            lanes[route.index].waiting.append(id, to: source)
+        }
+        wakes.touch(route.index)
+    }
+
+    /// The delivery needs its place no more: the device's next one may go.
+    ///
+    /// Called for every delivery that ends, is postponed or is handed back; again does nothing.
+    mutating func leaveFlow(_ id: DeliveryID) {
+        guard let device = deliveries[id]?.device, let route = deliveries[id]?.route
+        else { return }
+        deliveries[id]?.device = nil
+        lanes[route.index].held -= 1
+        guard let (next, notBefore) = pacing.left(id, device) else { return }
+        deliveries[next]?.phase = .backingOff
+        retries.insert(next, due: notBefore ?? Instant(nanoseconds: .min))
+    }
+
+    /// Takes the delivery to a retry topic, where there is one: it cannot go on now.
+    mutating func later(
+        _ id: DeliveryID,
+        because failure: AttemptFailure,
+        notBefore: Instant?,
+        now: Moment
+    ) {
+        leaveFlow(id)
+        postpone(id, because: failure, notBefore: notBefore, now: now)
+    }
+
+    // MARK: Devices that wait
+
+    /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
+    /// the newest is worth sending.
+    mutating func throttle(_ device: DeviceFingerprint, until: Instant, now: Moment) {
+        pacing.throttled(device, until: until)
+        var seen: Set<CollapseID> = []
+        for id in pacing.line(of: device) {
+            guard let collapseID = deliveries[id]?.event?.collapseID else { continue }
+            if !seen.insert(collapseID).inserted { supersede(id, now: now) }
+        }
+    }
+
+    /// Ends a delivery that has no stream, because a newer one says the same better.
+    private mutating func supersede(_ id: DeliveryID, now: Moment) {
+        switch deliveries[id]?.phase {
+        case .waitingForStream, .backingOff:
+            counts.superseded += 1
+            conclude(id, with: .superseded, now: now)
+        case .inFlight, .publishing, nil: break
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import Vocabulary
+
+/// Takes a credential that APNs condemns out of use, and finds out when it is good again.
+///
+/// One event is sent as a probe after a wait that doubles; a new key or certificate ends the wait
+/// at once.
+package struct CredentialParking: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
+        package var firstWait: Duration
+        package var maxWait: Duration
+
+        package init(firstWait: Duration = .seconds(60), maxWait: Duration = .seconds(15 * 60)) {
+            self.firstWait = firstWait
+            self.maxWait = maxWait
+        }
+    }
+
+    package enum Phase: Hashable, Sendable {
+        /// Next: `parked`.
+        case working
+        /// Nothing is sent until then. Next: `probing`, `working`.
+        case parked(Reason, until: Instant)
+        /// One event may be sent. Next: `working`, `parked`.
+        case probing(Reason, isOut: Bool)
+    }
+
+    private let limits: Limits
+    package private(set) var phase = Phase.working
+    /// Times it was parked since it last worked.
+    private var refusals = 0
+    /// What was sent before used an older key.
+    private var replacedAt = Instant(nanoseconds: .min)
+
+    package init(limits: Limits = .init()) {
+        self.limits = limits
+    }
+
+    // MARK: Inputs
+
+    /// APNs condemned the credential with which something was sent at that moment.
+    ///
+    /// - Returns: false when it is parked already, or the key was replaced since.
+    @discardableResult
+    package mutating func refused(_ reason: Reason, sentAt: Instant, now: Instant) -> Bool {
+        guard sentAt >= replacedAt else { return false }
+        if case .parked = phase { return false }
+        let wait = min(limits.firstWait * (1 << min(refusals, 16)), limits.maxWait)
+        refusals += 1
+        phase = .parked(reason, until: now + wait)
+        return true
+    }
+
+    /// APNs answered, and did not mind the credential.
+    package mutating func worked() {
+        guard case .probing = phase else { return }
+        refusals = 0
+        phase = .working
+    }
+
+    /// The key or certificate was loaded anew.
+    package mutating func replaced(now: Instant) {
+        refusals = 0
+        replacedAt = now
+        phase = .working
+    }
+
+    package mutating func requestStarted() {
+        guard case .probing(let reason, _) = phase else { return }
+        phase = .probing(reason, isOut: true)
+    }
+
+    /// The request ended in a way that says nothing about the credential.
+    package mutating func requestAbandoned() {
+        guard case .probing(let reason, _) = phase else { return }
+        phase = .probing(reason, isOut: false)
+    }
+
+    package mutating func timeAdvanced(now: Instant) {
+        guard case .parked(let reason, let until) = phase, until <= now else { return }
+        phase = .probing(reason, isOut: false)
+    }
+
+    // MARK: Queries
+
+    /// Whether a request may start now.
+    package var admits: Bool {
+        switch phase {
+        case .working: true
+        case .parked: false
+        case .probing(_, let isOut): !isOut
+        }
+    }
+
+    package var isWorking: Bool { phase == .working }
+
+    /// Why it is out of use.
+    package var reason: Reason? {
+        switch phase {
+        case .working: nil
+        case .parked(let reason, _), .probing(let reason, _): reason
+        }
+    }
+
+    package var nextDeadline: Instant? {
+        guard case .parked(_, let until) = phase else { return nil }
+        return until
+    }
+}

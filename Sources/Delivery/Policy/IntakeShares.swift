@@ -1,0 +1,79 @@
+/// How much of the in-flight bound each source topic may take.
+///
+/// Each source is promised its weight's share of the bound. What others leave it may borrow, but
+/// for half of each other source's share: that is kept free for its first events, however long it
+/// was silent. A source at its limit is stopped by itself; the others go on.
+package struct IntakeShares: Hashable, Sendable {
+    private struct Amount: Hashable, Sendable {
+        var events = 0
+        var bytes = 0
+    }
+
+    private let bound: Amount
+    private let promised: [Amount]
+    private var held: [Amount]
+    package private(set) var stopped: [Bool]
+
+    /// One source for each weight.
+    package init(events: Int, bytes: Int, weights: [Int]) {
+        let total = weights.reduce(0, +)
+        bound = Amount(events: events, bytes: bytes)
+        promised = weights.map { weight in
+            Amount(
+                events: max(1, events / total * weight + events % total * weight / total),
+                bytes: max(1, bytes / total * weight)
+            )
+        }
+        held = weights.map { _ in Amount() }
+        stopped = weights.map { _ in false }
+    }
+
+    // MARK: Inputs
+
+    package mutating func entered(source: Int, byteCount: Int) {
+        held[source].events += 1
+        held[source].bytes += byteCount
+    }
+
+    package mutating func left(source: Int, byteCount: Int) {
+        held[source].events -= 1
+        held[source].bytes -= byteCount
+    }
+
+    /// Stops what is at its limit, and lets go on what is back below half of it: a stop throws
+    /// prefetched records away, so it should last.
+    ///
+    /// - Returns: true when `stopped` changed.
+    package mutating func timeAdvanced() -> Bool {
+        guard held.count > 1 else { return false }
+        var changed = false
+        for source in held.indices {
+            let limit = limit(of: source)
+            let (events, bytes) = (held[source].events, held[source].bytes)
+            if stopped[source] {
+                guard events * 2 <= limit.events, bytes * 2 <= limit.bytes else { continue }
+            } else {
+                guard events >= limit.events || bytes >= limit.bytes else { continue }
+            }
+            stopped[source].toggle()
+            changed = true
+        }
+        return changed
+    }
+
+    // MARK: Queries
+
+    package func heldEvents(of source: Int) -> Int { held[source].events }
+
+    /// Its own share at least; more while others leave theirs.
+    private func limit(of source: Int) -> Amount {
+        var limit = bound
+        for other in held.indices where other != source {
+            limit.events -= max(held[other].events, promised[other].events / 2)
+            limit.bytes -= max(held[other].bytes, promised[other].bytes / 2)
+        }
+        limit.events = max(limit.events, promised[source].events)
+        limit.bytes = max(limit.bytes, promised[source].bytes)
+        return limit
+    }
+}

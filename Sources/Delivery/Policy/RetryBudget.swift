@@ -1,0 +1,62 @@
+package import Vocabulary
+
+/// How many retries a credential may make: a share of its recent successes, and a few a second
+/// in any case.
+///
+/// Retries that follow load instead of success turn a slow endpoint into a dead one. Credit is
+/// kept in thousandths of a retry, so that shares add up exactly.
+package struct RetryBudget: Hashable, Sendable {
+    package struct Limits: Hashable, Sendable {
+        /// Retries earned by a hundred successes.
+        package var percent: Int
+        /// Retries earned by a second.
+        package var perSecond: Int
+        /// Retries that can be saved up.
+        package var burst: Int
+
+        package init(percent: Int = 10, perSecond: Int = 10, burst: Int = 1_000) {
+            self.percent = percent
+            self.perSecond = perSecond
+            self.burst = burst
+        }
+    }
+
+    private static let retry = 1_000
+
+    private let limits: Limits
+    private var credit: Int
+    private var refilledAt: Instant?
+
+    package init(limits: Limits = .init()) {
+        self.limits = limits
+        credit = limits.burst * Self.retry
+    }
+
+    package mutating func succeeded() {
+        earn(limits.percent * Self.retry / 100)
+    }
+
+    /// - Returns: false when there is no credit for a retry.
+    package mutating func spend(now: Instant) -> Bool {
+        refill(now: now)
+        guard credit >= Self.retry else { return false }
+        credit -= Self.retry
+        return true
+    }
+
+    private mutating func refill(now: Instant) {
+        guard let last = refilledAt else {
+            refilledAt = now
+            return
+        }
+        let milliseconds = min((now - last).milliseconds, 3_600_000)
+        guard milliseconds > 0 else { return }
+        // Only whole milliseconds are taken: what remains counts next time.
+        refilledAt = last + .milliseconds(milliseconds)
+        earn(Int(milliseconds) * limits.perSecond * Self.retry / 1_000)
+    }
+
+    private mutating func earn(_ thousandths: Int) {
+        credit = min(credit + thousandths, limits.burst * Self.retry)
+    }
+}

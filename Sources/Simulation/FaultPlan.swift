@@ -7,6 +7,8 @@ package struct FaultPlan: Hashable, Sendable {
     package var members: Int
     package var events: Int
     package var inFlightLimit: Int
+    /// Events are for devices 0 to this one: few devices make long lines.
+    package var lastDevice: UInt8
     /// Faults stop at this virtual moment; then everything must drain.
     package var faultsEnd: Duration
 
@@ -49,6 +51,7 @@ package struct FaultPlan: Hashable, Sendable {
         members = Int.random(in: 1...3, using: &random)
         events = Int.random(in: 200...2000, using: &random)
         inFlightLimit = Int.random(in: 8...500, using: &random)
+        lastDevice = UInt8.random(in: 20...255, using: &random)
         faultsEnd = .seconds(Int.random(in: 30...600, using: &random))
         connectFails = chance(0.5)
         streamRefused = chance(0.1)

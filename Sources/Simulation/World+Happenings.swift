@@ -147,12 +147,16 @@ extension World {
         for id in members.keys.sorted() where kafka.owns(id, partition) { turn(id) }
     }
 
+    private func hex(_ byte: UInt8) -> String { String(byte, radix: 16) }
+
     private mutating func makeEvent(_ number: Int) -> DecodedRecord {
         if strikes(plan.tombstones) { return .tombstone }
         if strikes(plan.invalidEvents) {
             return .invalid(InvalidEvent(reason: .schemaViolation, violations: []))
         }
-        guard let token = DeviceToken("00") else { return .tombstone }
+        let device = UInt8.random(in: 0...plan.lastDevice, using: &random)
+        guard let token = DeviceToken(device < 16 ? "0" + hex(device) : hex(device))
+        else { return .tombstone }
         var event = Event(
             id: "event-\(number)",
             deviceToken: token,
@@ -161,6 +165,7 @@ extension World {
             payload: 0..<2,
             apnsID: APNsID(high: 0, low: UInt64(number))
         )
+        if Int.random(in: 0..<4, using: &random) == 0 { event.collapseID = CollapseID("score") }
         if strikes(plan.expiringEvents) {
             event.expiration = moment.timestamp.seconds + Int64.random(in: 0...60, using: &random)
         }

@@ -1,0 +1,156 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// An engine with two credentials, `News` and `Mail`, each with a proven connection, and one
+/// partition for each source.
+///
+/// Events are called by their id. Outcomes are acknowledged in the turn that publishes them.
+struct BulkheadBench {
+    static let news = Route(credential: 0, environment: .production)
+    static let mail = Route(credential: 1, environment: .production)
+
+    var engine: DeliveryEngine
+    var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: 1_700_000_000_000)
+    )
+    /// What was decided, by event.
+    private(set) var outcomes: [String: Outcome] = [:]
+    /// The route of each connection that was asked for.
+    private(set) var routes: [ConnectionID: Route] = [:]
+    /// Events with a stream.
+    private var streams: [String: DeliveryID] = [:]
+    private var nextOffset: [Int64]
+    private var actions: [Action] = []
+
+    init(
+        streams: Int = 100,
+        sources: Int = 1,
+        _ change: (inout EngineSettings) -> Void = { _ in }
+    ) throws {
+        var settings = try EngineSettings(
+            credentials: ["News", "Mail"].map { name in
+                CredentialScope(
+                    name: name,
+                    bundleIDs: ["com.example.\(name)"],
+                    defaultEnvironment: .production
+                )
+            },
+            retry: RetryPolicy()
+        )
+        change(&settings)
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        nextOffset = Array(repeating: 0, count: sources)
+        let partitions = (0..<sources).map(PartitionID.init(index:))
+        for partition in partitions { engine.partitionNamed(partition, source: partition.index) }
+        engine.partitionsAssigned(partitions)
+        engine.storedOffsetsFetched(
+            Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset?.none) })
+        )
+        turn()
+        for connection in routes.keys.sorted() {
+            engine.connectionOpened(connection, maxConcurrentStreams: streams, now: now)
+        }
+        // The first answer proves the credential, so that more than one stream opens.
+        for app in ["News", "Mail"] {
+            try arrive("proof of \(app)", app: app)
+            turn()
+            answer("proof of \(app)")
+        }
+        turn()
+    }
+
+    /// The turn ends.
+    ///
+    /// - Parameter duration: how long after the last turn.
+    /// - Returns: the events that were sent, in order.
+    @discardableResult
+    mutating func turn(after duration: Duration = .zero) -> [String] {
+        now.instant = now.instant + duration
+        now.timestamp.milliseconds += duration.milliseconds
+        engine.turnEnded(now: now)
+        engine.takeActions(into: &actions)
+        var sent: [String] = []
+        for action in actions {
+            switch action {
+            case .connect(let id, let route): routes[id] = route
+            case .send(let id, _):
+                guard let name = engine.delivery(id)?.event?.id else { continue }
+                streams[name] = id
+                sent.append(name)
+            case .publish(let id, let publications):
+                guard let delivery = engine.delivery(id), let event = delivery.event
+                else { continue }
+                outcomes[event.id] = delivery.outcome
+                for publication in publications { engine.published(PublicationTag(id, publication)) }
+            default: break
+            }
+        }
+        return sent
+    }
+
+    /// The actions of the last turn.
+    var lastActions: [Action] { actions }
+
+    mutating func arrive(
+        _ name: String,
+        token: String? = nil,
+        app: String = "News",
+        source: Int = 0,
+        _ change: (inout Event) -> Void = { _ in }
+    ) throws {
+        // Every event is for a device of its own, unless the test says otherwise.
+        let ownToken = String(nextOffset[source] * 10 + Int64(source) + 0x1000_0000, radix: 16)
+        var event = Event(
+            id: name,
+            deviceToken: try #require(DeviceToken(token ?? ownToken)),
+            destination: .bundleID("com.example.\(app)"),
+            pushType: .alert,
+            payload: 0..<2,
+            apnsID: APNsID(high: UInt64(source), low: UInt64(nextOffset[source]))
+        )
+        change(&event)
+        let record = Record(
+            partition: PartitionID(index: source),
+            offset: Offset(nextOffset[source]),
+            timestamp: nil,
+            key: nil,
+            value: [0x7B, 0x7D]
+        )
+        nextOffset[source] += 1
+        let isTaken = engine.recordArrived(record, decoded: .event(event), now: now)
+        #expect(isTaken)
+    }
+
+    mutating func answer(
+        _ name: String,
+        _ status: Int = 200,
+        _ reason: APNsReason? = nil,
+        retryAfter: Duration? = nil
+    ) {
+        guard let id = streams.removeValue(forKey: name) else {
+            Issue.record("\(name) has no stream")
+            return
+        }
+        let answer = APNsAnswer(
+            status: status,
+            reason: reason.map(Reason.apns),
+            retryAfter: retryAfter
+        )
+        engine.responseArrived(answer, for: id, now: now)
+    }
+
+    mutating func breakStream(_ name: String, _ kind: StreamBreak) {
+        guard let id = streams.removeValue(forKey: name) else {
+            Issue.record("\(name) has no stream")
+            return
+        }
+        engine.streamBroke(id, kind, now: now)
+    }
+
+    /// The connections of a route that are not told to close.
+    func usableConnections(of route: Route) -> Int { engine.pool(of: route).usableConnections }
+}

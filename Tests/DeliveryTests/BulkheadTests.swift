@@ -1,0 +1,280 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+@Suite struct BulkheadTests {
+    // MARK: Devices
+
+    @Test func `a device gets one notification at a time, in order, and holds up nobody`() throws {
+        var bench = try BulkheadBench()
+        for name in ["1", "2", "3"] { try bench.arrive(name, token: "aa") }
+        try bench.arrive("other app", token: "aa", app: "Mail")
+        try bench.arrive("other device", token: "bb")
+        #expect(Set(bench.turn()) == ["1", "other device", "other app"])
+        bench.answer("1", 503)
+        #expect(bench.turn() == [], "a retry keeps its place")
+        #expect(bench.turn(after: .seconds(1)) == ["1"])
+        bench.answer("1")
+        #expect(bench.turn() == ["2"])
+        bench.answer("2", 410, .unregistered)
+        #expect(bench.turn() == ["3"])
+    }
+
+    @Test func `after TooManyRequests only that device waits, as long as APNs asks`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", token: "aa")
+        bench.turn()
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        try bench.arrive("2", token: "aa")
+        try bench.arrive("other", token: "bb")
+        #expect(bench.turn() == ["other"])
+        #expect(bench.turn(after: .seconds(19)) == [])
+        #expect(bench.turn(after: .seconds(2)) == ["1"])
+        bench.answer("1")
+        #expect(bench.turn() == ["2"])
+    }
+
+    @Test func `while a device waits, the newest event with a collapse_id replaces older ones`()
+        throws
+    {
+        var bench = try BulkheadBench()
+        func score(_ event: inout Event) { event.collapseID = CollapseID("score") }
+        try bench.arrive("1", token: "aa", score)
+        try bench.arrive("2", token: "aa", score)
+        try bench.arrive("plain", token: "aa")
+        bench.turn()
+        #expect(bench.outcomes["1"] == nil, "in flight, and nobody waits for APNs' sake yet")
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        try bench.arrive("3", token: "aa", score)
+        #expect(bench.turn() == [])
+        for name in ["1", "2"] {
+            #expect(bench.outcomes[name]?.kind == .expired)
+            #expect(bench.outcomes[name]?.reason == .local(.superseded))
+        }
+        #expect(bench.engine.counts.superseded == 2)
+        #expect(bench.turn(after: .seconds(19)) == [], "the wait is the device's, not the event's")
+        #expect(bench.turn(after: .seconds(2)) == ["plain"])
+        bench.answer("plain")
+        #expect(bench.turn() == ["3"])
+    }
+
+    // MARK: Endpoints
+
+    @Test func `an endpoint that only fails is left alone, then probed, then used again`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(requestFailures: 3, openFor: .seconds(5), probes: 1)
+        }
+        for name in ["1", "2", "3"] { try bench.arrive(name) }
+        bench.turn()
+        for name in ["1", "2", "3"] { bench.answer(name, 503) }
+        try bench.arrive("4")
+        try bench.arrive("mail", app: "Mail")
+        #expect(bench.turn(after: .seconds(4)) == ["mail"])
+        let probes = bench.turn(after: .seconds(1))
+        #expect(probes.count == 1)
+        #expect(bench.turn() == [], "one probe is out")
+        for name in probes { bench.answer(name) }
+        #expect(bench.turn().count == 3)
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
+    }
+
+    @Test(arguments: [(canPostpone: true, makesRoom: true), (false, false)])
+    func `what waits for a closed endpoint makes room for others, where there are retry topics`(
+        canPostpone: Bool,
+        makesRoom: Bool
+    ) throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.canPostpone = canPostpone
+        }
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        try bench.arrive("2")
+        bench.turn(after: .seconds(2))
+        #expect(bench.outcomes["2"] == nil, "not at once: the endpoint may recover")
+        bench.turn(after: .seconds(4))
+        bench.turn(after: .seconds(1))
+        #expect((bench.outcomes["2"]?.reason == .local(.endpointUnavailable)) == makesRoom)
+        #expect(bench.outcomes["2"]?.attempts ?? 0 == 0)
+    }
+
+    @Test func `a closed endpoint takes no more than its share of the bound`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.canPostpone = true
+            $0.intake.events = 80
+        }
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        for number in 2..<42 { try bench.arrive("\(number)") }
+        bench.turn()
+        bench.turn()
+        #expect(bench.engine.inFlightEvents <= 80 / 8 + 1)
+        #expect(bench.engine.counts.madeRoom == 30)
+    }
+
+    @Test func `when nothing else can flow, events wait where they are`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.canPostpone = true
+            $0.intake.events = 80
+        }
+        for app in ["News", "Mail"] {
+            try bench.arrive("1 \(app)", app: app)
+            bench.turn()
+            bench.answer("1 \(app)", 500, .internalServerError)
+        }
+        for number in 0..<40 { try bench.arrive("\(number)") }
+        for _ in 0..<10 { bench.turn(after: .seconds(1)) }
+        #expect(bench.engine.counts.madeRoom == 0)
+        #expect(bench.engine.inFlightEvents == 42)
+    }
+
+    @Test func `a slow route that fills the bound makes room, a fast one does not`() throws {
+        for isSlow in [true, false] {
+            var bench = try BulkheadBench(streams: 1) {
+                $0.canPostpone = true
+                $0.intake.events = 80
+                $0.pool.maxConnections = 1
+            }
+            for number in 0..<75 { try bench.arrive("\(number)") }
+            var sent = bench.turn()
+            for _ in 0..<8 {
+                guard !isSlow else {
+                    bench.turn(after: .seconds(1))
+                    continue
+                }
+                for _ in 0..<20 {
+                    for name in sent { bench.answer(name) }
+                    sent = bench.turn(after: .milliseconds(50))
+                }
+            }
+            #expect((bench.engine.counts.madeRoom > 0) == isSlow)
+            #expect(bench.engine.waitingCount(of: BulkheadBench.news) <= 20)
+        }
+    }
+
+    // MARK: Credentials
+
+    @Test(arguments: [
+        (403, .invalidProviderToken), (403, .badCertificate), (429, .tooManyProviderTokenUpdates),
+    ] as [(Int, APNsReason)])
+    func `a condemned credential is parked, probed after a minute, and taken up again`(
+        status: Int,
+        reason: APNsReason
+    ) throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", status, reason)
+        try bench.arrive("2")
+        try bench.arrive("mail", app: "Mail")
+        #expect(bench.turn() == ["mail"])
+        #expect(bench.engine.parking(of: 0).reason == .apns(reason))
+        #expect(bench.usableConnections(of: BulkheadBench.news) == 0)
+        // Others flow, so what waits for the credential does not wait for ever.
+        for _ in 0..<6 { bench.turn(after: .seconds(1)) }
+        #expect(bench.outcomes["2"]?.kind == .undeliverable)
+        #expect(bench.outcomes["2"]?.reason == .apns(reason))
+
+        bench.turn(after: .seconds(54))
+        try bench.arrive("3")
+        try bench.arrive("4")
+        bench.turn()
+        let connection = try #require(bench.routes.filter { $0.value == BulkheadBench.news }.keys.max())
+        bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn() == ["3"], "one probe")
+        bench.answer("3")
+        #expect(bench.turn() == ["4"])
+        #expect(bench.engine.parking(of: 0).isWorking)
+    }
+
+    @Test func `a new key takes a parked credential up again at once`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 403, .invalidProviderToken)
+        bench.turn()
+        bench.engine.credentialReplaced(0, now: bench.now)
+        bench.turn()
+        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.lastActions.contains { if case .connect = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [(APNsReason.badCertificate, false), (.idleTimeout, true)])
+    func `a GOAWAY that condemns the credential parks it, another one does not`(
+        reason: APNsReason,
+        isWorking: Bool
+    ) throws {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.goAwayReceived(connection, reason: .apns(reason), now: bench.now)
+        #expect(bench.engine.parking(of: 0).isWorking == isWorking)
+        #expect(bench.engine.parking(of: 1).isWorking)
+    }
+
+    @Test(arguments: [(canPostpone: true, attempts: 1), (false, 2)])
+    func `without retry budget an event is put off, or waits as long as any`(
+        canPostpone: Bool,
+        attempts: Int
+    ) throws {
+        var bench = try BulkheadBench {
+            $0.retryBudget = RetryBudget.Limits(percent: 0, perSecond: 0, burst: 1)
+            $0.canPostpone = canPostpone
+        }
+        for name in ["1", "2"] { try bench.arrive(name) }
+        bench.turn()
+        for name in ["1", "2"] { bench.answer(name, 503, .serviceUnavailable) }
+        bench.turn()
+        #expect((bench.outcomes["2"]?.reason == .apns(.serviceUnavailable)) == canPostpone)
+        #expect(bench.turn(after: .seconds(1)) == ["1"])
+        #expect(bench.turn(after: .seconds(10)) == (canPostpone ? [] : ["2"]))
+        #expect(bench.engine.counts.retriesDenied == 1)
+    }
+
+    // MARK: Push types
+
+    @Test(arguments: [
+        (PushType.voip, isSentAgain: false), (.pushtotalk, false), (.alert, true),
+    ])
+    func `where late is wrong an unknown fate is not sent again`(
+        pushType: PushType,
+        isSentAgain: Bool
+    ) throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1") { $0.pushType = pushType }
+        bench.turn()
+        bench.breakStream("1", .unprocessed)
+        #expect(bench.turn() == ["1"], "what was certainly not processed goes again")
+        bench.breakStream("1", .unknown)
+        #expect(bench.turn(after: .seconds(1)) == (isSentAgain ? ["1"] : []))
+        #expect((bench.outcomes["1"]?.reason == .local(.streamBroken)) == !isSentAgain)
+    }
+
+    // MARK: Apps
+
+    @Test func `an app over its rate waits, the others flow`() throws {
+        var bench = try BulkheadBench {
+            $0.rateLimits = [
+                RateLimit(bundleIDs: "com.example.*", requestsPerSecond: 1_000, burst: 1_000),
+                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 2, burst: 1),
+            ]
+        }
+        // The proof of the bench took the first token.
+        for name in ["1", "2", "3"] { try bench.arrive(name) }
+        try bench.arrive("call") { $0.destination = .topic(APNsTopic("com.example.News")) }
+        for number in 0..<9 { try bench.arrive("mail \(number)", app: "Mail") }
+        #expect(bench.turn().count == 9)
+        #expect(bench.engine.rateLimitedCount == 4)
+        #expect(bench.engine.nextDeadline(now: bench.now.instant) != nil)
+        #expect(bench.turn(after: .milliseconds(500)) == ["1"])
+        #expect(bench.turn(after: .milliseconds(499)) == [])
+        #expect(bench.turn(after: .milliseconds(1)) == ["2"])
+        #expect(bench.turn(after: .seconds(1)) == ["3"])
+        #expect(bench.turn(after: .milliseconds(500)) == ["call"])
+    }
+}

@@ -1,0 +1,173 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// A consumer with a prefetch queue, an engine, and an APNs that answers after 50 ms, on a clock
+/// that goes by milliseconds.
+private struct Backlog {
+    static let latency: Int64 = 50
+    static let streams = 100
+    static let prefetch = 5_000
+
+    var engine: DeliveryEngine
+    /// Records that are in Kafka, by source.
+    var written: [Int]
+    private var fetched: [Int]
+    private var queue: [Record] = []
+    private var isPaused: [Bool]
+    private var answers: [(at: Int64, id: DeliveryID)] = []
+    private(set) var millisecond: Int64 = 0
+    /// When each source had its last outcome.
+    private(set) var lastOutcome: [Int64?]
+    private(set) var outcomes: [Int]
+    private(set) var pauses = 0
+    private var actions: [Action] = []
+
+    init(weights: [Int], written: [Int], inFlight: Int) throws {
+        let settings = try EngineSettings(
+            credentials: [CredentialScope(name: "all", bundleIDs: ["*"])],
+            pool: PoolMachine.Limits(maxConnections: 1),
+            retry: RetryPolicy(),
+            intake: IntakeGate.Limits(events: inFlight, bytes: 1 << 30),
+            sourceWeights: weights
+        )
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        self.written = written
+        fetched = written.map { _ in 0 }
+        isPaused = written.map { _ in false }
+        lastOutcome = written.map { _ in nil }
+        outcomes = written.map { _ in 0 }
+        let partitions = written.indices.map(PartitionID.init(index:))
+        for partition in partitions {
+            engine.partitionNamed(partition, source: min(partition.index, weights.count - 1))
+        }
+        engine.partitionsAssigned(partitions)
+        engine.storedOffsetsFetched(
+            Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset?.none) })
+        )
+    }
+
+    private var now: Moment {
+        Moment(
+            instant: Instant(nanoseconds: millisecond * 1_000_000),
+            timestamp: Timestamp(milliseconds: 1_700_000_000_000 + millisecond)
+        )
+    }
+
+    mutating func step() throws {
+        millisecond += 1
+        fetch()
+        let due = answers.prefix { $0.at <= millisecond }
+        for answer in due {
+            engine.responseArrived(APNsAnswer(status: 200), for: answer.id, now: now)
+        }
+        answers.removeFirst(due.count)
+        let taken = min(engine.intakeBudget(now: now.instant), queue.count)
+        for record in queue.prefix(taken) {
+            engine.recordArrived(record, decoded: .event(try event(record)), now: now)
+        }
+        queue.removeFirst(taken)
+        engine.turnEnded(now: now)
+        engine.takeActions(into: &actions)
+        for action in actions { carryOut(action) }
+    }
+
+    /// Like librdkafka: one queue for all partitions, filled in the order of the fetches.
+    private mutating func fetch() {
+        for source in written.indices where !isPaused[source] {
+            while queue.count < Self.prefetch, fetched[source] < written[source] {
+                queue.append(
+                    Record(
+                        partition: PartitionID(index: source),
+                        offset: Offset(Int64(fetched[source])),
+                        timestamp: nil,
+                        key: nil,
+                        value: [0x7B, 0x7D]
+                    )
+                )
+                fetched[source] += 1
+            }
+        }
+    }
+
+    private func event(_ record: Record) throws -> Event {
+        let number = record.offset.rawValue * 16 + Int64(record.partition.index) + 0x1000_0000
+        return Event(
+            id: "e",
+            deviceToken: try #require(DeviceToken(String(number, radix: 16))),
+            destination: .bundleID("com.example.App"),
+            pushType: .alert,
+            payload: 0..<2,
+            apnsID: APNsID(high: 0, low: UInt64(number))
+        )
+    }
+
+    private mutating func carryOut(_ action: Action) {
+        switch action {
+        case .connect(let id, _):
+            engine.connectionOpened(id, maxConcurrentStreams: Self.streams, now: now)
+        case .send(let id, _): answers.append((millisecond + Self.latency, id))
+        case .publish(let id, let publications):
+            if let source = engine.delivery(id)?.record.partition.index {
+                outcomes[source] += 1
+                lastOutcome[source] = millisecond
+            }
+            for publication in publications { engine.published(PublicationTag(id, publication)) }
+        case .commit: engine.commitFinished(failed: [])
+        case .pause(let partitions):
+            pauses += 1
+            for partition in partitions {
+                isPaused[partition.index] = true
+                // A pause throws prefetched records away.
+                let lost = queue.count { $0.partition == partition }
+                queue.removeAll { $0.partition == partition }
+                fetched[partition.index] -= lost
+            }
+        case .resume(let partitions):
+            for partition in partitions { isPaused[partition.index] = false }
+        default: break
+        }
+    }
+}
+
+@Suite struct SourceFairnessTests {
+    @Test(arguments: [
+        // In one source the urgent event waits behind all that is in memory.
+        (weights: [1], latency: 2_000...60_000 as ClosedRange<Int64>),
+        // In a source of its own it takes one stream's time, and waits for a stream to end.
+        ([1, 1], 50...160), ([9, 1], 50...160), ([1, 9], 50...160),
+    ])
+    func `one urgent event does not wait for 100,000 of another source`(
+        weights: [Int],
+        latency: ClosedRange<Int64>
+    ) throws {
+        var backlog = try Backlog(weights: weights, written: [100_000, 0], inFlight: 10_000)
+        while backlog.millisecond < 3_000 { try backlog.step() }
+        backlog.written[1] = 1
+        while backlog.outcomes[1] == 0, backlog.millisecond < 60_000 { try backlog.step() }
+        let outcome = try #require(backlog.lastOutcome[1])
+        #expect(latency.contains(outcome - 3_000), "\(outcome - 3_000) ms")
+    }
+
+    @Test(arguments: [([1, 1], 50), ([3, 1], 75), ([1, 9], 10)])
+    func `two backlogs share the streams by weight`(weights: [Int], percent: Int) throws {
+        var backlog = try Backlog(
+            weights: weights,
+            written: [50_000, 50_000],
+            inFlight: 2_000
+        )
+        while backlog.millisecond < 4_000 { try backlog.step() }
+        let share = backlog.outcomes[0] * 100 / backlog.outcomes.reduce(0, +)
+        #expect((percent - 3...percent + 3).contains(share), "\(backlog.outcomes)")
+    }
+
+    @Test func `a source that is alone gets every stream`() throws {
+        var backlog = try Backlog(weights: [1, 9], written: [100_000, 0], inFlight: 2_000)
+        while backlog.millisecond < 4_000 { try backlog.step() }
+        // 100 streams, 50 ms each and one to notice.
+        #expect(backlog.outcomes[0] > 4_000 / 51 * 100 * 97 / 100)
+        #expect(backlog.pauses <= 12, "a pause throws prefetched records away")
+    }
+}

@@ -100,7 +100,7 @@ extension DeliveryEngine {
         case .waitingForStream, .backingOff:
             counts.superseded += 1
             conclude(id, with: .superseded, now: now)
-        case .inFlight, .publishing, nil: break
+        case .awaitingSchema, .inFlight, .publishing, nil: break
         }
     }
 }

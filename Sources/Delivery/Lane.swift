@@ -1,3 +1,4 @@
+import APNsRules
 import ConnectionPool
 import Vocabulary
 

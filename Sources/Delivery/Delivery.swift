@@ -38,7 +38,7 @@ package struct Delivery: Sendable {
     var refusals = 0
     var isProviderTokenRefreshed = false
     /// Its place in its device's line; nil before it has one, and once it has left.
-    var device: DeviceFingerprint?
+    var device: DeviceDigest?
     /// The rate limit that it falls under.
     var rateLimit: Int?
     /// When it came to the end of its route's queue.

@@ -90,9 +90,6 @@ extension DeliveryEngine {
 
     // MARK: Time
 
-    /// Between two looks for what has waited too long.
-    private static let sweepInterval = Duration.seconds(1)
-
     mutating func endOverdueAttempts(now: Moment) {
         while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
             guard let connection = attemptEnded(id) else {
@@ -112,42 +109,6 @@ extension DeliveryEngine {
             guard deliveries[id]?.phase == .backingOff else { continue }
             approach(id, now: now)
         }
-    }
-
-    /// Now and then: what waits and has expired ends here, connection or not; what waits for a
-    /// blocked route makes room.
-    mutating func sweep(now: Moment) {
-        guard nextSweep <= now.instant else { return }
-        nextSweep = now.instant + Self.sweepInterval
-        var over: [DeliveryID] = []
-        var limited = RateLimits([])
-        swap(&limited, &rates)
-        limited.removeAll { isOver($0, now: now, &over) }
-        swap(&limited, &rates)
-        for index in lanes.indices where !lanes[index].waiting.isEmpty {
-            let makesRoom = isBlocked(lane: index) && makesRoom(lane: index)
-            var blocked: [DeliveryID] = []
-            var waiting = WeightedQueues<DeliveryID>(weights: settings.sourceWeights)
-            swap(&waiting, &lanes[index].waiting)
-            waiting.removeAll { id in
-                if isOver(id, now: now, &over) { return true }
-                guard makesRoom, hasWaitedTooLong(id, now: now) else { return false }
-                blocked.append(id)
-                return true
-            }
-            swap(&waiting, &lanes[index].waiting)
-            for id in blocked { postponeBlocked(id, lane: index, now: now) }
-            wakes.touch(index)
-        }
-        for id in over { conclude(id, with: .expired, now: now) }
-    }
-
-    /// Whether the delivery need not wait any more: it has left, or expired and is to be told so.
-    private func isOver(_ id: DeliveryID, now: Moment, _ expired: inout [DeliveryID]) -> Bool {
-        guard let event = deliveries[id]?.event else { return true }
-        guard event.isExpired(at: now.timestamp) else { return false }
-        expired.append(id)
-        return true
     }
 
     /// Opens streams for what waits, as far as the connections have room.
@@ -307,27 +268,10 @@ extension DeliveryEngine {
         approach(id, now: now)
     }
 
-    private mutating func parkCredential(
-        of id: DeliveryID,
-        after failure: AttemptFailure,
-        now: Moment
-    ) {
-        guard let credential = deliveries[id]?.route?.credential else { return }
-        park(
-            credential,
-            failure.reason,
-            sentAt: deliveries[id]?.sentAt ?? now.instant,
-            now: now
-        )
-        guard !handBack(id) else { return }
-        let notBefore = parking[credential].nextDeadline
-        later(id, because: failure, notBefore: notBefore, now: now)
-    }
-
     /// Lets go of a delivery whose partition was given up meanwhile: its new owner sends it.
     ///
     /// - Returns: false when the delivery is still this shard's to finish.
-    private mutating func handBack(_ id: DeliveryID) -> Bool {
+    mutating func handBack(_ id: DeliveryID) -> Bool {
         guard let delivery = deliveries[id], delivery.epoch != membership.epoch
         else { return false }
         counts.released += 1

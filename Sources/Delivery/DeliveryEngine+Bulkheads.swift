@@ -31,9 +31,10 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let route = deliveries[id]?.route else { return }
-        if verdict.fault == .server {
-            lanes[route.index].breaker.requestFailed(now: now.instant)
-        } else {
+        switch verdict.fault {
+        case .server: lanes[route.index].breaker.requestFailed(now: now.instant)
+        case .connection: lanes[route.index].breaker.requestAbandoned()
+        case .nobody, .event, .token, .credential:
             lanes[route.index].breaker.requestSucceeded(now: now.instant)
         }
         if verdict.fault == .credential {
@@ -62,6 +63,24 @@ extension DeliveryEngine {
     mutating func park(_ credential: Int, _ reason: Reason, sentAt: Instant, now: Moment) {
         parking[credential].refused(reason, sentAt: sentAt, now: now.instant)
         touchLanes(of: credential)
+    }
+
+    /// Parks the delivery's credential, and takes the delivery out of its way.
+    mutating func parkCredential(
+        of id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        guard let credential = deliveries[id]?.route?.credential else { return }
+        park(
+            credential,
+            failure.reason,
+            sentAt: deliveries[id]?.sentAt ?? now.instant,
+            now: now
+        )
+        guard !handBack(id) else { return }
+        let notBefore = parking[credential].nextDeadline
+        later(id, because: failure, notBefore: notBefore, now: now)
     }
 
     private mutating func touchLanes(of credential: Int) {
@@ -136,47 +155,6 @@ extension DeliveryEngine {
             let first = lanes[index].waiting.first(), hasWaitedTooLong(first, now: now)
         else { return false }
         return makesRoom(lane: index)
-    }
-
-    // MARK: Sources
-
-    /// The partition is of the source topic at that place of the configuration.
-    ///
-    /// To be told before the partition is assigned; one never told of belongs to the first.
-    package mutating func partitionNamed(_ partition: PartitionID, source: Int) {
-        precondition(settings.sourceWeights.indices.contains(source), "no source \(source)")
-        while sourceOfPartition.count <= partition.index { sourceOfPartition.append(0) }
-        sourceOfPartition[partition.index] = source
-    }
-
-    func source(of partition: PartitionID) -> Int {
-        partition.index < sourceOfPartition.count ? sourceOfPartition[partition.index] : 0
-    }
-
-    func isStoppedByShare(_ partition: PartitionID) -> Bool {
-        shares.stopped[source(of: partition)]
-    }
-
-    /// Stops the sources that are at their share of the bound, and lets others go on.
-    mutating func turnShares() {
-        let before = shares.stopped
-        guard shares.timeAdvanced() else { return }
-        guard membership.isTakingRecords, !gate.isPaused else { return }
-        let changed = membership.partitions.filter {
-            before[source(of: $0)] != shares.stopped[source(of: $0)]
-                && !membership.heldBack.contains($0)
-        }
-        let stopped = changed.filter(isStoppedByShare)
-        let resumed = changed.filter { !isStoppedByShare($0) }
-        if !stopped.isEmpty { actions.append(.pause(stopped)) }
-        if !resumed.isEmpty { actions.append(.resume(resumed)) }
-    }
-
-    /// A new assignment starts unpaused; what is at its share stays stopped.
-    mutating func pauseStoppedSources() {
-        guard !gate.isPaused, membership.isTakingRecords else { return }
-        let stopped = membership.partitions.filter(isStoppedByShare)
-        if !stopped.isEmpty { actions.append(.pause(stopped)) }
     }
 }
 

@@ -11,7 +11,7 @@ extension DeliveryEngine {
         _ route: Route,
         now: Moment
     ) {
-        let device = DeviceFingerprint(event.deviceToken, topic, key: fingerprintKey)
+        let device = DeviceDigest(event.deviceToken, topic, key: digestKey)
         deliveries[id]?.device = device
         deliveries[id]?.rateLimit = rates.limit(for: event.destination, event.pushType)
         lanes[route.index].held += 1
@@ -85,7 +85,7 @@ extension DeliveryEngine {
 
     /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
     /// the newest is worth sending.
-    mutating func throttle(_ device: DeviceFingerprint, until: Instant, now: Moment) {
+    mutating func throttle(_ device: DeviceDigest, until: Instant, now: Moment) {
         pacing.throttled(device, until: until)
         var seen: Set<CollapseID> = []
         for id in pacing.line(of: device) {

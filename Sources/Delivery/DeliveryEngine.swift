@@ -25,7 +25,7 @@ package struct DeliveryEngine: Sendable {
     var parking: [CredentialParking]
     var budgets: [RetryBudget]
     var pacing = DevicePacing()
-    let fingerprintKey: (UInt64, UInt64)
+    let digestKey: (UInt64, UInt64)
     var rates: RateLimits
     var shares: IntakeShares
     /// By the partition's index; what is missing belongs to the first source.
@@ -54,7 +54,7 @@ package struct DeliveryEngine: Sendable {
             ),
             start: settings.start
         )
-        fingerprintKey = (random.next(), random.next())
+        digestKey = (random.next(), random.next())
         lanes = Route.all(credentialCount: settings.credentials.count).map { route in
             Lane(settings, route)
         }

@@ -141,6 +141,41 @@ package struct Metrics: Sendable {
                 "APNs' clock minus this machine's, as far as it is certain.",
                 value: "\(largestClockSkew)"
             ),
+        ] + bulkheadFamilies
+    }
+
+    private var bulkheadFamilies: [MetricFamily] {
+        [
+            .gauge(
+                "apns_breakers_open",
+                "Endpoints, counted per shard and credential, that are left alone or probed.",
+                of: shards,
+                \.openBreakers
+            ),
+            .gauge(
+                "apns_credentials_parked",
+                "Credentials, counted per shard, that APNs condemned and that are not used.",
+                of: shards,
+                \.parkedCredentials
+            ),
+            .gauge(
+                "rate_limited_events",
+                "Events that wait because their app is at limits.rates.",
+                of: shards,
+                \.rateLimitedEvents
+            ),
+            .counter(
+                "events_made_room_total",
+                "Events put off without an attempt: their route was blocked or did not move.",
+                of: shards,
+                \.madeRoom
+            ),
+            .counter(
+                "retries_denied_total",
+                "Retries that the credential's budget did not allow.",
+                of: shards,
+                \.retriesDenied
+            ),
         ]
     }
 

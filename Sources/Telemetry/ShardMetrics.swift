@@ -20,6 +20,11 @@ package final class ShardMetrics: Sendable {
     // APNs.
     package let attempts = Counter()
     package let retries = Counter()
+    package let retriesDenied = Counter()
+    package let madeRoom = Counter()
+    package let openBreakers = Gauge()
+    package let parkedCredentials = Gauge()
+    package let rateLimitedEvents = Gauge()
     package let responses = CounterTable(StatusLabel.allCases)
     package let requestDuration = Histogram(bounds: Histogram.requestBounds)
     package let connects = Counter()

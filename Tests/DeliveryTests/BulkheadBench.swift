@@ -85,7 +85,9 @@ struct BulkheadBench {
                 guard let delivery = engine.delivery(id), let event = delivery.event
                 else { continue }
                 outcomes[event.id] = delivery.outcome
-                for publication in publications { engine.published(PublicationTag(id, publication)) }
+                for publication in publications {
+                    engine.published(PublicationTag(id, publication))
+                }
             default: break
             }
         }

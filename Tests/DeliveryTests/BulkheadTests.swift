@@ -160,9 +160,12 @@ import Vocabulary
 
     // MARK: Credentials
 
-    @Test(arguments: [
-        (403, .invalidProviderToken), (403, .badCertificate), (429, .tooManyProviderTokenUpdates),
-    ] as [(Int, APNsReason)])
+    @Test(
+        arguments: [
+            (403, .invalidProviderToken), (403, .badCertificate),
+            (429, .tooManyProviderTokenUpdates),
+        ] as [(Int, APNsReason)]
+    )
     func `a condemned credential is parked, probed after a minute, and taken up again`(
         status: Int,
         reason: APNsReason
@@ -185,7 +188,9 @@ import Vocabulary
         try bench.arrive("3")
         try bench.arrive("4")
         bench.turn()
-        let connection = try #require(bench.routes.filter { $0.value == BulkheadBench.news }.keys.max())
+        let connection = try #require(
+            bench.routes.filter { $0.value == BulkheadBench.news }.keys.max()
+        )
         bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
         #expect(bench.turn() == ["3"], "one probe")
         bench.answer("3")

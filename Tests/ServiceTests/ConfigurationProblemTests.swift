@@ -127,8 +127,15 @@ import Testing
         ),
         ("sources: []", "sources: is empty, expected at least one source"),
         (
-            "sources: [{topic: a, weight: 2}, {topic: b}]",
-            "sources.0.weight: is 2, which this version does not support with several sources"
+            """
+            limits: {rates: [{bundle_id: com.a.*, requests_per_second: 5}, \
+            {bundle_id: com.a.*, requests_per_second: 6}]}
+            """,
+            "limits.rates.1.bundle_id: is 'com.a.*' like limits.rates.0.bundle_id, expected another"
+        ),
+        (
+            "limits: {rates: [{bundle_id: com.a}]}",
+            "limits.rates.0.requests_per_second: is missing, expected a whole number from 1"
         ),
         ("sources: [{weight: 1}]", "sources.0.topic: is missing, expected the name"),
         ("sources: [null]", "sources.0: is null, expected a mapping"),

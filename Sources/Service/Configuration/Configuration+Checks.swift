@@ -9,15 +9,7 @@ extension Configuration {
         checkOrder(reader)
         checkSchemas(reader)
         checkSchemaRegistry(reader)
-        if sources.count > 1 {
-            for (index, source) in sources.enumerated() where source.weight > 1 {
-                reader.report(
-                    "is \(source.weight), which this version does not support with several sources,"
-                        + " expected 1",
-                    at: "sources.\(index).weight"
-                )
-            }
-        }
+        checkRates(reader)
     }
 
     /// A topic that Heliograph both reads and writes would feed itself.
@@ -68,6 +60,20 @@ extension Configuration {
                 }
                 covers[pattern] = covers[pattern] ?? "\(path).bundle_ids"
             }
+        }
+    }
+
+    private func checkRates(_ reader: ConfigurationReader) {
+        var uses: [BundleIDPattern: String] = [:]
+        for (index, rate) in limits.rates.enumerated() {
+            let path = "limits.rates.\(index).bundle_id"
+            if let other = uses[rate.bundleIDs] {
+                reader.report(
+                    "is '\(rate.bundleIDs)' like \(other), expected another",
+                    at: path
+                )
+            }
+            uses[rate.bundleIDs] = uses[rate.bundleIDs] ?? path
         }
     }
 

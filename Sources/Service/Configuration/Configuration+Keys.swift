@@ -75,7 +75,10 @@ extension Configuration.Source {
             "weight",
             .integer(in: 1...1000),
             default: 1,
-            "Share of this source against the others; this version supports only 1 for several."
+            """
+            Share of this source against the others, of streams and of memory, while there is not \
+            enough for all.
+            """
         )
         payloadSchema = section.optional(
             "payload_schema",
@@ -134,6 +137,30 @@ extension Configuration.Retry {
             default: .seconds(10),
             "Where the doubling ends."
         )
+        maxRetryAfter = section.value(
+            "max_retry_after",
+            .duration(in: .zero...(.seconds(24 * 3600))),
+            default: .seconds(3600),
+            "Longest `Retry-After` of APNs that is honoured."
+        )
+        budgetPercent = section.value(
+            "budget_percent",
+            .integer(in: 0...100),
+            default: 10,
+            """
+            Retries from memory that a hundred successes of a credential allow, beside 10 a second \
+            in any case; what is over waits longer.
+            """
+        )
+        resendCalls = section.value(
+            "resend_calls",
+            .boolean,
+            default: false,
+            """
+            Whether `voip` and `pushtotalk` are sent again when nobody knows whether APNs got them; \
+            a call that rings late is wrong.
+            """
+        )
         section.unsupported("later", default: "[]", "Delays of Kafka retry topics.")
         giveUpAfter = section.value(
             "give_up_after",
@@ -164,11 +191,32 @@ extension Configuration.Limits {
             default: 1 << 20,
             "Largest value that is read as an event; a larger one is `invalid`."
         )
+        rates = section.entries("rates", Configuration.Rate.init)
         drainTimeout = section.value(
             "drain_timeout",
             .duration(in: .zero...(.seconds(600))),
             default: .seconds(10),
             "How long events in flight may take to finish when the process is told to stop."
+        )
+    }
+}
+
+extension Configuration.Rate {
+    fileprivate init(_ section: ConfigurationSection) {
+        bundleIDs = section.required(
+            "bundle_id",
+            .bundleID,
+            "The app, or a pattern for several, whose requests are limited together."
+        )
+        requestsPerSecond = section.required(
+            "requests_per_second",
+            .integer(in: 1...1_000_000),
+            "Requests to APNs a second, of this process."
+        )
+        burst = section.optional(
+            "burst",
+            .integer(in: 1...1_000_000),
+            "Requests that may go at once; null: those of a second."
         )
     }
 }

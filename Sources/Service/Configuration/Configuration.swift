@@ -150,6 +150,11 @@ package struct Configuration: Hashable, Sendable {
         package var hereFor: Duration
         package var baseDelay: Duration
         package var maxDelay: Duration
+        package var maxRetryAfter: Duration
+        /// Retries that a hundred successes allow.
+        package var budgetPercent: Int
+        /// Whether `voip` and `pushtotalk` are sent again after an unknown fate.
+        package var resendCalls: Bool
         package var giveUpAfter: Duration
     }
 
@@ -159,7 +164,18 @@ package struct Configuration: Hashable, Sendable {
         package var inFlightBytes: Int
         /// The largest record that is read as an event.
         package var eventBytes: Int
+        /// No pattern twice.
+        package var rates: [Rate]
         package var drainTimeout: Duration
+    }
+
+    /// A bound on the requests to APNs for an app, or for several together.
+    package struct Rate: Hashable, Sendable {
+        package var bundleIDs: BundleIDPattern
+        /// Of the process.
+        package var requestsPerSecond: Int
+        /// Nil: those of a second.
+        package var burst: Int?
     }
 
     package struct Admin: Hashable, Sendable {

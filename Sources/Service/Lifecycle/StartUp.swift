@@ -93,7 +93,8 @@ struct StartUp {
                 retry: RetryPolicy(
                     attempts: configuration.retry.attempts,
                     baseDelay: configuration.retry.baseDelay,
-                    maxDelay: configuration.retry.maxDelay
+                    maxDelay: configuration.retry.maxDelay,
+                    maxRetryAfter: configuration.retry.maxRetryAfter
                 ),
                 retryHereFor: configuration.retry.hereFor,
                 requestTimeout: apns.requestTimeout,
@@ -104,7 +105,11 @@ struct StartUp {
                 start: configuration.kafka.start == .earliest ? .earliest : .latest,
                 drainTimeout: limits.drainTimeout,
                 publishesTokenStatus: configuration.results.tokenStatusTopic != nil,
-                publishesDeadLetters: configuration.results.deadLetterTopic != nil
+                publishesDeadLetters: configuration.results.deadLetterTopic != nil,
+                sourceWeights: configuration.sources.map(\.weight),
+                rateLimits: limits.rates.map { RateLimit($0, shardCount: shardCount) },
+                retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
+                sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk]
             )
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })
@@ -230,6 +235,17 @@ extension CredentialScope {
             defaultEnvironment: credential.environment,
             environments: material.environments,
             isProvenByHandshake: material.certificate != nil
+        )
+    }
+}
+
+extension RateLimit {
+    /// A shard's part of what the process may send.
+    fileprivate init(_ rate: Configuration.Rate, shardCount: Int) {
+        self.init(
+            bundleIDs: rate.bundleIDs.description,
+            requestsPerSecond: Double(rate.requestsPerSecond) / Double(shardCount),
+            burst: max(1, (rate.burst ?? rate.requestsPerSecond) / shardCount)
         )
     }
 }

@@ -21,6 +21,7 @@ extension Shard {
             troubles.kafkaWorked()
             troubles.hasJoinedGroup = true
             log.info("partitions assigned", [.partition: names(partitions)])
+            nameSources(of: partitions)
             engine.partitionsAssigned(partitions)
         case .partitionsRevoked(let partitions, let lost):
             log.info(
@@ -39,6 +40,18 @@ extension Shard {
         case .failed(let error): kafkaFailed(error)
         case .logged(let line): kafkaLogged(line)
         case .closed: hasConsumerClosed = true
+        }
+    }
+
+    /// Tells the engine which source each partition is of; a retry topic is of its source's.
+    private func nameSources(of partitions: [PartitionID]) {
+        let sources = settings.sources.prefix(settings.engine.sourceWeights.count)
+        for partition in partitions {
+            let topic = consumer.partitions[partition].topic
+            let source =
+                sources.firstIndex(of: topic)
+                ?? sources.firstIndex { topic.name.hasPrefix("\($0.name).retry.") }
+            engine.partitionNamed(partition, source: source ?? 0)
         }
     }
 

@@ -12,6 +12,8 @@ extension Shard {
         let counts = engine.counts
         metrics.attempts.add(UInt64(counts.attempts - recorded.attempts))
         metrics.retries.add(UInt64(counts.retries - recorded.retries))
+        metrics.retriesDenied.add(UInt64(counts.retriesDenied - recorded.retriesDenied))
+        metrics.madeRoom.add(UInt64(counts.madeRoom - recorded.madeRoom))
         recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.inFlightBytes.set(engine.inFlightBytes)
@@ -48,10 +50,16 @@ extension Shard {
             terminal: engine.counts.terminal,
             handedBack: engine.inFlightEvents + engine.counts.released
         )
+        metrics.rateLimitedEvents.set(engine.rateLimitedCount)
+        metrics.parkedCredentials.set(
+            settings.engine.credentials.indices.count { !engine.parking(of: $0).isWorking }
+        )
         var streams = 0
+        var closedRoutes = 0
         for route in Route.all(credentialCount: settings.engine.credentials.count) {
             let pool = engine.pool(of: route)
             streams += pool.openStreams
+            if engine.breaker(of: route).phase != .closed { closedRoutes += 1 }
             guard pool.isInUse else { continue }
             status.routes.append(
                 ShardStatus.RouteStatus(
@@ -61,16 +69,24 @@ extension Shard {
                     connections: pool.connections.count,
                     openStreams: pool.openStreams,
                     waiting: engine.waitingCount(of: route),
+                    breaker: engine.breaker(of: route).phase.name,
                     trouble: trouble(route)
                 )
             )
         }
         metrics.streamsInUse.set(streams)
+        metrics.openBreakers.set(closedRoutes)
         control.status = status
     }
 
     private func trouble(_ route: Route) -> String? {
+        if let reason = engine.parking(of: route.credential).reason {
+            return "parked: \(reason.text)"
+        }
         if let reason = troubles.credentials[route] { return reason }
+        if case .open = engine.breaker(of: route).phase {
+            return "apns.endpoints.\(route.environment.rawValue): too many failures"
+        }
         let pool = engine.pool(of: route)
         if pool.usableConnections > 0 { return nil }
         let trouble = troubles.connections[route] ?? "connecting"
@@ -90,5 +106,16 @@ extension Shard {
         let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
         let elapsed = outcome.completedAt.milliseconds - start.milliseconds
         metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
+    }
+}
+
+extension CircuitBreaker.Phase {
+    /// The word for the status page.
+    fileprivate var name: String {
+        switch self {
+        case .closed: "closed"
+        case .open: "open"
+        case .halfOpen: "half-open"
+        }
     }
 }

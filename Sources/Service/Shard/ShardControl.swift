@@ -63,6 +63,8 @@ struct ShardStatus: Sendable {
         var connections: Int
         var openStreams: Int
         var waiting: Int
+        /// `closed`, `open` or `half-open`.
+        var breaker: String
         /// Why nothing can be sent; nil: it can, or nobody tried.
         var trouble: String?
     }

@@ -6,10 +6,10 @@ import Vocabulary
     private static let key: (UInt64, UInt64) = (1, 2)
 
     private func device(_ hexadecimal: String, _ topic: String = "com.example.App")
-        throws -> DeviceFingerprint
+        throws -> DeviceDigest
     {
         let token = try #require(DeviceToken(hexadecimal))
-        return DeviceFingerprint(token, APNsTopic(topic), key: Self.key)
+        return DeviceDigest(token, APNsTopic(topic), key: Self.key)
     }
 
     private func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
@@ -70,12 +70,12 @@ import Vocabulary
         #expect(last?.next == id(2) && last?.notBefore == nil)
     }
 
-    @Test func `different keys give different fingerprints`() throws {
+    @Test func `different keys give different digests`() throws {
         let token = try #require(DeviceToken("00ff"))
         let topic = APNsTopic("com.example.App")
-        let first = DeviceFingerprint(token, topic, key: (1, 2))
-        #expect(first == DeviceFingerprint(token, topic, key: (1, 2)))
-        #expect(first != DeviceFingerprint(token, topic, key: (1, 3)))
-        #expect(first != DeviceFingerprint(token, topic, key: (2, 2)))
+        let first = DeviceDigest(token, topic, key: (1, 2))
+        #expect(first == DeviceDigest(token, topic, key: (1, 2)))
+        #expect(first != DeviceDigest(token, topic, key: (1, 3)))
+        #expect(first != DeviceDigest(token, topic, key: (2, 2)))
     }
 }

@@ -5,7 +5,7 @@ package import Vocabulary
 ///
 /// Pacing compares numbers instead of strings. Two devices with the same number would only wait
 /// for each other; the key keeps anybody from choosing such tokens.
-package struct DeviceFingerprint: Hashable, Sendable {
+package struct DeviceDigest: Hashable, Sendable {
     package let rawValue: UInt64
 
     package init(_ token: DeviceToken, _ topic: APNsTopic, key: (UInt64, UInt64)) {
@@ -19,14 +19,17 @@ package struct DeviceFingerprint: Hashable, Sendable {
 
 /// The streaming state of SipHash-1-3, on whole words.
 private struct SipHash {
-    private var state: SIMD4<UInt64>
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
     private var length: UInt64 = 0
 
     init(key: (UInt64, UInt64)) {
-        state = [
-            key.0 ^ 0x736f_6d65_7073_6575, key.1 ^ 0x646f_7261_6e64_6f6d,
-            key.0 ^ 0x6c79_6765_6e65_7261, key.1 ^ 0x7465_6462_7974_6573,
-        ]
+        v0 = key.0 ^ 0x736f_6d65_7073_6575
+        v1 = key.1 ^ 0x646f_7261_6e64_6f6d
+        v2 = key.0 ^ 0x6c79_6765_6e65_7261
+        v3 = key.1 ^ 0x7465_6462_7974_6573
     }
 
     /// Takes a text in, closed by a byte that no text has, so that "ab", "c" is not "a", "bc".
@@ -46,20 +49,19 @@ private struct SipHash {
 
     mutating func finish() -> UInt64 {
         compress(length &<< 56)
-        state[2] ^= 0xFF
+        v2 ^= 0xFF
         for _ in 0..<3 { round() }
-        return state[0] ^ state[1] ^ state[2] ^ state[3]
+        return v0 ^ v1 ^ v2 ^ v3
     }
 
     private mutating func compress(_ word: UInt64) {
         length &+= 8
-        state[3] ^= word
+        v3 ^= word
         round()
-        state[0] ^= word
+        v0 ^= word
     }
 
     private mutating func round() {
-        var (v0, v1, v2, v3) = (state[0], state[1], state[2], state[3])
         v0 &+= v1
         v1 = Self.rotate(v1, 13) ^ v0
         v0 = Self.rotate(v0, 32)
@@ -70,7 +72,6 @@ private struct SipHash {
         v2 &+= v1
         v1 = Self.rotate(v1, 17) ^ v2
         v2 = Self.rotate(v2, 32)
-        state = [v0, v1, v2, v3]
     }
 
     private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {

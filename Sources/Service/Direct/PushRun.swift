@@ -52,15 +52,16 @@ package struct PushRun {
 
     private func decode(_ bytes: [UInt8]) throws -> (event: Event, payload: ArraySlice<UInt8>) {
         var decoder = EventDecoder()
-        let record = Record(
+        var record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(0),
             timestamp: nil,
             key: nil,
             value: bytes
         )
-        switch decoder.decode(record) {
-        case .event(let event): return (event, bytes[event.payload])
+        switch decoder.decode(&record, from: configuration.sources[0].topic) {
+        case .event(let event), .awaitingSchema(let event, _):
+            return (event, (record.eventBytes ?? bytes)[event.payload])
         case .invalid(let invalid):
             let lines = invalid.violations.map { violation in
                 let place = violation.instanceLocation

@@ -24,38 +24,47 @@ package enum RegistryVerdict: Hashable, Sendable {
 
 /// One schema in one answer ("Schema Registry API Reference", `GET /schemas/ids/{int: id}` and
 /// `GET /subjects/(string: subject)/versions/(versionId: version)`).
-struct RegistryAnswer: Hashable, Sendable {
-    struct Reference: Hashable, Sendable {
-        var name: String
-        var subject: String
-        var version: Int64
+package struct RegistryAnswer: Hashable, Sendable {
+    package struct Reference: Hashable, Sendable {
+        package var name: String
+        package var subject: String
+        package var version: Int64
+
+        package init(name: String, subject: String, version: Int64) {
+            self.name = name
+            self.subject = subject
+            self.version = version
+        }
     }
 
     /// Absent means Avro.
-    var type: String
-    var text: [UInt8]
-    var references: [Reference]
+    package let type: String
+    package let text: [UInt8]
+    package let references: [Reference]
 
     /// Reads the body of a 200; nil when it is none that a registry gives.
-    init?(_ body: [UInt8]) {
-        guard let value = try? JSONValue.parse(body), let schema = value["schema"]?.string
+    package init?(_ body: [UInt8]) {
+        let limits = JSONLimits(maxByteCount: HTTPTransfer.maxByteCount)
+        guard let value = try? JSONValue.parse(body, limits: limits),
+            let schema = value["schema"]?.string
         else { return nil }
         type = value["schemaType"]?.string ?? "AVRO"
         text = Array(schema.utf8)
-        references = []
+        var references: [Reference] = []
         for item in value["references"]?.array ?? [] {
             guard let name = item["name"]?.string, let subject = item["subject"]?.string,
                 let version = item["version"]?.integer
             else { return nil }
             references.append(Reference(name: name, subject: subject, version: version))
         }
+        self.references = references
     }
 
     /// Whether the body of a 404 says that a schema, subject or version is missing.
     ///
     /// Error codes 40400 to 40499; a proxy's 404, or that of a path that this registry does not
     /// have, says nothing about the schema.
-    static func saysMissing(_ body: [UInt8]) -> Bool {
+    package static func saysMissing(_ body: [UInt8]) -> Bool {
         guard let code = (try? JSONValue.parse(body))?["error_code"]?.integer else { return false }
         return (40400...40499).contains(code)
     }

@@ -258,6 +258,33 @@ def test_the_wire_format_in_prefix_and_header(broker, simulators, benches):
         service.drain()
 
 
+def test_a_schema_with_references(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as registry:
+        name = {"type": "string", "minLength": 3}
+        inner = registry.register("team names/v 1", name)
+        metadata = {"properties": {"team": {"$ref": "name.json"}}}
+        middle = registry.register(
+            "metadata", metadata, [{"name": "name.json", "subject": inner["subject"], "version": 1}]
+        )
+        outer = registry.register(
+            "outer",
+            {"properties": {"metadata": {"$ref": "metadata.json"}}},
+            [{"name": "metadata.json", "subject": middle["subject"], "version": 1}],
+        )
+        good, bad = new_event(metadata={"team": "abc"}), new_event(metadata={"team": "ab"})
+        bench.produce([wire_format(outer["id"], event) for event in (good, bad)])
+        service = bench.run(simulator, **registry_settings(registry))
+        bench.wait_for_outcomes(2, service=service)
+        found = outcomes_by_id(broker, bench.topics)
+        assert found[good["id"]][1]["outcome"] == "accepted"
+        [violation] = found[bad["id"]][1]["violations"]
+        assert violation["instance_location"] == "/metadata/team"
+        assert violation["keyword_location"].startswith(f"schemas/ids/{outer['id']}#")
+        assert "subjects/team names/v 1/versions/1" in registry.requests
+        service.drain()
+
+
 def test_without_a_registry_the_identifier_is_passed_over(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     event = new_event()

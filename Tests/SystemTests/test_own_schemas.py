@@ -123,6 +123,32 @@ def test_schemas_by_source_and_by_app(broker, simulators, benches, tmp_path):
     service.drain()
 
 
+def test_a_schema_may_refer_to_the_files_beside_it(broker, simulators, benches, tmp_path):
+    bench, simulator = benches(broker), simulators()
+    story = {"type": "object", "properties": {"url": {"type": "string", "format": "uri"}}}
+    directory = ConfigMap(tmp_path / "a folder").publish(
+        {
+            "news.json": {"$schema": DIALECT, "properties": {"story": {"$ref": "story.json"}}},
+            "story.json": {"$schema": DIALECT, **story},
+        }
+    )
+    changes = settings(directory.path, **{APP_NEWS: "news"})
+    changes["schemas"]["assert_format"] = True
+    good, number = event(story={"url": "https://example.com/1"}), event(story={"url": 1})
+    no_url = event(story={"url": "no url"})
+    bench.produce([record(e) for e in (good, number, no_url)])
+    service = bench.run(simulator, **changes)
+    bench.wait_for_outcomes(3, service=service)
+    found = {o["event_id"]: o for _, o in outcomes_of(broker, bench.topics)}
+    assert found[good["id"]]["outcome"] == "accepted"
+    for bad, rule in [(number, "type"), (no_url, "format")]:
+        [violation] = found[bad["id"]]["violations"]
+        assert violation["instance_location"] == "/payload/story/url"
+        assert violation["keyword_location"].startswith("news#")
+        assert violation["keyword_location"].endswith(f"/properties/url/{rule}")
+    service.drain()
+
+
 def test_a_change_is_taken_without_a_restart(broker, simulators, benches, tmp_path):
     bench, simulator = benches(broker), simulators()
     directory = ConfigMap(tmp_path / "schemas").publish({"news.json": requiring("a")})
@@ -167,6 +193,10 @@ BAD = {
     "does not compile": ({"news.json": {"type": "objekt"}}, "news.json' at /type: "),
     "no JSON": ({"news.json": "{"}, "news.json': "),
     "not there": ({"other.json": {}}, "is 'news', expected a schema of schemas.directory"),
+    "refers to nothing": (
+        {"news.json": {"$ref": "nothing.json"}},
+        "news.json' at /$ref: ",
+    ),
     "twice": ({"news.json": {}, "news.schema.json": {}}, "two files for the schema 'news'"),
 }
 

@@ -14,6 +14,15 @@ extension Configuration.Schemas {
             "payload_schemas",
             Configuration.PayloadSchema.init
         )
+        assertFormat = section.value(
+            "assert_format",
+            .boolean,
+            default: false,
+            """
+            Whether own schemas and those of the registry enforce `format` where their dialect \
+            leaves it an annotation.
+            """
+        )
         payload = section.value(
             "payload",
             .word(placeholder: .warn),

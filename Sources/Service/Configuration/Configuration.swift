@@ -48,6 +48,8 @@ package struct Configuration: Hashable, Sendable {
         /// Nil: none.
         package var directory: String?
         package var payloadSchemas: [PayloadSchema]
+        /// Whether `format` is enforced where a schema leaves it an annotation.
+        package var assertFormat: Bool
         package var payload: PayloadChecks
     }
 

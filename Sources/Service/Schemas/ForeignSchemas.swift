@@ -30,7 +30,12 @@ struct ForeignSchemas: Sendable {
             throw ServiceError(lines: error.problems.map { "\($0.path): \($0.message)" })
         }
         registry = configuration.schemaRegistry.access.map {
-            SchemaRegistry($0, metrics: metrics, log: log)
+            SchemaRegistry(
+                $0,
+                compilation: SchemaCompilation(assertsFormat: configuration.schemas.assertFormat),
+                metrics: metrics,
+                log: log
+            )
         }
     }
 

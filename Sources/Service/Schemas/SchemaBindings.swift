@@ -12,8 +12,10 @@ struct SchemaBindings: Sendable {
 
     private var topics: [KafkaTopic: Use] = [:]
     private var bundleIDs: [String: Use] = [:]
+    private let compilation: SchemaCompilation
 
     init(_ configuration: Configuration) {
+        compilation = SchemaCompilation(assertsFormat: configuration.schemas.assertFormat)
         for (index, source) in configuration.sources.enumerated() {
             guard let name = source.payloadSchema else { continue }
             topics[source.topic] = Use(path: "sources.\(index).payload_schema", name: name)
@@ -38,29 +40,25 @@ struct SchemaBindings: Sendable {
     ) throws(SchemaProblems) -> PayloadSchemas {
         var problems: [SchemaProblems.Problem] = []
         var schemas: [String: NamedSchema] = [:]
-        var broken: Set<String> = []
-        for (file, text) in files.texts.sorted(by: { $0.key < $1.key }) {
+        for (file, result) in compilation.compile(files, in: directory) {
             let name = Self.name(ofFile: file)
-            do throws(SchemaError) {
-                let schema = try SchemaCompilation.compile(text, documents: files.texts)
-                if schemas.updateValue(NamedSchema(name: name, schema: schema), forKey: name) != nil
-                {
-                    problems.append(
-                        Self.problem("has two files for the schema '\(name)', expected one")
-                    )
-                }
-            } catch {
-                let pointer = error.pointer.isEmpty ? "" : " at \(error.pointer)"
+            switch result {
+            case .failure(let error):
+                problems += error.problems
+            case .success(let schema):
+                let named = NamedSchema(name: name, schema: schema)
+                guard schemas.updateValue(named, forKey: name) != nil else { continue }
                 problems.append(
-                    Self.problem("'\(directory)/\(file)'\(pointer): \(error.message)")
+                    .init(
+                        path: "schemas.directory",
+                        message: "has two files for the schema '\(name)', expected one"
+                    )
                 )
-                broken.insert(name)
             }
         }
-        // Of a broken one only its own problem is told, not that its name is missing too.
-        let uses = (Array(topics.values) + Array(bundleIDs.values)).filter {
-            !broken.contains($0.name)
-        }
+        // A broken one is told for itself, not for its name that is missing.
+        guard problems.isEmpty else { throw SchemaProblems(Self.ordered(problems)) }
+        let uses = Array(topics.values) + Array(bundleIDs.values)
         problems += uses.compactMap { Self.problem(of: $0, among: schemas) }
         guard problems.isEmpty else { throw SchemaProblems(Self.ordered(problems)) }
         return PayloadSchemas(
@@ -90,10 +88,6 @@ struct SchemaBindings: Sendable {
             return String(file.dropLast(suffix.count))
         }
         return file
-    }
-
-    private static func problem(_ message: String) -> SchemaProblems.Problem {
-        .init(path: "schemas.directory", message: message)
     }
 
     /// Each once, whatever order a dictionary had.

@@ -28,6 +28,7 @@ final class SchemaRegistry: Sendable {
         var failedAt = Instant(nanoseconds: .min)
     }
 
+    private let compilation: SchemaCompilation
     private let metrics: SchemaMetrics
     private let log: Logger
     private let state = Mutex(State())
@@ -39,7 +40,13 @@ final class SchemaRegistry: Sendable {
     private static let troubleLifetime = Duration.seconds(60)
 
     /// Starts the thread, which lives until `stop`.
-    init(_ access: RegistryAccess, metrics: SchemaMetrics, log: Logger) {
+    init(
+        _ access: RegistryAccess,
+        compilation: SchemaCompilation,
+        metrics: SchemaMetrics,
+        log: Logger
+    ) {
+        self.compilation = compilation
         self.metrics = metrics
         self.log = log
         let thread = Thread { [self] in serve(access) }
@@ -101,7 +108,7 @@ final class SchemaRegistry: Sendable {
             return
         }
         do throws(RegistryError) {
-            let schema = RegisteredSchema(try client.fetch(request.schema))
+            let schema = RegisteredSchema(try client.fetch(request.schema), compilation)
             cache.insert(schema, for: request.schema, now: SystemClock.now)
             metrics.registryFetches[.ok].add()
             metrics.registrySchemas.set(cache.count)
@@ -185,15 +192,13 @@ struct RegistryCache: Sendable {
 
 extension RegisteredSchema {
     /// Compiles what the registry has.
-    init(_ verdict: RegistryVerdict) {
+    init(_ verdict: RegistryVerdict, _ compilation: SchemaCompilation) {
         switch verdict {
         case .unknown: self = .unknown
         case .unusable(let cause): self = .unusable(cause)
         case .found(let found):
             do throws(SchemaError) {
-                self = .usable(
-                    try SchemaCompilation.compile(found.text, documents: found.references)
-                )
+                self = .usable(try compilation.compile(found))
             } catch {
                 self = .unusable("cannot be enforced: \(error)")
             }

@@ -1,0 +1,41 @@
+import RegistryIO
+import Testing
+
+@Suite struct RegistryAnswerTests {
+    @Test func `a schema comes with its type and references`() throws {
+        let body = """
+            {"schema": "{\\"type\\":\\"object\\"}", "schemaType": "JSON", "id": 7,
+             "references": [{"name": "a.json", "subject": "a", "version": 2}]}
+            """
+        let answer = try #require(RegistryAnswer(Array(body.utf8)))
+        #expect(answer.type == "JSON")
+        #expect(answer.text == Array(#"{"type":"object"}"#.utf8))
+        #expect(answer.references == [.init(name: "a.json", subject: "a", version: 2)])
+    }
+
+    @Test func `without a type it is Avro`() throws {
+        let answer = try #require(RegistryAnswer(Array(#"{"schema":"\"string\""}"#.utf8)))
+        #expect(answer.type == "AVRO")
+        #expect(answer.references.isEmpty)
+    }
+
+    @Test(arguments: [
+        "", "<html>", "[]", "{}", #"{"schema":7}"#,
+        #"{"schema":"{}","references":[{"name":"a"}]}"#,
+    ])
+    func `what no registry says is no answer`(body: String) {
+        #expect(RegistryAnswer(Array(body.utf8)) == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"error_code":40403,"message":"Schema not found"}"#, true),
+        (#"{"error_code":40401}"#, true),
+        // The path is unknown to the server, which says nothing about the schema.
+        (#"{"error_code":404,"message":"HTTP 404 Not Found"}"#, false),
+        (#"{"error_code":40500}"#, false), (#"{"error_code":"40403"}"#, false),
+        ("<html>Not Found</html>", false), ("", false),
+    ])
+    func `only the registry's own word makes a schema missing`(body: String, isMissing: Bool) {
+        #expect(RegistryAnswer.saysMissing(Array(body.utf8)) == isMissing)
+    }
+}

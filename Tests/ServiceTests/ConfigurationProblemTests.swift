@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("retry: {later: [1m]}", "retry.later"),
+        ("retry: {later: [1m]}", "retry.later")
     ])
     func `what this version lacks is refused by name`(yaml: String, path: String) {
         #expect(
@@ -207,9 +207,7 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        "retry: {later: []}", "retry: {later: null}",
-    ])
+    @Test(arguments: ["retry: {later: []}", "retry: {later: null}"])
     func `what this version lacks may be switched off`(yaml: String) {
         #expect(problems(credentialYAML + yaml) == [])
     }

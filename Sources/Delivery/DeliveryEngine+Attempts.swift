@@ -172,7 +172,12 @@ extension DeliveryEngine {
             using: &random
         )
         if isDeviceThrottled, let device = delivery.device {
-            throttle(device, until: max(notBefore, now.instant + (delay ?? .zero)), now: now)
+            throttle(
+                device,
+                after: (id, failure),
+                until: max(notBefore, now.instant + (delay ?? .zero)),
+                now: now
+            )
             // A newer event may have taken its place.
             guard deliveries[id]?.outcome == nil else { return }
         }

@@ -109,14 +109,17 @@ extension DeliveryEngine {
         }
     }
 
-    func hasWaitedTooLong(_ id: DeliveryID, now: Moment) -> Bool {
-        guard let queuedAt = deliveries[id]?.queuedAt else { return false }
-        return queuedAt + Self.patience <= now.instant
+    /// Whether a delivery in a blocked lane has waited for it long enough.
+    func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
+        guard let receivedAt = deliveries[id]?.receivedAt.instant else { return false }
+        return max(receivedAt, blockedSince) + Self.patience <= now.instant
     }
 
     /// Takes out of the lane what is more than its share while it does not move.
     mutating func makeRoom(lane index: Int, now: Moment) {
-        if isBlocked(lane: index) {
+        let isBlocked = isBlocked(lane: index)
+        lanes[index].blockedSince = isBlocked ? lanes[index].blockedSince ?? now.instant : nil
+        if isBlocked {
             let allowance = settings.intake.events / 8
             guard lanes[index].waiting.count > allowance, makesRoom(lane: index) else { return }
             while lanes[index].waiting.count > allowance,
@@ -135,7 +138,8 @@ extension DeliveryEngine {
         }
     }
 
-    /// What waits in a blocked lane goes to a retry topic; it says why.
+    /// What waits in a blocked lane goes to a retry topic, with all that waits for its device; it
+    /// says why.
     mutating func postponeBlocked(_ id: DeliveryID, lane index: Int, now: Moment) {
         let parking = parking[index / 2]
         let failure = AttemptFailure(
@@ -143,8 +147,12 @@ extension DeliveryEngine {
             httpStatus: nil
         )
         let notBefore = parking.nextDeadline ?? lanes[index].breaker.nextDeadline
-        counts.madeRoom += 1
-        later(id, because: failure, notBefore: notBefore, now: now)
+        // Behind it the device's next ones would come to the lane one by one.
+        let line = deliveries[id]?.device.map(pacing.line(of:)) ?? [id]
+        for member in line.reversed() {
+            counts.madeRoom += 1
+            later(member, because: failure, notBefore: notBefore, now: now)
+        }
     }
 
     /// An open route that is so slow that it takes the room of others: most of a full bound is
@@ -152,7 +160,8 @@ extension DeliveryEngine {
     private mutating func isCongested(lane index: Int, now: Moment) -> Bool {
         guard settings.canPostpone, lanes[index].held * 2 > settings.intake.events,
             gate.events * 10 >= settings.intake.events * 9,
-            let first = lanes[index].waiting.first(), hasWaitedTooLong(first, now: now)
+            let first = lanes[index].waiting.first(), let queuedAt = deliveries[first]?.queuedAt,
+            queuedAt + Self.patience <= now.instant
         else { return false }
         return makesRoom(lane: index)
     }

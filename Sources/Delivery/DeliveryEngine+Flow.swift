@@ -85,12 +85,25 @@ extension DeliveryEngine {
 
     /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
     /// the newest is worth sending.
-    mutating func throttle(_ device: DeviceDigest, until: Instant, now: Moment) {
-        pacing.throttled(device, until: until)
+    ///
+    /// What is to wait longer than for a retry from memory goes to a retry topic, all but the
+    /// delivery that was refused: it is its caller's.
+    mutating func throttle(
+        _ device: DeviceDigest,
+        after refused: (id: DeliveryID, failure: AttemptFailure),
+        until: Instant,
+        now: Moment
+    ) {
+        let longest = now.instant + settings.retryHereFor
+        pacing.throttled(device, until: min(until, longest))
         var seen: Set<CollapseID> = []
         for id in pacing.line(of: device) {
             guard let collapseID = deliveries[id]?.event?.collapseID else { continue }
             if !seen.insert(collapseID).inserted { supersede(id, now: now) }
+        }
+        guard until > longest, settings.canPostpone else { return }
+        for id in pacing.line(of: device).reversed() where id != refused.id {
+            later(id, because: refused.failure, notBefore: until, now: now)
         }
     }
 

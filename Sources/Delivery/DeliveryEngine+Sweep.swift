@@ -15,13 +15,15 @@ extension DeliveryEngine {
         limited.removeAll { isOver($0, now: now, &over) }
         swap(&limited, &rates)
         for index in lanes.indices where !lanes[index].waiting.isEmpty {
-            let makesRoom = isBlocked(lane: index) && makesRoom(lane: index)
+            let blockedSince = makesRoom(lane: index) ? lanes[index].blockedSince : nil
             var blocked: [DeliveryID] = []
             var waiting = WeightedQueues<DeliveryID>(weights: settings.sourceWeights)
             swap(&waiting, &lanes[index].waiting)
             waiting.removeAll { id in
                 if isOver(id, now: now, &over) { return true }
-                guard makesRoom, hasWaitedTooLong(id, now: now) else { return false }
+                guard let blockedSince,
+                    hasWaitedTooLong(id, blockedSince: blockedSince, now: now)
+                else { return false }
                 blocked.append(id)
                 return true
             }

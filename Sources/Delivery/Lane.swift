@@ -8,6 +8,8 @@ struct Lane: Sendable {
     var pool: PoolMachine
     var waiting: WeightedQueues<DeliveryID>
     var breaker: CircuitBreaker
+    /// Since when nothing flows; nil: it does.
+    var blockedSince: Instant?
     /// Deliveries of the route that have no outcome yet, wherever they wait.
     var held = 0
 

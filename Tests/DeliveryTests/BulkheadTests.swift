@@ -36,6 +36,23 @@ import Vocabulary
         #expect(bench.turn() == ["2"])
     }
 
+    @Test(arguments: [(canPostpone: true, waits: 0), (false, 1)])
+    func `a device that is to wait for long waits in a retry topic, all its line`(
+        canPostpone: Bool,
+        waits: Int
+    ) throws {
+        var bench = try BulkheadBench { $0.canPostpone = canPostpone }
+        for name in ["1", "2", "3"] { try bench.arrive(name, token: "aa") }
+        bench.turn()
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(600))
+        bench.turn()
+        #expect(bench.outcomes["1"]?.reason == .apns(.tooManyRequests))
+        #expect((bench.outcomes["3"]?.reason == .apns(.tooManyRequests)) == canPostpone)
+        // Without retry topics the next one tries when a retry from memory would.
+        #expect(bench.turn(after: .seconds(29)).isEmpty)
+        #expect(bench.turn(after: .seconds(1)).count == waits)
+    }
+
     @Test func `while a device waits, the newest event with a collapse_id replaces older ones`()
         throws
     {
@@ -99,6 +116,21 @@ import Vocabulary
         bench.turn(after: .seconds(1))
         #expect((bench.outcomes["2"]?.reason == .local(.endpointUnavailable)) == makesRoom)
         #expect(bench.outcomes["2"]?.attempts ?? 0 == 0)
+    }
+
+    @Test func `what waits for a device makes room together`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.canPostpone = true
+        }
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        for number in 0..<20 { try bench.arrive("line \(number)", token: "aa") }
+        for _ in 0..<6 { bench.turn(after: .seconds(1)) }
+        #expect(bench.outcomes["line 0"]?.reason == .local(.endpointUnavailable))
+        #expect(bench.outcomes["line 19"]?.reason == .local(.endpointUnavailable))
+        #expect(bench.engine.inFlightEvents == 0)
     }
 
     @Test func `a closed endpoint takes no more than its share of the bound`() throws {

@@ -91,13 +91,15 @@ extension DeliveryEngine {
     }
 
     private func nextTurn(lane index: Int, now: Instant) -> Instant? {
-        let deadlines = [
-            lanes[index].pool.nextDeadline(now: now),
-            lanes[index].breaker.nextDeadline,
-            parking[Route(index: index).credential].nextDeadline,
-            lanes[index].waiting.isEmpty ? nil : nextSweep,
-        ]
-        return deadlines.lazy.compactMap { $0 }.min()
+        var next = lanes[index].waiting.isEmpty ? nil : nextSweep
+        func consider(_ instant: Instant?) {
+            guard let instant else { return }
+            next = min(next ?? instant, instant)
+        }
+        consider(lanes[index].pool.nextDeadline(now: now))
+        consider(lanes[index].breaker.nextDeadline)
+        consider(parking[Route(index: index).credential].nextDeadline)
+        return next
     }
 
     mutating func carryOut(_ poolActions: [PoolMachine.Action], lane: Int?) {

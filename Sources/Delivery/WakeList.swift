@@ -6,6 +6,8 @@ import Vocabulary
 /// A shard can have hundreds of lanes of which a few are busy; the others cost a comparison.
 struct WakeList: Sendable {
     private var touched: [Int] = []
+    /// The other buffer: they take turns, so that no turn allocates.
+    private var due: [Int] = []
     private var isTouched: [Bool]
     private var deadlines: [Instant]
 
@@ -32,8 +34,9 @@ struct WakeList: Sendable {
     mutating func takeDue(now: Instant) -> [Int] {
         for lane in deadlines.indices where deadlines[lane] <= now { touch(lane) }
         for lane in touched { isTouched[lane] = false }
-        defer { touched.removeAll(keepingCapacity: true) }
-        return touched
+        swap(&due, &touched)
+        touched.removeAll(keepingCapacity: true)
+        return due
     }
 
     func next(now: Instant) -> Instant? {

@@ -20,14 +20,17 @@ package struct PartitionStart: Hashable, Sendable {
     }
 }
 
-/// A partition's committable offset.
+/// A partition's committable offset, and what is settled past it.
 package struct PartitionCommit: Hashable, Sendable {
     package let partition: PartitionID
     package let offset: Offset
+    /// See `CommitMetadata`.
+    package let metadata: String
 
-    package init(partition: PartitionID, offset: Offset) {
+    package init(partition: PartitionID, offset: Offset, metadata: String) {
         self.partition = partition
         self.offset = offset
+        self.metadata = metadata
     }
 }
 
@@ -58,7 +61,7 @@ package enum Action: Hashable, Sendable {
     case publish(DeliveryID, Set<Publication>)
     /// Produce one of them again: the first try failed.
     case publishAgain(DeliveryID, Publication)
-    /// Ask for the group's committed offsets.
+    /// Ask for the group's committed offsets and their metadata.
     case fetchStoredOffsets([PartitionID])
     case assign([PartitionStart])
     case unassign

@@ -20,7 +20,6 @@ package struct Delivery: Sendable {
     /// Nil for a record that is no valid event.
     package internal(set) var event: Event?
     package let receivedAt: Moment
-    let epoch: AssignmentEpoch
     let ledgerEntry: OffsetLedger.Entry
     let byteCount: Int
     /// By its place in the configuration.

@@ -11,7 +11,13 @@ extension DeliveryEngine {
         decoded: DecodedRecord,
         now: Moment
     ) -> Bool {
-        guard let entry = membership.recordArrived(record.partition, record.offset) else {
+        let entry: OffsetLedger.Entry
+        switch membership.recordArrived(record.partition, record.offset) {
+        case .taken(let place): entry = place
+        case .known:
+            counts.skippedSettled += 1
+            return false
+        case .repeated, nil:
             counts.ignored += 1
             return false
         }
@@ -19,7 +25,7 @@ extension DeliveryEngine {
         switch decoded {
         case .tombstone:
             counts.tombstones += 1
-            membership.settle(record.partition, entry, of: membership.epoch)
+            membership.settle(record.partition, entry)
         case .invalid(let invalid):
             let id = insert(record, event: nil, entry: entry, now: now)
             conclude(id, with: .invalid(invalid), now: now)
@@ -41,7 +47,6 @@ extension DeliveryEngine {
     ) -> DeliveryID {
         let byteCount = record.byteCount
         gate.entered(byteCount: byteCount)
-        unsettled += 1
         let source = source(of: record.partition)
         shares.entered(source: source, byteCount: byteCount)
         return deliveries.insert(
@@ -49,7 +54,6 @@ extension DeliveryEngine {
                 record: record,
                 event: event,
                 receivedAt: now,
-                epoch: membership.epoch,
                 ledgerEntry: entry,
                 byteCount: byteCount,
                 source: source,

@@ -277,10 +277,10 @@ extension DeliveryEngine {
     ///
     /// - Returns: false when the delivery is still this shard's to finish.
     mutating func handBack(_ id: DeliveryID) -> Bool {
-        guard let delivery = deliveries[id], delivery.epoch != membership.epoch
+        guard let delivery = deliveries[id],
+            !membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)
         else { return false }
-        counts.released += 1
-        remove(id)
+        release(id)
         return true
     }
 

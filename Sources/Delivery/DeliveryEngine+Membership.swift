@@ -3,16 +3,37 @@ package import Vocabulary
 extension DeliveryEngine {
     // MARK: Inputs
 
-    package mutating func partitionsAssigned(_ partitions: [PartitionID]) {
-        actions.append(membership.partitionsAssigned(partitions))
-        unsettled = 0
+    /// The group gave these partitions to the shard; `table` has their names.
+    package mutating func partitionsAssigned(
+        _ partitions: [PartitionID],
+        of table: PartitionTable
+    ) {
+        actions.append(membership.partitionsAssigned(partitions, of: table))
     }
 
-    /// The group's offsets are known.
+    /// The group's positions are known.
     ///
     /// Nil where the group never committed one; a partition that Kafka did not answer for is missing.
-    package mutating func storedOffsetsFetched(_ offsets: [PartitionID: Offset?]) {
-        assign(membership.storedOffsetsFetched(offsets))
+    ///
+    /// - Returns: the metadata that is not believed.
+    @discardableResult
+    package mutating func storedOffsetsFetched(
+        _ stored: [PartitionID: CommittedPosition?]
+    ) -> [IgnoredMetadata] {
+        guard let begun = membership.storedOffsetsFetched(stored) else { return [] }
+        assign(begun.action)
+        return begun.ignored
+    }
+
+    /// The partition's next offset to be written, as its first fetch told it.
+    ///
+    /// To be told before the partition's first record in an assignment; without it committed
+    /// metadata is not used.
+    ///
+    /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
+    @discardableResult
+    package mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
+        membership.endSeen(partition, end)
     }
 
     package mutating func storedOffsetsFailed() {
@@ -22,7 +43,7 @@ extension DeliveryEngine {
     /// The assignment goes; `lost`: the group has given it to somebody else already.
     package mutating func partitionsRevoked(lost: Bool, now: Moment) {
         if lost {
-            membership.partitionsLost()
+            membership.partitionsLost(now: now.instant)
             releaseWaiting()
             actions.append(.unassign)
             return
@@ -61,9 +82,10 @@ extension DeliveryEngine {
     // MARK: The turn
 
     mutating func turnMembership(now: Moment) {
-        let epoch = membership.epoch
-        actions += membership.timeAdvanced(now: now.instant, unsettled: unsettled)
-        if membership.epoch != epoch { releaseWaiting() }
+        let owned = membership.partitions.count
+        let isDrained = membership.isReleasing && !isAnyInHand
+        actions += membership.timeAdvanced(now: now.instant, isDrained: isDrained)
+        if membership.partitions.count < owned { releaseWaiting() }
     }
 
     mutating func turnIntake(now: Moment) {
@@ -101,21 +123,33 @@ extension DeliveryEngine {
         pauseStoppedSources()
     }
 
+    /// Whether a delivery of the present assignment is in hand.
+    private var isAnyInHand: Bool {
+        deliveries.contains { membership.isCurrent($0.record.partition, $0.ledgerEntry) }
+    }
+
     /// Lets go of what has no stream and no outcome: the partitions' next owner sends it.
     ///
-    /// What is in flight stays, so that its outcome is published; it settles no offset any more.
+    /// What is in flight stays, so that its outcome is published; it moves an offset only if its
+    /// partition comes back.
     private mutating func releaseWaiting() {
-        unsettled = 0
         for index in lanes.indices { lanes[index].waiting.removeAll { _ in true } }
         schemaWaits = SchemaWaits()
         rates.removeAll { _ in true }
         for id in deliveries.identifiers {
             switch deliveries[id]?.phase {
             case .waitingForStream, .backingOff, .awaitingSchema:
-                counts.released += 1
-                remove(id)
+                release(id)
             case .inFlight, .publishing, nil: break
             }
         }
+    }
+
+    /// Ends a delivery without an outcome: whoever owns the partition reads the record again.
+    mutating func release(_ id: DeliveryID) {
+        guard let delivery = deliveries[id] else { return }
+        counts.released += 1
+        membership.letGo(delivery.record.partition, delivery.ledgerEntry)
+        remove(id)
     }
 }

@@ -27,7 +27,7 @@ extension DeliveryEngine {
             return
         }
         counts.terminal += 1
-        membership.settle(delivery.record.partition, delivery.ledgerEntry, of: delivery.epoch)
+        membership.settle(delivery.record.partition, delivery.ledgerEntry)
         remove(tag.delivery)
     }
 
@@ -81,7 +81,6 @@ extension DeliveryEngine {
         guard let delivery = deliveries.remove(id) else { return }
         gate.left(byteCount: delivery.byteCount)
         shares.left(source: delivery.source, byteCount: delivery.byteCount)
-        if delivery.epoch == membership.epoch { unsettled -= 1 }
     }
 
     private func publications(of outcome: Outcome) -> Set<Publication> {

@@ -36,8 +36,6 @@ package struct DeliveryEngine: Sendable {
     var republications = TimedQueue<PublicationTag>()
     var schemaWaits = SchemaWaits()
     var nextSweep = Instant(nanoseconds: .min)
-    /// Deliveries of the present assignment in hand.
-    var unsettled = 0
     package internal(set) var counts = EngineCounts()
     var actions: [Action] = []
 
@@ -52,7 +50,8 @@ package struct DeliveryEngine: Sendable {
                 revokeDrainTimeout: settings.revokeDrainTimeout,
                 finalCommitTimeout: settings.finalCommitTimeout
             ),
-            start: settings.start
+            start: settings.start,
+            nonce: UInt32(truncatingIfNeeded: random.next())
         )
         digestKey = (random.next(), random.next())
         lanes = Route.all(credentialCount: settings.credentials.count).map { route in
@@ -145,6 +144,8 @@ package struct EngineCounts: Hashable, Sendable {
     package var consumed = 0
     /// Records not taken: not assigned any more, draining, or here before.
     package var ignored = 0
+    /// Records not taken because they were settled before, by this shard or another.
+    package var skippedSettled = 0
     package var tombstones = 0
     /// Outcomes acknowledged by Kafka.
     package var terminal = 0

@@ -69,6 +69,10 @@ struct DeliveryTable: Sendable {
             && slots[id.slot].delivery != nil
     }
 
+    func contains(where isWanted: (Delivery) -> Bool) -> Bool {
+        slots.contains { $0.delivery.map(isWanted) ?? false }
+    }
+
     /// Every delivery in hand, in the order of its slot.
     var identifiers: [DeliveryID] {
         slots.indices.filter { slots[$0].delivery != nil }.map(identifier(ofSlot:))

@@ -7,7 +7,11 @@ extension Consumer {
         switch event.type {
         case RD_KAFKA_EVENT_FETCH:
             while let message = unsafe event.nextMessage() {
-                events.append(.recordArrived(unsafe reader.record(from: message)))
+                let record = unsafe reader.record(from: message)
+                if let begun = reader.takeBegun(), let known = knownOffsets(of: begun) {
+                    events.append(.endSeen(begun, Offset(known.upperBound)))
+                }
+                events.append(.recordArrived(record))
             }
         case RD_KAFKA_EVENT_REBALANCE: rebalance(event, into: &events)
         case RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT:

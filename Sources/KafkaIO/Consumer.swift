@@ -42,10 +42,12 @@ package final class Consumer {
     /// Starts the client; it joins the group once it is subscribed.
     ///
     /// `properties` are the operator's (`KafkaConfiguration`). `wakeup` is a non-blocking
-    /// eventfd, rung when there is something to poll: the loop reads it, then polls. Throws what
-    /// is wrong with the properties.
+    /// eventfd, rung when there is something to poll: the loop reads it, then polls. `instance`
+    /// makes a static member (KIP-345): it keeps its partitions while it restarts. Throws what is
+    /// wrong with the properties.
     package init(
         group: String,
+        instance: String? = nil,
         bootstrapServers: String,
         properties: [String: String],
         wakeup: Int32
@@ -54,7 +56,8 @@ package final class Consumer {
             .consumer,
             bootstrapServers: bootstrapServers,
             properties: properties,
-            group: group
+            group: group,
+            instance: instance
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT

@@ -61,6 +61,8 @@ package struct CommitResult: Hashable, Sendable {
 /// What happened to a consumer, in the past tense.
 package enum ConsumerEvent: Sendable {
     case recordArrived(Record)
+    /// The partition's next offset to be written, before its first record in an assignment.
+    case endSeen(PartitionID, Offset)
     /// The group gave these partitions to this member: `assign` answers, once.
     case partitionsAssigned([PartitionID])
     /// The group takes every partition back: `unassign` answers, after draining.

@@ -96,6 +96,7 @@ extension KafkaConfiguration {
         "bootstrap.servers": Reservation(reason: configured),
         "metadata.broker.list": Reservation(reason: configured),
         "group.id": Reservation(reason: configured),
+        "group.instance.id": Reservation(reason: configured),
         "enable.auto.commit": Reservation(harmless: ["false"], reason: ownCommits),
         "auto.commit.enable": Reservation(harmless: ["false"], reason: ownCommits),
         "auto.commit.interval.ms": Reservation(reason: ownCommits),

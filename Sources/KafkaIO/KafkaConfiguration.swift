@@ -32,7 +32,8 @@ import CRdkafka
         _ role: Role,
         bootstrapServers: String,
         properties: [String: String] = [:],
-        group: String? = nil
+        group: String? = nil,
+        instance: String? = nil
     ) throws(KafkaError) {
         var wanted = Self.defaults(for: role) + Self.fetchLimit(properties, role)
         var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
@@ -46,6 +47,7 @@ import CRdkafka
         wanted += Self.forced(for: role)
         wanted.append(("bootstrap.servers", bootstrapServers))
         if let group { wanted.append(("group.id", group)) }
+        if let instance { wanted.append(("group.instance.id", instance)) }
 
         let conf = unsafe rd_kafka_conf_new()
         for (name, value) in wanted {

@@ -109,6 +109,8 @@ extension KafkaError.Code {
     )
     package static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
     package static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+    /// Another member has taken over this one's `group.instance.id` (KIP-345).
+    package static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     package static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
     package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     package static let storageError = Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)

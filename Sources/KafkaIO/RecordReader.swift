@@ -8,6 +8,8 @@ struct RecordReader {
     private var known: [Source: PartitionID] = [:]
     private var lastSource = Source(topic: 0, partition: -1)
     private var lastID = PartitionID(index: 0)
+    /// The partition of the last record, if that was its first one since `forgetHandles`.
+    private var begun: PartitionID?
 
     /// A topic handle of the library, by address, and a partition of it.
     private struct Source: Hashable {
@@ -24,6 +26,9 @@ struct RecordReader {
         known.removeAll(keepingCapacity: true)
         lastSource = Source(topic: 0, partition: -1)
     }
+
+    /// The partition whose first record has just been read; nil when asked again.
+    mutating func takeBegun() -> PartitionID? { begun.take() }
 
     mutating func record(from message: UnsafePointer<rd_kafka_message_t>) -> Record {
         let fields = unsafe message.pointee
@@ -54,6 +59,7 @@ struct RecordReader {
             let name = unsafe String(cString: rd_kafka_topic_name(message.rkt))
             id = intern(TopicPartition(topic: KafkaTopic(name), partition: source.partition))
             known[source] = id
+            begun = id
         }
         lastSource = source
         lastID = id

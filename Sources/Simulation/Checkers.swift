@@ -37,6 +37,29 @@ extension World {
             if log[position].isTombstone { continue }
             found(.committedOnlyAfterOutcome, "partition \(commit.partition.index), \(position)")
         }
+        checkMetadata(commit)
+    }
+
+    /// Nor does the metadata call a record settled that has no outcome.
+    private mutating func checkMetadata(_ commit: PartitionCommit) {
+        let log = kafka.log[commit.partition.index]
+        let name = kafka.partitions[commit.partition]
+        let settled: SettledOffsets
+        do throws(CommitMetadata.Problem) {
+            settled = try CommitMetadata(commit.metadata, base: commit.offset, of: name).settled
+        } catch {
+            found(.committedOnlyAfterOutcome, "metadata that nobody can read: \(error)")
+            return
+        }
+        let positions = Int(commit.offset.rawValue)..<Int(settled.horizon.rawValue)
+        for position in positions where settled.isSettled(Offset(Int64(position))) {
+            guard position < log.count, log[position].outcomes.isEmpty, !log[position].isTombstone
+            else { continue }
+            found(
+                .committedOnlyAfterOutcome,
+                "partition \(commit.partition.index), \(position) by metadata"
+            )
+        }
     }
 
     mutating func checkStreamOpened(on connection: Member.Connection) {

@@ -17,6 +17,9 @@ struct SimulatedKafka {
 
     private(set) var log: [[LogEntry]]
     private(set) var committed: [Int64?]
+    /// What was written with each committed offset.
+    private(set) var metadata: [String]
+    let partitions: PartitionTable
     /// Who owns which partitions; a member that has let go is missing.
     private(set) var assignment: [MemberID: [PartitionID]] = [:]
     /// Members that must still let go before the group can be assigned anew.
@@ -30,6 +33,12 @@ struct SimulatedKafka {
     init(partitions: Int) {
         log = Array(repeating: [], count: partitions)
         committed = Array(repeating: nil, count: partitions)
+        metadata = Array(repeating: "", count: partitions)
+        var table = PartitionTable()
+        for number in 0..<Int32(partitions) {
+            _ = table.intern(TopicPartition(topic: KafkaTopic("source"), partition: number))
+        }
+        self.partitions = table
     }
 
     mutating func append(to partition: PartitionID, _ make: (Offset) -> LogEntry) {
@@ -93,9 +102,16 @@ struct SimulatedKafka {
     }
 
     /// Takes a commit in, if the member is still part of the group.
-    mutating func commit(_ offset: Offset, of partition: PartitionID, by member: MemberID) -> Bool {
-        guard owns(member, partition) else { return false }
-        committed[partition.index] = offset.rawValue
+    mutating func commit(_ commit: PartitionCommit, by member: MemberID) -> Bool {
+        guard owns(member, commit.partition) else { return false }
+        committed[commit.partition.index] = commit.offset.rawValue
+        metadata[commit.partition.index] = commit.metadata
         return true
+    }
+
+    func position(of partition: PartitionID) -> CommittedPosition? {
+        committed[partition.index].map {
+            CommittedPosition(offset: Offset($0), metadata: metadata[partition.index])
+        }
     }
 }

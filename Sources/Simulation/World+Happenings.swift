@@ -81,7 +81,7 @@ extension World {
     mutating func assignIfReady() {
         guard let shares = kafka.assignmentIfReady() else { return }
         for (id, partitions) in shares {
-            members[id]?.engine.partitionsAssigned(partitions)
+            members[id]?.engine.partitionsAssigned(partitions, of: kafka.partitions)
             turn(id)
         }
     }
@@ -96,12 +96,9 @@ extension World {
             turn(id)
             return
         }
-        var offsets: [PartitionID: Offset?] = [:]
+        var offsets: [PartitionID: CommittedPosition?] = [:]
         for partition in partitions {
-            offsets.updateValue(
-                kafka.committed[partition.index].map(Offset.init),
-                forKey: partition
-            )
+            offsets.updateValue(kafka.position(of: partition), forKey: partition)
         }
         members[id]?.engine.storedOffsetsFetched(offsets)
         turn(id)

@@ -44,7 +44,9 @@ extension World {
         var budget = member.engine.intakeBudget(now: now)
         for partition in member.positions.keys.sorted() where !member.paused.contains(partition) {
             guard var position = member.positions[partition] else { continue }
-            while budget > 0, position < Int64(kafka.log[partition.index].count) {
+            let end = kafka.log[partition.index].count
+            member.engine.endSeen(partition, Offset(Int64(end)))
+            while budget > 0, position < Int64(end) {
                 let entry = kafka.log[partition.index][Int(position)]
                 member.engine.recordArrived(entry.record, decoded: entry.decoded, now: moment)
                 position += 1
@@ -127,7 +129,7 @@ extension World {
         var refused: [PartitionID] = []
         for commit in commits {
             checkCommit(commit)
-            if fails || !kafka.commit(commit.offset, of: commit.partition, by: id) {
+            if fails || !kafka.commit(commit, by: id) {
                 refused.append(commit.partition)
             }
         }

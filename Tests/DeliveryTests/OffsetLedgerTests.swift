@@ -2,78 +2,220 @@ import Delivery
 import Testing
 import Vocabulary
 
+extension OffsetLedger {
+    /// Enters a record that must be taken.
+    mutating func take(_ offset: Int64) throws -> Entry {
+        guard case .taken(let entry) = recordArrived(Offset(offset)) else {
+            throw NotTaken(offset: offset)
+        }
+        return entry
+    }
+
+    struct NotTaken: Error { let offset: Int64 }
+}
+
 @Suite struct OffsetLedgerTests {
+    private let partition = TopicPartition(topic: KafkaTopic("source"), partition: 3)
+
     /// Arrivals, then settlements in the order given, and the committable offset after each.
     @Test(arguments: [
         (arrivals: [0, 1, 2], settled: [0, 1, 2], committable: [1, 2, 3]),
         (arrivals: [0, 1, 2], settled: [2, 1, 0], committable: [0, 0, 3]),
         (arrivals: [0, 1, 2], settled: [1, 0, 2], committable: [0, 2, 3]),
         // Compaction and transaction markers leave gaps, which hold nothing.
-        (arrivals: [5, 9, 40], settled: [9, 5, 40], committable: [5, 10, 41]),
+        (arrivals: [5, 9, 40], settled: [9, 5, 40], committable: [5, 40, 41]),
     ])
-    func `the committable offset is one past the last record before which all is settled`(
+    func `the committable offset is the first incomplete one`(
         arrivals: [Int64],
         settled: [Int64],
         committable: [Int64?]
     ) throws {
-        var ledger = OffsetLedger()
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
         var entries: [Int64: OffsetLedger.Entry] = [:]
-        for offset in arrivals { entries[offset] = ledger.recordArrived(Offset(offset)) }
+        for offset in arrivals { entries[offset] = try ledger.take(offset) }
         for (offset, expected) in zip(settled, committable) {
             ledger.settle(try #require(entries[offset]))
             #expect(ledger.committableOffset == expected.map(Offset.init))
         }
-        #expect(ledger.span == 0)
+        #expect(ledger.inHand == 0)
     }
 
-    @Test func `a record that was here before is not taken again`() {
-        var ledger = OffsetLedger()
-        #expect(ledger.recordArrived(Offset(7)) != nil)
-        #expect(ledger.recordArrived(Offset(7)) == nil)
-        #expect(ledger.recordArrived(Offset(6)) == nil)
-        #expect(ledger.span == 1)
+    @Test func `a gap counts as settled once a record behind it has come`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        _ = try ledger.take(5)
+        let second = try ledger.take(9)
+        ledger.settle(second)
+        let settled = try #require(ledger.settledOffsets)
+        #expect(settled.incomplete == [5..<6])
+        #expect(settled.horizon == Offset(10))
+    }
+
+    @Test func `a record that was here before is not taken again`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        _ = try ledger.take(7)
+        #expect(ledger.recordArrived(Offset(7)) == .repeated)
+        #expect(ledger.recordArrived(Offset(6)) == .repeated)
+        #expect(ledger.inHand == 1)
     }
 
     @Test func `a partition that starts anew forgets what was in hand`() throws {
-        var ledger = OffsetLedger()
-        let arrived = ledger.recordArrived(Offset(1000))
-        let old = try #require(arrived)
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        let old = try ledger.take(1000)
         ledger.restarted()
-        #expect(ledger.recordArrived(Offset(3)) != nil)
+        _ = try ledger.take(3)
         ledger.settle(old)
         #expect(ledger.committableOffset == Offset(3))
-        #expect(ledger.span == 1)
+        #expect(ledger.inHand == 1)
     }
 
-    @Test func `an offset is committed once, and again only after its commit failed`() throws {
-        var ledger = OffsetLedger()
-        let entry = ledger.recordArrived(Offset(0))
-        ledger.settle(try #require(entry))
-        #expect(ledger.offsetToCommit == Offset(1))
-        ledger.commitRequested()
-        #expect(ledger.offsetToCommit == nil)
+    @Test func `a change is committed once, and again only after its commit failed`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        ledger.settle(try ledger.take(0))
+        #expect(ledger.isDirty)
+        #expect(ledger.commitRequested(by: 1, for: partition)?.offset == Offset(1))
+        #expect(!ledger.isDirty)
         ledger.commitFailed()
-        #expect(ledger.offsetToCommit == Offset(1))
+        #expect(ledger.isDirty)
     }
 
     @Test func `many records settle in any order`() throws {
-        var ledger = OffsetLedger()
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
         var random = SeededGenerator(seed: 1)
-        var entries: [OffsetLedger.Entry] = []
-        for offset in 0..<10_000 {
-            let entry = ledger.recordArrived(Offset(Int64(offset)))
-            entries.append(try #require(entry))
-        }
-        for entry in entries.shuffled(using: &random) { ledger.settle(entry) }
+        var entries = try (0..<10_000).map { try ledger.take($0) }
+        entries.shuffle(using: &random)
+        for entry in entries { ledger.settle(entry) }
         #expect(ledger.committableOffset == Offset(10_000))
     }
 
     @Test func `settling a record twice is a programmer's error`() async {
         await #expect(processExitsWith: .failure) {
-            var ledger = OffsetLedger()
-            guard let entry = ledger.recordArrived(Offset(0)) else { return }
+            var ledger = OffsetLedger(epoch: AssignmentEpoch())
+            guard case .taken(let entry) = ledger.recordArrived(Offset(0)) else { return }
             ledger.settle(entry)
             ledger.settle(entry)
         }
+    }
+
+    // MARK: Restored from commit metadata
+
+    /// Offsets 10 and 13 to 14 were incomplete when the last owner committed; 11, 12 and 15 not.
+    private func restored(end: Int64) -> OffsetLedger {
+        let settled = SettledOffsets(
+            base: Offset(10),
+            incomplete: [10..<11, 13..<15],
+            horizon: Offset(16)
+        )
+        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: settled)
+        _ = ledger.endSeen(Offset(end))
+        return ledger
+    }
+
+    @Test func `what the last owner settled is not taken, what it did not is`() throws {
+        var ledger = restored(end: 16)
+        let taken = (Int64(10)..<20).filter {
+            if case .taken = ledger.recordArrived(Offset($0)) { true } else { false }
+        }
+        #expect(taken == [10, 13, 14, 16, 17, 18, 19])
+    }
+
+    @Test func `what the last owner settled stays settled before it is read`() throws {
+        var ledger = restored(end: 16)
+        let first = try ledger.take(10)
+        #expect(ledger.settledOffsets?.incomplete == [10..<11, 13..<15])
+        ledger.settle(first)
+        let settled = try #require(ledger.settledOffsets)
+        #expect(settled.base == Offset(13))
+        #expect(settled.incomplete == [13..<15])
+        #expect(settled.horizon == Offset(16))
+    }
+
+    @Test(arguments: [Int64(15), 0])
+    func `offsets behind the partition's end are not believed`(end: Int64) throws {
+        var ledger = restored(end: end)
+        #expect((10..<16).allSatisfy { (try? ledger.take($0)) != nil })
+    }
+
+    @Test func `without the partition's end nothing is believed`() throws {
+        let settled = SettledOffsets(base: Offset(0), incomplete: [0..<1], horizon: Offset(9))
+        #expect(settled != nil)
+        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: settled)
+        #expect((0..<9).allSatisfy { (try? ledger.take($0)) != nil })
+    }
+
+    // MARK: A partition that comes back
+
+    @Test func `a partition that comes back is read from the first record let go`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        let entries = try (0..<6).map { try ledger.take($0) }
+        ledger.settle(entries[0])
+        ledger.settle(entries[3])
+        ledger.letGo(entries[2])
+        ledger.letGo(entries[4])
+        // 1 and 5 are in flight; 5 ends while the partition is away.
+        ledger.settle(entries[5])
+        #expect(ledger.nextOffset == Offset(2))
+        ledger.resumed()
+        _ = try ledger.take(2)
+        #expect(ledger.recordArrived(Offset(3)) == .known)
+        _ = try ledger.take(4)
+        #expect(ledger.recordArrived(Offset(5)) == .known)
+        _ = try ledger.take(6)
+        ledger.settle(entries[1])
+        #expect(ledger.committableOffset == Offset(2))
+        #expect(ledger.inHand == 3)
+    }
+
+    @Test func `a record let go that never comes again does not exist any more`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        let entries = try (0..<4).map { try ledger.take($0) }
+        for entry in entries { ledger.letGo(entry) }
+        ledger.resumed()
+        ledger.settle(try ledger.take(2))
+        #expect(ledger.committableOffset == Offset(3))
+        ledger.settle(try ledger.take(9))
+        #expect(ledger.committableOffset == Offset(10))
+    }
+
+    @Test func `nothing let go, it is read on where reading ended`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        let entry = try ledger.take(41)
+        ledger.resumed()
+        #expect(ledger.nextOffset == Offset(42))
+        _ = try ledger.take(42)
+        ledger.settle(entry)
+        #expect(ledger.committableOffset == Offset(42))
+    }
+
+    // MARK: Full
+
+    @Test func `one stuck record and 1,144 in hand hold a partition back, until half are left`()
+        throws
+    {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        _ = try ledger.take(0)
+        for offset in 1..<Int64(24_000) { ledger.settle(try ledger.take(offset)) }
+        var entries = try (24_000..<Int64(25_144)).map { try ledger.take($0) }
+        #expect(ledger.isFull(wasFull: false))
+        for entry in entries.prefix(500) { ledger.settle(entry) }
+        #expect(!ledger.isFull(wasFull: false))
+        #expect(ledger.isFull(wasFull: true))
+        entries.removeFirst(500)
+        for entry in entries.prefix(75) { ledger.settle(entry) }
+        #expect(!ledger.isFull(wasFull: true))
+    }
+
+    @Test func `many in hand without a stuck one are no reason to hold back`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        for offset in 0..<Int64(10_000) { _ = try ledger.take(offset) }
+        #expect(!ledger.isFull(wasFull: false))
+    }
+
+    @Test func `a stuck record holds back when the span reaches its limit`() throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        let stuck = try ledger.take(0)
+        ledger.settle(try ledger.take(CommitMetadata.maxSpan))
+        #expect(ledger.isFull(wasFull: false))
+        ledger.settle(stuck)
+        #expect(!ledger.isFull(wasFull: true))
     }
 }

@@ -43,6 +43,9 @@ import Vocabulary
             member.consumer.partitions[partition] == TopicPartition(topic: topic, partition: 0)
         )
         #expect(member.consumer.knownOffsets(of: partition) == 0..<4)
+        // Told once, before the first record.
+        #expect(member.ends.map(\.partition) == [partition])
+        #expect(member.ends.allSatisfy { $0.end > Offset(0) })
         try member.close()
     }
 

@@ -13,6 +13,7 @@ import Testing
             ("sasl.mechanism", "OAUTHBEARER", .badValue, "token source"),
             ("bootstrap.servers", "a:1", .setByHeliograph, "own key"),
             ("group.id", "mine", .setByHeliograph, "own key"),
+            ("group.instance.id", "me", .setByHeliograph, "own key"),
             ("enable.auto.commit", "true", .setByHeliograph, "after their outcome"),
             ("auto.commit.enable", "true", .setByHeliograph, "after their outcome"),
             ("enable.auto.offset.store", "true", .setByHeliograph, "after their outcome"),

@@ -74,6 +74,8 @@ final class Member {
     /// Everything but records, statistics and logs.
     var events: [ConsumerEvent] = []
     var records: [Record] = []
+    /// Each partition's end before its first record.
+    var ends: [(partition: PartitionID, end: Offset)] = []
     var assigned: [PartitionID] = []
     var isClosed = false
     var revocations: [(partitions: [PartitionID], lost: Bool)] = []
@@ -125,6 +127,7 @@ final class Member {
     private func note(_ event: ConsumerEvent) throws {
         switch event {
         case .recordArrived(let record): records.append(record)
+        case .endSeen(let partition, let end): ends.append((partition, end))
         case .partitionsAssigned(let partitions):
             assigned = partitions
             if answersAssignments { try consumer.assign(partitions.map { ($0, start($0)) }) }

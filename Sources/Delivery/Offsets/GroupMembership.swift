@@ -32,19 +32,20 @@ package struct GroupMembership: Sendable {
         var drainTimeout: Duration
         var revokeDrainTimeout: Duration
         var finalCommitTimeout: Duration
+        /// How long the ledger of a partition that went is kept.
+        var reuseWithin = Duration.seconds(600)
     }
 
     private static let offsetFetchAttempts = 3
-    /// Records of one partition that may wait behind an unsettled one.
-    private static let maxSpan = 100_000
 
     private let timing: Timing
     private let start: EngineSettings.Start
     package private(set) var phase = Phase.idle
-    package private(set) var epoch = AssignmentEpoch()
+    private var epoch = AssignmentEpoch()
     package private(set) var partitions: [PartitionID] = []
-    /// By the partition's index; nil where nothing is assigned.
-    private var ledgers: [OffsetLedger?] = []
+    /// Their names, in the same order.
+    private var names: [TopicPartition] = []
+    private var ledgers: PartitionLedgers
     private var isCommitInFlight = false
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
@@ -54,25 +55,25 @@ package struct GroupMembership: Sendable {
     /// Partitions that are paused because one record holds too many others back.
     package private(set) var heldBack: Set<PartitionID> = []
 
-    init(timing: Timing, start: EngineSettings.Start) {
+    init(timing: Timing, start: EngineSettings.Start, nonce: UInt32) {
         self.timing = timing
         self.start = start
+        ledgers = PartitionLedgers(nonce: nonce, keptFor: timing.reuseWithin)
     }
 
     // MARK: Inputs
 
-    mutating func partitionsAssigned(_ assigned: [PartitionID]) -> Action {
+    mutating func partitionsAssigned(
+        _ assigned: [PartitionID],
+        of table: PartitionTable
+    ) -> Action {
         guard phase == .idle else {
             // Shutting down: an assignment that came too late is not taken up.
             return .unassign
         }
         epoch = epoch.next
         partitions = assigned.sorted()
-        ledgers = []
-        for partition in partitions {
-            while ledgers.count <= partition.index { ledgers.append(nil) }
-            ledgers[partition.index] = OffsetLedger()
-        }
+        names = partitions.map { table[$0] }
         guard !partitions.isEmpty else {
             phase = .consuming
             return .assign([])
@@ -81,24 +82,38 @@ package struct GroupMembership: Sendable {
         return .fetchStoredOffsets(partitions)
     }
 
-    /// The group's offsets are known; nil where it never committed one.
-    mutating func storedOffsetsFetched(_ offsets: [PartitionID: Offset?]) -> Action? {
+    /// The group's positions are known; nil where it never committed one.
+    mutating func storedOffsetsFetched(
+        _ stored: [PartitionID: CommittedPosition?]
+    ) -> (action: Action, ignored: [IgnoredMetadata])? {
         guard case .fetchingOffsets = phase else { return nil }
         phase = .consuming
-        return .assign(
-            partitions.map { partition in
-                let position: StartPosition
-                switch offsets[partition] {
-                case .some(.some(let offset)):
-                    position = .at(offset)
-                    startOffsets[partition] = offset
-                case .some(.none): position = start == .earliest ? .beginning : .end
-                // Kafka said nothing of this partition: never guess a start after an error.
-                case .none: position = .stored
-                }
-                return PartitionStart(partition: partition, position: position)
+        var ignored: [IgnoredMetadata] = []
+        var starts: [PartitionStart] = []
+        for (partition, name) in zip(partitions, names) {
+            let entry = stored[partition]
+            let begun = ledgers.begin(
+                partition,
+                named: name,
+                at: entry.flatMap { $0 },
+                epoch: epoch
+            )
+            if let problem = begun.ignored {
+                ignored.append(IgnoredMetadata(partition: partition, problem: problem))
             }
-        )
+            startOffsets[partition] = begun.start
+            let position: StartPosition =
+                switch (begun.start, entry) {
+                case (.some(let offset), _): .at(offset)
+                case (nil, .some): start == .earliest ? .beginning : .end
+                // Kafka said nothing of this partition: never guess a start after an error.
+                case (nil, nil): .stored
+                }
+            starts.append(PartitionStart(partition: partition, position: position))
+        }
+        // What ended while a partition was away.
+        isDirty = ledgers.isDirty
+        return (.assign(starts), ignored)
     }
 
     mutating func storedOffsetsFailed() -> Action? {
@@ -107,8 +122,7 @@ package struct GroupMembership: Sendable {
             phase = .fetchingOffsets(attempt: attempt + 1)
             return .fetchStoredOffsets(partitions)
         }
-        phase = .consuming
-        return .assign(partitions.map { PartitionStart(partition: $0, position: .stored) })
+        return storedOffsetsFetched([:])?.action
     }
 
     mutating func partitionsRevoked(now: Instant) {
@@ -126,8 +140,8 @@ package struct GroupMembership: Sendable {
     /// Somebody else owns the partitions already: nothing may be committed.
     ///
     /// A commit that is under way stays so until its answer comes.
-    mutating func partitionsLost() {
-        endAssignment()
+    mutating func partitionsLost(now: Instant) {
+        endAssignment(now: now)
         if phase != .left { phase = .idle }
     }
 
@@ -141,20 +155,29 @@ package struct GroupMembership: Sendable {
         }
     }
 
+    /// The end of a partition, before its first record.
+    ///
+    /// - Returns: what was not believed after all.
+    mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
+        ledgers.endSeen(partition, end)
+            ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)
+    }
+
     /// A record arrived.
     ///
-    /// - Returns: nil when the shard does not take it: it is not assigned, intake is closed, or it
-    ///   was here before. Its offset is not committed, so whoever owns the partition reads it.
-    mutating func recordArrived(_ partition: PartitionID, _ offset: Offset) -> OffsetLedger.Entry? {
-        guard phase == .consuming, ledgers.indices.contains(partition.index) else { return nil }
-        guard let entry = ledgers[partition.index]?.recordArrived(offset) else { return nil }
+    /// - Returns: nil when the shard does not take it: it is not assigned, or intake is closed. Its
+    ///   offset is not committed, so whoever owns the partition reads it.
+    mutating func recordArrived(
+        _ partition: PartitionID,
+        _ offset: Offset
+    ) -> OffsetLedger.Arrival? {
+        guard phase == .consuming else { return nil }
         isDirty = true
-        return entry
+        return ledgers.recordArrived(partition, offset)
     }
 
     mutating func partitionRestarted(_ partition: PartitionID) {
-        guard ledgers.indices.contains(partition.index) else { return }
-        ledgers[partition.index]?.restarted()
+        ledgers.restarted(partition)
         startOffsets[partition] = nil
     }
 
@@ -164,10 +187,14 @@ package struct GroupMembership: Sendable {
         var stopped: [PartitionID] = []
         var resumed: [PartitionID] = []
         for partition in partitions {
-            let span = ledgers[partition.index]?.span ?? 0
-            if span >= Self.maxSpan, heldBack.insert(partition).inserted {
+            let wasFull = heldBack.contains(partition)
+            let isFull = ledgers.isFull(partition, wasFull: wasFull)
+            guard isFull != wasFull else { continue }
+            if isFull {
+                heldBack.insert(partition)
                 stopped.append(partition)
-            } else if span < Self.maxSpan / 2, heldBack.remove(partition) != nil {
+            } else {
+                heldBack.remove(partition)
                 resumed.append(partition)
             }
         }
@@ -175,42 +202,43 @@ package struct GroupMembership: Sendable {
             + (resumed.isEmpty ? [] : [.resume(resumed)])
     }
 
-    mutating func settle(
-        _ partition: PartitionID,
-        _ entry: OffsetLedger.Entry,
-        of epoch: AssignmentEpoch
-    ) {
-        guard epoch == self.epoch, ledgers.indices.contains(partition.index) else { return }
-        ledgers[partition.index]?.settle(entry)
+    mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
+        ledgers.settle(partition, entry)
         isDirty = true
+    }
+
+    /// The record's delivery ended without an outcome.
+    mutating func letGo(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
+        ledgers.letGo(partition, entry)
     }
 
     mutating func commitFinished(failed: [PartitionID]) {
         isCommitInFlight = false
-        for partition in failed where ledgers.indices.contains(partition.index) {
-            ledgers[partition.index]?.commitFailed()
+        for partition in failed {
+            ledgers.commitFailed(partition)
             isDirty = true
         }
     }
 
-    /// Commits and gives up what is due; `unsettled` deliveries of this assignment are in hand.
-    mutating func timeAdvanced(now: Instant, unsettled: Int) -> [Action] {
+    /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in hand.
+    mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [Action] {
+        ledgers.timeAdvanced(now: now)
         switch phase {
         case .idle, .fetchingOffsets, .left: return []
         case .consuming:
             guard nextCommit <= now else { return [] }
             return commit(now: now)
         case .releasing(let release, let until):
-            if unsettled > 0, now < until { return nextCommit <= now ? commit(now: now) : [] }
+            if !isDrained, now < until { return nextCommit <= now ? commit(now: now) : [] }
             phase = .committing(release, until: now + timing.finalCommitTimeout)
-            return timeAdvanced(now: now, unsettled: unsettled)
+            return timeAdvanced(now: now, isDrained: isDrained)
         case .committing(let release, let until):
             if now < until {
                 if isCommitInFlight || (isDirty && now < nextCommit) { return [] }
                 let commits = commit(now: now)
                 if !commits.isEmpty { return commits }
             }
-            endAssignment()
+            endAssignment(now: now)
             phase = release == .shutdown ? .left : .idle
             return [release == .shutdown ? .leaveGroup : .unassign]
         }
@@ -220,11 +248,19 @@ package struct GroupMembership: Sendable {
 
     /// Where reading of the partition stands; nil when nobody knows.
     func position(of partition: PartitionID) -> Offset? {
-        guard ledgers.indices.contains(partition.index) else { return nil }
-        return ledgers[partition.index]?.nextOffset ?? startOffsets[partition]
+        ledgers.readOffset(of: partition) ?? startOffsets[partition]
+    }
+
+    /// Whether the record is of the present assignment: its outcome moves the partition's offset.
+    func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
+        ledgers.isCurrent(partition, entry)
     }
 
     var isTakingRecords: Bool { phase == .consuming }
+
+    var isReleasing: Bool {
+        if case .releasing = phase { true } else { false }
+    }
 
     var isShuttingDown: Bool {
         switch phase {
@@ -248,22 +284,18 @@ package struct GroupMembership: Sendable {
     private mutating func commit(now: Instant) -> [Action] {
         guard isDirty, !isCommitInFlight else { return [] }
         isDirty = false
-        var commits: [PartitionCommit] = []
-        for partition in partitions {
-            guard let offset = ledgers[partition.index]?.offsetToCommit else { continue }
-            commits.append(PartitionCommit(partition: partition, offset: offset))
-            ledgers[partition.index]?.commitRequested()
-        }
+        let commits = ledgers.takeCommits()
         guard !commits.isEmpty else { return [] }
         isCommitInFlight = true
         nextCommit = now + timing.commitInterval
         return [.commit(commits)]
     }
 
-    private mutating func endAssignment() {
+    private mutating func endAssignment(now: Instant) {
         epoch = epoch.next
+        ledgers.release(now: now)
         partitions = []
-        ledgers = []
+        names = []
         startOffsets = [:]
         heldBack = []
         isDirty = false

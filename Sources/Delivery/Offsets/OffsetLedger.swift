@@ -1,112 +1,294 @@
 package import Vocabulary
 
-/// Counts the assignments of a shard.
-///
-/// What belongs to an earlier one may no longer move an offset: the partition is somebody else's.
-package struct AssignmentEpoch: Hashable, Comparable, Sendable {
-    package private(set) var number: UInt32 = 0
-
-    package init() {}
-
-    package var next: AssignmentEpoch {
-        var epoch = self
-        epoch.number += 1
-        return epoch
-    }
-
-    package static func < (left: AssignmentEpoch, right: AssignmentEpoch) -> Bool {
-        left.number < right.number
-    }
-}
-
 /// The records of one partition between arrival and settlement.
 ///
-/// Records arrive in order and settle in any order. The committable offset is one past the last
-/// record before which everything is settled; gaps (compaction, transaction markers) hold nothing
-/// that could be unsettled.
+/// Records arrive in order and settle in any order. The ledger holds only what is incomplete, as a
+/// list in the order of offsets; every input takes constant time, but for what a whole assignment
+/// walks once. Everything else below the last record is settled: it was, or a record behind it
+/// proved that it does not exist (compaction, transaction markers).
 package struct OffsetLedger: Sendable {
     /// A record's place in the ledger.
     package struct Entry: Hashable, Sendable {
-        fileprivate let sequence: Int
-        fileprivate let restarts: Int
+        package let epoch: AssignmentEpoch
+        fileprivate let restarts: UInt32
+        fileprivate let line: Int32
+        fileprivate let offset: Offset
     }
 
-    private struct Line {
+    package enum Arrival: Hashable, Sendable {
+        case taken(Entry)
+        /// Settled before, or still in hand from before the partition left and came back.
+        case known
+        /// The record, or one behind it, was here before in this assignment.
+        case repeated
+    }
+
+    private struct Line: Sendable {
         var offset: Offset
-        var isSettled: Bool
+        var previous: Int32
+        var next: Int32
+        /// False: let go, so the record must be read again.
+        var isInHand = true
+        var isSettled = false
     }
 
-    private var lines = FIFO<Line>()
-    /// The sequence number of the first line.
-    private var firstSequence = 0
-    private var lastArrived: Offset?
-    /// How often the partition was begun anew; entries of before settle nothing.
-    private var restarts = 0
-    /// The value to commit; nil before the first record.
-    ///
-    /// The first record's own offset is one too: it says where the group stands, so that a group
-    /// that started at the end does not start there again with records unsettled.
-    package private(set) var committableOffset: Offset?
-    /// The value that Kafka acknowledged, or that is on its way to it.
-    package private(set) var committedOffset: Offset?
+    private static let none: Int32 = -1
 
-    package init() {}
+    package let epoch: AssignmentEpoch
+    private var lines: [Line] = []
+    private var free: [Int32] = []
+    private var first = none
+    private var last = none
+    /// Records taken and neither settled nor let go.
+    package private(set) var inHand = 0
+    /// How often the partition was begun anew; entries of before settle nothing.
+    private var restarts: UInt32 = 0
+    /// The last record of the present assignment, and the farthest of all.
+    private var position: Offset?
+    private var farthest: Offset?
+    /// The first line not read again, while an assignment repeats what was let go.
+    private var unread = none
+    /// The farthest settled record.
+    private var lastSettled: Offset?
+    /// What the committed metadata says of records that have not arrived yet.
+    private var restored: SettledOffsets?
+    private var restoredRun = 0
+    /// The partition's end was seen, and is not before what `restored` speaks of.
+    private var isRestoredTrusted = false
+    /// Something is settled that no commit says.
+    package private(set) var isDirty = false
+    /// The last metadata did not hold everything.
+    private var isCut = false
+
+    package init(epoch: AssignmentEpoch, restored: SettledOffsets? = nil) {
+        self.epoch = epoch
+        self.restored = restored
+    }
 
     // MARK: Inputs
 
-    /// Enters a record.
+    /// The partition's end, before its first record in an assignment.
     ///
-    /// - Returns: nil when the record, or one behind it, was here before in this assignment.
-    package mutating func recordArrived(_ offset: Offset) -> Entry? {
-        if let lastArrived, offset <= lastArrived { return nil }
-        lastArrived = offset
-        if committableOffset == nil { committableOffset = offset }
-        lines.append(Line(offset: offset, isSettled: false))
-        return Entry(sequence: firstSequence + lines.count - 1, restarts: restarts)
+    /// - Returns: false when the restored offsets reach behind it, and were forgotten.
+    package mutating func endSeen(_ end: Offset) -> Bool {
+        guard let restored else { return true }
+        isRestoredTrusted = restored.horizon <= end
+        if !isRestoredTrusted { self.restored = nil }
+        return isRestoredTrusted
+    }
+
+    package mutating func recordArrived(_ offset: Offset) -> Arrival {
+        if let position, offset <= position { return .repeated }
+        position = offset
+        if let farthest, offset <= farthest { return arrivedAgain(offset) }
+        while unread != Self.none { readPast(unread) }
+        // The first record's own offset says where the group stands, so that one that started at
+        // the end does not start there again with records unsettled.
+        if farthest == nil { isDirty = true }
+        farthest = offset
+        if isRestoredSettled(offset) {
+            isDirty = true
+            return .known
+        }
+        inHand += 1
+        let line = append(offset)
+        return .taken(entry(line))
     }
 
     /// The record's outcome is acknowledged.
     package mutating func settle(_ entry: Entry) {
         guard entry.restarts == restarts else { return }
-        let position = entry.sequence - firstSequence
-        precondition(position >= 0 && position < lines.count, "settled a record twice")
-        precondition(!lines[position].isSettled, "settled a record twice")
-        lines[position].isSettled = true
-        while let first = lines.first, first.isSettled {
-            committableOffset = first.offset.next
-            lines.popFirst()
-            firstSequence += 1
-        }
+        check(entry, "settled a record twice")
+        inHand -= 1
+        remove(entry.line)
+    }
+
+    /// Nobody works at the record any more: it is to be read again.
+    package mutating func letGo(_ entry: Entry) {
+        guard entry.restarts == restarts else { return }
+        check(entry, "let a record go twice")
+        inHand -= 1
+        lines[Int(entry.line)].isInHand = false
+    }
+
+    /// The partition is assigned again, and goes on at `nextOffset`.
+    package mutating func resumed() {
+        position = Offset(nextOffset.rawValue - 1)
+        unread = first
     }
 
     /// The partition is read from another place: its log was cut, or made anew.
     package mutating func restarted() {
-        restarts += 1
-        lines = FIFO()
-        lastArrived = nil
-        committableOffset = nil
-        committedOffset = nil
+        let restarts = restarts + 1
+        self = OffsetLedger(epoch: epoch)
+        self.restarts = restarts
     }
 
-    package mutating func commitRequested() {
-        committedOffset = committableOffset
-    }
-
-    /// The commit did not happen; the offset is due again.
+    /// The commit did not happen; it is due again.
     package mutating func commitFailed() {
-        committedOffset = nil
+        isDirty = committableOffset != nil
+    }
+
+    /// What to commit now; nil before the first record.
+    package mutating func commitRequested(
+        by nonce: UInt32,
+        for partition: TopicPartition
+    ) -> (offset: Offset, metadata: String)? {
+        isDirty = false
+        guard let settled = settledOffsets else { return nil }
+        let metadata = CommitMetadata(nonce: nonce, settled: settled)
+        let (text, isCut) = metadata.text(for: partition)
+        self.isCut = isCut
+        return (settled.base, text)
     }
 
     // MARK: Queries
 
-    /// Where reading goes on; nil before the first record.
-    package var nextOffset: Offset? { lastArrived?.next }
+    /// One past the last record before which everything is settled; nil before the first record.
+    package var committableOffset: Offset? {
+        first == Self.none ? farthest?.next : lines[Int(first)].offset
+    }
 
-    /// Lines held, settled ones behind an unsettled one included.
-    package var span: Int { lines.count }
+    /// Where reading goes on: the first record that was let go, or what never arrived.
+    package var nextOffset: Offset {
+        var line = first
+        while line != Self.none {
+            if !lines[Int(line)].isInHand { return lines[Int(line)].offset }
+            line = lines[Int(line)].next
+        }
+        return farthest?.next ?? Offset(0)
+    }
 
-    /// The offset to commit, if it is not committed yet.
-    package var offsetToCommit: Offset? {
-        committableOffset == committedOffset ? nil : committableOffset
+    package var hasRecords: Bool { farthest != nil }
+
+    /// Where reading stands in this assignment.
+    package var readOffset: Offset? { position?.next }
+
+    /// Whether the partition must wait until more of what is in hand has ended, for the metadata
+    /// to hold everything however it ends; what is full empties to the half first.
+    package func isFull(wasFull: Bool) -> Bool {
+        guard inHand > 0, let base = committableOffset, let farthest else { return false }
+        let share = wasFull ? 2 : 1
+        let span = farthest.rawValue - base.rawValue
+        return isCut || span > (CommitMetadata.maxSpan - Self.batch) / Int64(share)
+            || (inHand > (CommitMetadata.incompletesThatFit - Int(Self.batch)) / share
+                && span > (CommitMetadata.offsetsThatFit - Self.batch) / Int64(share))
+    }
+
+    /// Records that may still come after a partition was found full.
+    private static let batch: Int64 = 256
+
+    /// What is settled, as far as it is known; nil before the first record.
+    package var settledOffsets: SettledOffsets? {
+        guard var base = committableOffset, let farthest else { return nil }
+        var incomplete: [Range<Int64>] = []
+        var line = first
+        while line != Self.none {
+            let offset = lines[Int(line)].offset.rawValue
+            incomplete.add(offset..<offset + 1)
+            line = lines[Int(line)].next
+        }
+        var horizon = farthest.rawValue + 1
+        if let restored, restored.horizon.rawValue > horizon {
+            for run in restored.incomplete where run.upperBound > horizon {
+                incomplete.add(max(run.lowerBound, horizon)..<run.upperBound)
+            }
+            horizon = restored.horizon.rawValue
+            // All that arrived is settled, and so may be what comes next.
+            if first == Self.none { base = Offset(incomplete.first?.lowerBound ?? horizon) }
+        }
+        // The last offset before the horizon is a settled one.
+        if let end = incomplete.last, end.upperBound == horizon {
+            horizon = end.lowerBound
+            incomplete.removeLast()
+        }
+        return SettledOffsets(base: base, incomplete: incomplete, horizon: Offset(horizon))
+            ?? SettledOffsets(base: base)
+    }
+
+    // MARK: Private
+
+    /// A record between the first that was let go and the farthest.
+    private mutating func arrivedAgain(_ offset: Offset) -> Arrival {
+        while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
+        guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
+        let line = unread
+        unread = lines[Int(line)].next
+        guard !lines[Int(line)].isInHand else { return .known }
+        lines[Int(line)].isInHand = true
+        inHand += 1
+        return .taken(entry(line))
+    }
+
+    /// Reading went past a line: one that was let go and did not come does not exist any more.
+    private mutating func readPast(_ line: Int32) {
+        unread = lines[Int(line)].next
+        if !lines[Int(line)].isInHand { remove(line) }
+    }
+
+    private mutating func isRestoredSettled(_ offset: Offset) -> Bool {
+        guard let restored else { return false }
+        guard isRestoredTrusted, offset < restored.horizon else {
+            self.restored = nil
+            return false
+        }
+        let runs = restored.incomplete
+        while restoredRun < runs.count, runs[restoredRun].upperBound <= offset.rawValue {
+            restoredRun += 1
+        }
+        return restoredRun == runs.count || offset.rawValue < runs[restoredRun].lowerBound
+    }
+
+    private func entry(_ line: Int32) -> Entry {
+        Entry(epoch: epoch, restarts: restarts, line: line, offset: lines[Int(line)].offset)
+    }
+
+    private func check(_ entry: Entry, _ problem: String) {
+        let line = lines[Int(entry.line)]
+        precondition(line.offset == entry.offset && line.isInHand && !line.isSettled, problem)
+    }
+
+    private mutating func append(_ offset: Offset) -> Int32 {
+        let line = Line(offset: offset, previous: last, next: Self.none)
+        let index: Int32
+        if let reused = free.popLast() {
+            index = reused
+            lines[Int(index)] = line
+        } else {
+            index = Int32(lines.count)
+            lines.append(line)
+        }
+        if last == Self.none { first = index } else { lines[Int(last)].next = index }
+        last = index
+        return index
+    }
+
+    private mutating func remove(_ index: Int32) {
+        let line = lines[Int(index)]
+        if line.previous == Self.none {
+            first = line.next
+        } else {
+            lines[Int(line.previous)].next = line.next
+        }
+        if line.next == Self.none {
+            last = line.previous
+        } else {
+            lines[Int(line.next)].previous = line.previous
+        }
+        if unread == index { unread = line.next }
+        lines[Int(index)].isSettled = true
+        free.append(index)
+        isDirty = true
+    }
+}
+
+extension [Range<Int64>] {
+    /// Adds a run behind the last one, or to it.
+    fileprivate mutating func add(_ run: Range<Int64>) {
+        if let end = last, end.upperBound == run.lowerBound {
+            self[count - 1] = end.lowerBound..<run.upperBound
+        } else {
+            append(run)
+        }
     }
 }

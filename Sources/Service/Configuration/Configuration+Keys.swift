@@ -41,6 +41,15 @@ extension Configuration.Kafka {
             default: "heliograph",
             "The consumer group that all members share."
         )
+        groupInstanceID = section.optional(
+            "group_instance_id",
+            .nonEmpty,
+            """
+            Static membership: a name that no other process of the group has, and that a restart \
+            keeps, such as the pod's of a StatefulSet. Shard n is the member `<name>-<n>`. Its \
+            partitions wait `session.timeout.ms` for it instead of moving; null: dynamic.
+            """
+        )
         properties = section.properties(
             "properties",
             "Any librdkafka property by its own name: TLS, SASL and so on."

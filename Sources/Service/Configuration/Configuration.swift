@@ -25,6 +25,8 @@ package struct Configuration: Hashable, Sendable {
         /// `host:port`, several separated by commas.
         package var bootstrapServers: String
         package var groupID: String
+        /// The process' name as a static member, to which each shard adds its number.
+        package var groupInstanceID: String?
         /// librdkafka's properties, by their own names; none that Heliograph sets itself.
         package var properties: [String: String]
         package var createTopics: Bool

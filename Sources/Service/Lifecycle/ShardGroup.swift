@@ -67,6 +67,7 @@ struct ShardGroup: Service {
         settings.seed &+= UInt64(index)
         do {
             let shard = try Shard(
+                index: index,
                 settings: settings,
                 control: controls[index],
                 metrics: metrics[index],

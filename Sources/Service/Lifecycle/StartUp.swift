@@ -51,6 +51,7 @@ struct StartUp {
             kafka: KafkaAccess(
                 bootstrapServers: configuration.kafka.bootstrapServers,
                 groupID: configuration.kafka.groupID,
+                groupInstanceID: configuration.kafka.groupInstanceID,
                 properties: configuration.kafka.properties
             ),
             sources: configuration.sources.map(\.topic),

@@ -16,13 +16,15 @@ extension Shard {
             if engine.recordArrived(record, decoded: decoded, now: now) {
                 count(decoded, decoder.framing)
             }
+        case .endSeen(let partition, let end):
+            if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
         case .partitionsAssigned(let partitions):
             metrics.rebalances.add()
             troubles.kafkaWorked()
             troubles.hasJoinedGroup = true
             log.info("partitions assigned", [.partition: names(partitions)])
             nameSources(of: partitions)
-            engine.partitionsAssigned(partitions)
+            engine.partitionsAssigned(partitions, of: consumer.partitions)
         case .partitionsRevoked(let partitions, let lost):
             log.info(
                 lost ? "partitions lost" : "partitions revoked",
@@ -56,11 +58,23 @@ extension Shard {
     }
 
     private func storedOffsetsFetched(_ stored: [StoredOffset]) {
-        var offsets: [PartitionID: Offset?] = [:]
+        var positions: [PartitionID: CommittedPosition?] = [:]
         for entry in stored where entry.error == nil {
-            offsets.updateValue(entry.offset, forKey: entry.partition)
+            let position = entry.offset.map {
+                CommittedPosition(offset: $0, metadata: entry.metadata ?? "")
+            }
+            positions.updateValue(position, forKey: entry.partition)
         }
-        engine.storedOffsetsFetched(offsets)
+        warn(engine.storedOffsetsFetched(positions))
+    }
+
+    private func warn(_ ignored: [IgnoredMetadata]) {
+        for entry in ignored {
+            log.warning(
+                "commit metadata ignored: events after the committed offset may be sent again",
+                [.partition: names([entry.partition]), .problem: "\(entry.problem)"]
+            )
+        }
     }
 
     private func commitFinished(_ results: [CommitResult]) {
@@ -115,7 +129,10 @@ extension Shard {
 
     private func kafkaFailed(_ error: KafkaError) {
         if error.isFatal {
-            failure = ServiceError(text: "Kafka: \(error)")
+            let cause =
+                error.code == .fencedInstance
+                ? "another process has taken over this one's kafka.group_instance_id: " : ""
+            failure = ServiceError(text: "Kafka: \(cause)\(error)")
             return
         }
         guard troubles.kafkaFailed(error, at: now.instant) else { return }

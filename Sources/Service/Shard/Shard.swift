@@ -69,7 +69,9 @@ final class Shard {
     private var closeDeadline: Instant?
     var failure: ServiceError?
 
+    /// `index` is its place among the shards of the process.
     init(
+        index: Int,
         settings: ShardSettings,
         control: ShardControl,
         metrics: ShardMetrics,
@@ -86,7 +88,10 @@ final class Shard {
         loop = try EventLoop()
         consumerWakeup = try Wakeup()
         producerWakeup = try Wakeup()
-        consumer = try settings.kafka.makeConsumer(wakeup: consumerWakeup.fileDescriptor)
+        consumer = try settings.kafka.makeConsumer(
+            shard: index,
+            wakeup: consumerWakeup.fileDescriptor
+        )
         producer = try settings.kafka.makeProducer(wakeup: producerWakeup.fileDescriptor)
         decoder = EventDecoder(
             payloadPolicy: settings.payloadPolicy,
@@ -230,7 +235,11 @@ final class Shard {
         case .commit(let commits):
             try consumer.commit(
                 commits.map {
-                    CommitRequest(partition: $0.partition, offset: $0.offset, metadata: "")
+                    CommitRequest(
+                        partition: $0.partition,
+                        offset: $0.offset,
+                        metadata: $0.metadata
+                    )
                 }
             )
         case .pause(let partitions): consumer.pause(partitions)

@@ -22,11 +22,14 @@ struct ShardSettings: Sendable {
 struct KafkaAccess: Sendable {
     var bootstrapServers: String
     var groupID: String
+    /// The process' name as a static member, to which each shard adds its number; nil: dynamic.
+    var groupInstanceID: String?
     var properties: [String: String]
 
-    func makeConsumer(wakeup descriptor: Int32) throws -> Consumer {
+    func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
         try Consumer(
             group: groupID,
+            instance: groupInstanceID.map { "\($0)-\(shard)" },
             bootstrapServers: bootstrapServers,
             properties: properties,
             wakeup: descriptor

@@ -1,0 +1,79 @@
+import Vocabulary
+
+/// What stands in the metadata of a committed offset: who wrote it, and which offsets past the
+/// committed one are settled.
+///
+/// ```
+/// text    = "p1" codec base64url(payload), without padding; at most 4,096 characters
+/// payload = nonce (4)  span (varint)  body  crc32c (4); integers are little-endian
+/// codec D = one varint for each incomplete offset after the base: the settled ones before it
+/// codec R = pairs of varints: length of an incomplete run - 1, length of the settled run after it
+/// codec B = span - 1 bits for the offsets after the base, lowest bit first; 1 is settled
+/// ```
+///
+/// The checksum is taken over topic name, partition (4), committed offset (8), codec and the bytes
+/// before it, so that a text means something in its own place only.
+package struct CommitMetadata: Hashable, Sendable {
+    /// Why a text is not taken for what it says.
+    package enum Problem: Error, Hashable, Sendable {
+        /// Not our prefix, or a codec of another version.
+        case foreign
+        case tooLong
+        /// No base64url, or shorter than its fixed parts.
+        case malformed
+        /// Damaged, or written for another partition or offset.
+        case checksum
+        /// Rightly sealed, but not what an encoder makes.
+        case notCanonical
+        /// Speaks of offsets that the partition does not have.
+        case beyondEnd
+    }
+
+    enum Codec: UInt8, CaseIterable {
+        case distances = 0x44
+        case runs = 0x52
+        case bitmap = 0x42
+    }
+
+    /// Characters that a broker takes (`offset.metadata.max.bytes`).
+    package static let maxCharacters = 4096
+    /// Exclusive.
+    package static let maxSpan: Int64 = 1 << 21
+    /// So many incomplete offsets fit in any pattern: codec D needs 2 bytes each, and a third for
+    /// the 128 gaps of 16,384 settled offsets or more that a span has room for.
+    package static let incompletesThatFit = 1400
+    /// So many offsets fit in any pattern: codec B.
+    package static let offsetsThatFit: Int64 = 24_400
+
+    static let prefix: [UInt8] = [0x70, 0x31]
+    static let maxPayload = (maxCharacters - prefix.count - 1) * 3 / 4
+    static let fixedByteCount = 8
+
+    /// Random for each engine: tells its own commits from others'.
+    package let nonce: UInt32
+    package let settled: SettledOffsets
+
+    package init(nonce: UInt32, settled: SettledOffsets) {
+        self.nonce = nonce
+        self.settled = settled
+    }
+
+    static func checksum(
+        of partition: TopicPartition,
+        base: Offset,
+        codec: Codec,
+        _ bytes: some Sequence<UInt8>
+    ) -> UInt32 {
+        var checksum = CRC32C()
+        checksum.update(partition.topic.name.utf8)
+        checksum.update(littleEndian(partition.partition))
+        checksum.update(littleEndian(base.rawValue))
+        checksum.update(CollectionOfOne(codec.rawValue))
+        checksum.update(bytes)
+        return checksum.value
+    }
+
+    static func littleEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+}

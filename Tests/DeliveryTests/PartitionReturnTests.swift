@@ -1,0 +1,128 @@
+import Delivery
+import Testing
+import Vocabulary
+
+extension Bench {
+    /// The assignment goes and comes back, after so long, with what Kafka holds for the group.
+    mutating func partitionReturns(
+        after duration: Duration = .seconds(1),
+        with committed: PartitionCommit
+    ) -> [Action] {
+        engine.partitionsRevoked(lost: true, now: now)
+        _ = turn(after: duration)
+        return partitionComes(with: committed)
+    }
+
+    mutating func partitionComes(with committed: PartitionCommit) -> [Action] {
+        engine.partitionsAssigned([Self.partition], of: Self.table)
+        let position = CommittedPosition(offset: committed.offset, metadata: committed.metadata)
+        ignored = engine.storedOffsetsFetched([Self.partition: position])
+        return turn()
+    }
+
+    static func start(_ actions: [Action]) -> StartPosition? {
+        for case .assign(let starts) in actions { return starts.first?.position }
+        return nil
+    }
+
+    /// Answers with 200 and acknowledges the outcome.
+    mutating func finish(_ id: DeliveryID) -> [Action] {
+        engine.responseArrived(APNsAnswer(status: 200), for: id, now: now)
+        _ = turn()
+        engine.published(PublicationTag(id, .outcome))
+        return turn(after: .seconds(1))
+    }
+}
+
+@Suite struct PartitionReturnTests {
+    /// Record 0 is in flight and record 1 waits; the group's position is committed.
+    private func inHand(seed: UInt64 = 1) throws -> (Bench, DeliveryID, PartitionCommit) {
+        var bench = try Bench(seed: seed)
+        let first = try bench.arrive(0)
+        let id = try #require(Bench.sent(first))
+        let commit = try #require(Bench.commits(first).first)
+        bench.engine.commitFinished(failed: [])
+        _ = try bench.arrive(1)
+        return (bench, id, commit)
+    }
+
+    @Test func `a partition that comes back goes on from memory`() throws {
+        var (bench, id, commit) = try inHand()
+        let actions = bench.partitionReturns(with: commit)
+        #expect(bench.engine.counts.released == 1)
+        // Record 0 is in flight still: only what waited is read again.
+        #expect(Bench.start(actions) == .at(Offset(1)))
+        #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
+        bench.engine.commitFinished(failed: [])
+        let again = try #require(Bench.sent(try bench.arrive(1)))
+        #expect(Bench.commits(bench.finish(again)).map(\.offset) == [Offset(2)])
+        #expect(bench.engine.counts.terminal == 2)
+    }
+
+    @Test func `what ends while the partition is away counts when it comes back`() throws {
+        var (bench, id, commit) = try inHand()
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        #expect(Bench.commits(bench.finish(id)).isEmpty)
+        let actions = bench.partitionComes(with: commit)
+        #expect(Bench.start(actions) == .at(Offset(1)))
+        #expect(Bench.commits(actions).map(\.offset) == [Offset(1)])
+    }
+
+    @Test func `a partition that somebody else committed is read as that member left it`() throws {
+        var (bench, id, _) = try inHand()
+        let (_, _, theirs) = try inHand(seed: 2)
+        #expect(Bench.start(bench.partitionReturns(with: theirs)) == .at(Offset(0)))
+        // The old outcome is published, and moves no offset.
+        #expect(Bench.commits(bench.finish(id)).isEmpty)
+        #expect(bench.engine.counts.terminal == 1)
+        #expect(Bench.sent(try bench.arrive(0)) != nil)
+    }
+
+    @Test func `after ten minutes nothing is gone on with`() throws {
+        var (bench, _, commit) = try inHand()
+        let actions = bench.partitionReturns(after: .seconds(600), with: commit)
+        #expect(Bench.start(actions) == .at(Offset(0)))
+    }
+
+    @Test func `what is in flight of a partition that is away is not tried again`() throws {
+        var (bench, id, commit) = try inHand()
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        bench.engine.responseArrived(APNsAnswer(status: 503), for: id, now: bench.now)
+        #expect(bench.engine.inFlightEvents == 0)
+        #expect(Bench.start(bench.partitionComes(with: commit)) == .at(Offset(0)))
+        #expect(Bench.sent(try bench.arrive(0)) != nil)
+    }
+
+    @Test func `foreign metadata is reported, and costs only that events are sent again`() throws {
+        var bench = try Bench(isAssigned: false)
+        let foreign = PartitionCommit(
+            partition: Bench.partition,
+            offset: Offset(7),
+            metadata: "committed by a script"
+        )
+        #expect(Bench.start(bench.partitionComes(with: foreign)) == .at(Offset(7)))
+        #expect(bench.ignored.map(\.problem) == [.foreign])
+    }
+
+    @Test func `records that the last owner settled are skipped and counted`() throws {
+        var (bench, id, _) = try inHand()
+        let second = bench.finish(id)
+        let waiting = try #require(Bench.sent(second) ?? bench.sending)
+        _ = try bench.arrive(2)
+        let third = try #require(bench.sending)
+        bench.engine.commitFinished(failed: [])
+        let commit = try #require(Bench.commits(bench.finish(third)).first)
+        #expect(commit.offset == Offset(1))
+        #expect(waiting != third)
+
+        var heir = try Bench(isAssigned: false, seed: 9)
+        #expect(Bench.start(heir.partitionComes(with: commit)) == .at(Offset(1)))
+        heir.engine.endSeen(Bench.partition, Offset(4))
+        for offset in Int64(1)..<4 { _ = try heir.arrive(offset) }
+        #expect(heir.engine.counts.skippedSettled == 1)
+        #expect(heir.engine.counts.consumed == 2)
+        #expect(heir.engine.inFlightEvents == 2)
+    }
+}

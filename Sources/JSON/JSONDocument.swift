@@ -70,14 +70,14 @@ extension JSONDocument {
     /// It traps if the last `parse` failed, or none was made.
     package var root: JSONNode { node(at: 0) }
 
-    @inlinable
+    @inlinable @inline(__always)
     borrowing func node(at index: Int) -> JSONNode {
         precondition(index < entryCount, "a node of another document")
         return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func children(of container: JSONNode) -> JSONCursor {
         switch container.kind {
         case .array, .object:
@@ -88,7 +88,7 @@ extension JSONDocument {
     }
 
     /// The next item of an array.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
@@ -98,7 +98,7 @@ extension JSONDocument {
     }
 
     /// The next member of an object, in source order.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func nextMember(
         _ cursor: inout JSONCursor
     ) -> (name: JSONNode, value: JSONNode)? {
@@ -134,10 +134,12 @@ extension JSONDocument {
     @usableFromInline
     borrowing func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
         guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
-        let start = node.range.lowerBound + 1
-        guard node.byteCount == bytes.count + 2 else { return false }
-        for index in 0..<bytes.count where source[start + index] != bytes[index] { return false }
-        return true
+        return StringContent.isEqual(
+            source,
+            node.range.dropFirst().dropLast(),
+            bytes,
+            bytes.indices
+        )
     }
 }
 

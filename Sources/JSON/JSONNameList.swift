@@ -42,7 +42,7 @@ package struct JSONNameList: Hashable, Sendable {
 
 extension JSONDocument {
     /// Whether a string's content is a name of the list.
-    @inlinable
+    @inlinable @inline(__always)
     package borrowing func isEqual(
         _ node: JSONNode,
         to position: Int,
@@ -50,17 +50,21 @@ extension JSONDocument {
     ) -> Bool {
         let entry = names.entries[position]
         guard node.hash == entry.hash, node.isString else { return false }
-        let byteCount = Int(entry.byteCount)
-        let nameStart = Int(entry.start)
+        return hasContent(node, of: entry, in: names)
+    }
+
+    @usableFromInline
+    borrowing func hasContent(
+        _ node: JSONNode,
+        of entry: JSONNameList.Entry,
+        in names: borrowing JSONNameList
+    ) -> Bool {
+        let start = Int(entry.start)
+        let range = start..<start + Int(entry.byteCount)
         guard node.kind == .string else {
-            return content(of: node).elementsEqual(names.bytes[nameStart..<nameStart + byteCount])
+            return content(of: node).elementsEqual(names.bytes[range])
         }
-        guard node.byteCount == byteCount + 2 else { return false }
-        let start = node.range.lowerBound + 1
-        for index in 0..<byteCount where source[start + index] != names.bytes[nameStart + index] {
-            return false
-        }
-        return true
+        return StringContent.isEqual(source, node.range.dropFirst().dropLast(), names.bytes, range)
     }
 
     /// Whether an object has a member of that name.

@@ -29,29 +29,33 @@ package struct JSONNode: Hashable, Sendable {
         self.shape = shape
     }
 
-    @inlinable package var kind: Kind {
+    @inlinable @inline(__always) package var kind: Kind {
         Kind(rawValue: UInt8(truncatingIfNeeded: shape >> 56)) ?? .null
     }
 
-    @inlinable package var isString: Bool { kind == .string || kind == .escapedString }
+    @inlinable @inline(__always) package var isString: Bool {
+        kind == .string || kind == .escapedString
+    }
 
-    @inlinable package var isNumber: Bool { kind == .integer || kind == .number }
+    @inlinable @inline(__always) package var isNumber: Bool { kind == .integer || kind == .number }
 
     /// The value's bytes in the source, quotes and brackets included.
-    @inlinable package var range: Range<Int> {
+    @inlinable @inline(__always) package var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
     }
 
-    @inlinable package var byteCount: Int { Int(span >> 32) - Int(span & 0xFFFF_FFFF) }
+    @inlinable @inline(__always) package var byteCount: Int {
+        Int(span >> 32) - Int(span & 0xFFFF_FFFF)
+    }
 
     /// The members of an object or the items of an array.
-    @inlinable package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+    @inlinable @inline(__always) package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
-    @inlinable package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+    @inlinable @inline(__always) package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
-    @inlinable var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+    @inlinable @inline(__always) var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
 /// A string that is looked for often: its bytes, and their hash as the parser computes it.

@@ -9,6 +9,32 @@ enum StringContent {
         }
     }
 
+    /// Whether two ranges of bytes have the same content.
+    ///
+    /// It traps if a range leaves its array.
+    static func isEqual(
+        _ left: borrowing [UInt8],
+        _ leftRange: Range<Int>,
+        _ right: borrowing [UInt8],
+        _ rightRange: Range<Int>
+    ) -> Bool {
+        guard leftRange.count == rightRange.count else { return false }
+        precondition(leftRange.lowerBound >= 0 && leftRange.upperBound <= left.count)
+        precondition(rightRange.lowerBound >= 0 && rightRange.upperBound <= right.count)
+        // SAFETY: both ranges lie in their arrays.
+        return unsafe left.withUnsafeBufferPointer { left in
+            unsafe right.withUnsafeBufferPointer { right in
+                unsafe hg_json_equal(
+                    left.baseAddress,
+                    leftRange.lowerBound,
+                    right.baseAddress,
+                    rightRange.lowerBound,
+                    leftRange.count
+                )
+            }
+        }
+    }
+
     /// Resolves the escapes of what stands between a string's quotes.
     ///
     /// - Returns: nil at a bad escape, which a parsed document does not have.

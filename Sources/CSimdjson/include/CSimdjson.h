@@ -7,8 +7,10 @@
 #ifndef HELIOGRAPH_CSIMDJSON_H
 #define HELIOGRAPH_CSIMDJSON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -84,6 +86,17 @@ hg_json_result hg_json_parse(
 
 /// The hash of a string's content as word 1 of its entry has it.
 uint32_t hg_json_hash(const uint8_t *bytes, size_t byte_count);
+
+/// Whether `byte_count` bytes are the same in two texts.
+static inline bool hg_json_equal(
+    const uint8_t *left,
+    size_t left_start,
+    const uint8_t *right,
+    size_t right_start,
+    size_t byte_count
+) {
+    return byte_count == 0 || memcmp(left + left_start, right + right_start, byte_count) == 0;
+}
 
 /// Resolves the escapes between a string's quotes; `output` has room for `byte_count` bytes.
 ///

@@ -173,8 +173,11 @@ extension SchemaProgram {
             return true
         default:
             let rule = memberRules[Int(instruction.a)]
+            let isOpen = rule.patterns.isEmpty && rule.additional < 0
             var cursor = document.children(of: object)
             while let (name, member) = document.nextMember(&cursor) {
+                // Most members of an open object are strangers: one look at the table tells.
+                if isOpen, isStranger(name, to: rule.properties) { continue }
                 guard admitsMember(rule, name, member, document, &work) else { return false }
             }
             return true
@@ -207,6 +210,13 @@ extension SchemaProgram {
         }
         if isKnown || rule.additional < 0 { return true }
         return admits(rule.additional, member, document, &work)
+    }
+
+    /// Whether a member's name is not in a table, as far as its hash alone can tell.
+    private func isStranger(_ name: JSONNode, to table: NameTable) -> Bool {
+        guard table.mask >= 0 else { return true }
+        let slot = Int32(truncatingIfNeeded: name.hash) & table.mask
+        return nameSlots[Int(table.slots + slot)] < 0
     }
 
     /// The position of a member's name in a table.

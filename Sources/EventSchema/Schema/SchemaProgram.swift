@@ -133,7 +133,7 @@ final class SchemaProgram: Sendable {
         var names: Int32 = 0
         /// Where its slots begin.
         ///
-        /// A slot holds a position in the table, or -1. Linear probing, at most half full.
+        /// A slot holds a position in the table, or -1. Linear probing, at most a quarter full.
         var slots: Int32 = 0
         /// The number of slots, a power of two, less one; -1 without names.
         var mask: Int32 = -1

@@ -62,8 +62,8 @@ struct SchemaProgramBuilder {
         guard !texts.isEmpty else { return SchemaProgram.NameTable() }
         let first = names.count
         for text in texts { _ = names.append(text) }
-        var size = 4
-        while size < texts.count * 2 + 1 { size *= 2 }
+        var size = 16
+        while size < texts.count * 4 { size *= 2 }
         var slots = [Int32](repeating: -1, count: size)
         for position in texts.indices {
             var slot = Int(names.hash(first + position)) & (size - 1)

@@ -33,7 +33,8 @@ package struct Schema: Sendable {
     /// `unevaluatedItems` or `unevaluatedProperties` for a container of more than 64 children,
     /// `uniqueItems` for more than 16, or a `format` other than `uuid` and `date-time`.
     ///
-    /// A value that takes more than a million steps and 100 a byte is not admitted.
+    /// A value that takes more than a million steps and 100 a byte, or 2000 subschemas inside each
+    /// other, is not admitted.
     package func admits(_ document: borrowing JSONDocument, _ value: JSONNode) -> Bool {
         var work = SchemaWork(byteCount: document.source.count)
         return program.admits(0, value, document, &work) && !work.isExhausted

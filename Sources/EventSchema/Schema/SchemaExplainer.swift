@@ -28,7 +28,7 @@ struct SchemaExplainer {
                 Violation(
                     instanceLocation: document.pointer(to: value),
                     keywordLocation: "",
-                    message: "takes too many steps to check"
+                    message: "is too much work to check: too many steps, or too deep"
                 )
             )
         }
@@ -131,6 +131,7 @@ struct SchemaExplainer {
     ) {
         // Answers that were given without looking are no violations.
         guard !work.isExhausted else { return }
+        guard report.hasRoom else { return report.leaveOut() }
         let instance = document.pointer(to: value)
         let keywords = path + [keyword]
         var message = expectation

@@ -1,41 +1,18 @@
 import JSON
 
-/// How much work a check may be.
-///
-/// A schema whose alternatives all describe the same children can make the work double with each
-/// level of a document; no producer shall stall a shard with that.
-struct SchemaWork {
-    private var remainingSteps: Int
-
-    /// Enough for any schema that looks at each value a bounded number of times.
-    ///
-    /// - Parameter byteCount: the document's size.
-    init(byteCount: Int) {
-        remainingSteps = 1_000_000 + 100 * byteCount
-    }
-
-    /// When the work has run out, answers mean nothing.
-    var isExhausted: Bool { remainingSteps <= 0 }
-
-    /// Whether one more subschema may be applied to one more value.
-    mutating func takeStep() -> Bool {
-        remainingSteps -= 1
-        return remainingSteps > 0
-    }
-}
-
 extension SchemaProgram {
     /// Whether a value keeps to a node.
     ///
-    /// The recursion is as deep as the document, times the longest chain of subschemas for one
-    /// value, which the compiler bounds.
+    /// The recursion is as deep as the document, times the chains of subschemas for one value;
+    /// `work` bounds it.
     func admits(
         _ node: Int32,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,
         _ work: inout SchemaWork
     ) -> Bool {
-        guard work.takeStep() else { return false }
+        guard work.begin(value) else { return false }
+        defer { work.end() }
         let entry = nodes[Int(node)]
         if entry.tracksEvaluation, value.kind == .object || value.kind == .array {
             var marks = EvaluationMarks(count: value.count)

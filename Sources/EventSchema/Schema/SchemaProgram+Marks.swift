@@ -12,7 +12,8 @@ extension SchemaProgram {
         _ marks: inout EvaluationMarks,
         _ work: inout SchemaWork
     ) -> Bool {
-        guard work.takeStep() else { return false }
+        guard work.begin(value) else { return false }
+        defer { work.end() }
         let entry = nodes[Int(node)]
         // What neighbours of this node evaluated is none of its business.
         guard entry.tracksEvaluation else { return admits(entry, value, document, &marks, &work) }

@@ -16,16 +16,17 @@ struct ViolationReport {
     /// Whether looking further would change nothing.
     var isComplete: Bool { leftOutCount >= Self.maxLeftOutCount }
 
+    /// Whether the next violation is worth its words: once one was left out, all are.
+    var hasRoom: Bool { leftOutCount == 0 && violations.count < Self.maxCount }
+
+    mutating func leaveOut() { leftOutCount += 1 }
+
     mutating func add(_ violation: Violation) {
-        guard violations.count < Self.maxCount,
-            byteCount + violation.byteCount <= Self.maxByteCount - Self.reservedByteCount
-        else {
-            // Nobody is told nothing: a first violation that is too long loses its places.
-            if violations.isEmpty { return keep(Self.unplaced) }
-            leftOutCount += 1
-            return
-        }
-        keep(violation)
+        let limit = Self.maxByteCount - Self.reservedByteCount
+        if hasRoom, byteCount + violation.byteCount <= limit { return keep(violation) }
+        // Nobody is told nothing: a first violation that is too long loses its places.
+        if violations.isEmpty { return keep(Self.unplaced) }
+        leaveOut()
     }
 
     private mutating func keep(_ violation: Violation) {

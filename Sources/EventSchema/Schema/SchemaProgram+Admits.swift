@@ -16,7 +16,7 @@ extension SchemaProgram {
         let entry = nodes[Int(node)]
         if entry.tracksEvaluation, value.kind == .object || value.kind == .array {
             var marks = EvaluationMarks(count: value.count)
-            return admits(node, value, document, &marks, &work)
+            return admits(entry, value, document, &marks, &work)
         }
         var index = entry.start
         while index < entry.end {

@@ -23,7 +23,8 @@ extension SchemaProgram {
         return true
     }
 
-    private func admits(
+    /// Whether a container keeps to the instructions of a node.
+    func admits(
         _ entry: Node,
         _ value: JSONNode,
         _ document: borrowing JSONDocument,

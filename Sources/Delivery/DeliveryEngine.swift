@@ -126,6 +126,10 @@ package struct DeliveryEngine: Sendable {
     package var inFlightEvents: Int { gate.events }
     package var inFlightBytes: Int { gate.bytes }
     package var isIntakePaused: Bool { gate.isPaused }
+    /// Records may come of every assigned partition: no bound is reached, nothing is held back.
+    package var isIntakeOpen: Bool {
+        membership.isTakingRecords && membership.heldBack.isEmpty && gate.isOpen
+    }
     package var assignedPartitions: [PartitionID] { membership.partitions }
 
     /// True once the group was left: nothing will be committed any more.

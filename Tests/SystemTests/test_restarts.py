@@ -4,7 +4,7 @@ import collections
 import signal
 
 from harness.deadlines import eventually
-from harness.events import records
+from harness.events import new_event, record, records
 from harness.service import outcomes_of, position_of
 
 EVENTS = 3000
@@ -54,6 +54,37 @@ def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches
     # is under way at a time, so that is what two intervals can settle.
     settled_per_second = IN_FLIGHT / (SLOW["latency_ms"] / 1000)
     assert repeated <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
+
+
+def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
+    expiring_broker, simulators, benches
+):
+    """The commit metadata: one slow record holds the committed offset, and nothing else, back."""
+    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}
+    bench, simulator = benches(expiring_broker), simulators({**SLOW, "rules": [slow]})
+    written = []
+    for partition in bench.kafka.partitions(bench.topics.source):
+        stuck = record(new_event(device_token=f"57ac{partition:060x}"))
+        written += bench.produce([stuck], partition)
+    written += bench.produce(records(EVENTS))
+    first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
+    bench.wait_for_outcomes(2 * EVENTS // 3, service=first)
+    first.child.kill()
+    settled = bench.kafka.count(bench.topics.results)
+    assert settled < EVENTS, "the burst is over already; nothing would be tested"
+    assert set(bench.kafka.committed(bench.group, bench.topics.source).values()) == {0}
+
+    second = bench.start(slow_configuration(bench, simulator))
+    bench.wait_until_settled(seconds=120, service=second)
+    second.drain(DRAIN_SECONDS)
+
+    outcomes = outcome_counts(bench)
+    assert set(outcomes) == {place.position for place in written}
+    repeated = sum(count - 1 for count in outcomes.values())
+    settled_per_second = IN_FLIGHT / (SLOW["latency_ms"] / 1000)
+    bound = IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
+    assert repeated <= bound, f"{repeated} of {settled} were sent again"
+    assert bound < settled / 1.5, "without the metadata the test would pass as well"
 
 
 def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benches):
@@ -110,3 +141,57 @@ def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     assert set(outcome_counts(bench)) == {place.position for place in written}
     repeated = sum(count - 1 for count in pushes_of(ours, theirs).values())
     assert repeated <= (0 if bench.kafka.accepts_commits_in_rebalance else 2 * IN_FLIGHT)
+
+
+def test_a_rolling_restart_of_two_members_loses_nothing(expiring_broker, simulators, benches):
+    bench, simulator = benches(expiring_broker), simulators(SLOW)
+    settings = slow_configuration(bench, simulator)
+    members = [bench.start(settings).wait_until_ready() for _ in range(2)]
+    written = []
+    for leaving in members:
+        written += bench.produce(records(EVENTS // 4))
+        bench.wait_for_outcomes(len(written) - EVENTS // 8)
+        successor = bench.start(settings)
+        leaving.drain(DRAIN_SECONDS)
+        written += bench.produce(records(EVENTS // 8))
+        successor.wait_until_ready(60)
+    bench.wait_until_settled(seconds=120, service=successor)
+    successor.drain(DRAIN_SECONDS)
+
+    assert set(outcome_counts(bench)) == {place.position for place in written}
+    repeated = sum(count - 1 for count in pushes_of(simulator).values())
+    # Four rebalances; each can repeat what its members had in flight and could not commit.
+    bound = 0 if bench.kafka.accepts_commits_in_rebalance else 4 * IN_FLIGHT
+    assert repeated <= bound, f"{repeated} pushes were repeated"
+
+
+def test_a_static_member_is_known_by_its_instance_id(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    settings = bench.configuration(simulator)
+    settings["kafka"]["group_instance_id"] = "press-0"
+    written = bench.produce(records(100))
+    for _ in range(2):
+        service = bench.start(settings).wait_until_ready()
+        bench.wait_until_settled(service=service)
+        service.drain(DRAIN_SECONDS)
+        written += bench.produce(records(100))
+    service = bench.start(settings).wait_until_ready()
+    bench.wait_until_settled(service=service)
+    service.drain(DRAIN_SECONDS)
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+
+
+def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simulators, benches):
+    bench, simulator = benches(expiring_broker), simulators()
+    written = bench.produce(records(10))
+    # The mock cluster's first join takes three seconds; other brokers are joined at once.
+    service = bench.start(bench.configuration(simulator))
+    assert service.port, "the admin port opens before the group is joined"
+    service.drain(DRAIN_SECONDS)
+    (farewell,) = [line for line in service.messages() if line.startswith("left the consumer group")]
+    assert "events handed back" in farewell
+
+    successor = bench.start(bench.configuration(simulator)).wait_until_ready(60)
+    bench.wait_until_settled(seconds=60, service=successor)
+    successor.drain(DRAIN_SECONDS)
+    assert outcome_counts(bench) == {place.position: 1 for place in written}

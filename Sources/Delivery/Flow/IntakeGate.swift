@@ -106,6 +106,7 @@ package struct IntakeGate: Hashable, Sendable {
     // MARK: Queries
 
     package var isPaused: Bool { phase == .paused }
+    package var isOpen: Bool { phase == .open }
 
     package var nextDeadline: Instant? {
         guard case .full(let since, let nextTrickle) = phase else { return nil }

@@ -30,6 +30,7 @@ struct ShardGroup: Service {
 
     /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
     func run() async throws {
+        WatchdogThread.start(watching: controls, log: log)
         let failures = await withTaskCancellationOrGracefulShutdownHandler {
             await withTaskGroup(of: ServiceError?.self) { group in
                 for index in controls.indices {
@@ -78,6 +79,7 @@ struct ShardGroup: Service {
             shard.run()
             return shard.failure
         } catch {
+            controls[index].status.hasEnded = true
             return ServiceError(text: "shard \(index): \(error)")
         }
     }

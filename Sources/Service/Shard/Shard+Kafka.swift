@@ -12,6 +12,7 @@ extension Shard {
     func consumerHappened(_ event: ConsumerEvent) {
         switch event {
         case .recordArrived(var record):
+            progress &+= 1
             let decoded = decoder.decode(&record, from: source(of: record))
             if engine.recordArrived(record, decoded: decoded, now: now) {
                 count(decoded, decoder.framing)
@@ -20,6 +21,7 @@ extension Shard {
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
         case .partitionsAssigned(let partitions):
             metrics.rebalances.add()
+            progress &+= 1
             troubles.kafkaWorked()
             troubles.hasJoinedGroup = true
             log.info("partitions assigned", [.partition: names(partitions)])
@@ -37,7 +39,8 @@ extension Shard {
             log.warning("committed offsets could not be read", [.error: error.description])
             engine.storedOffsetsFailed()
         case .commitFinished(let results): commitFinished(results)
-        case .statistics: break
+        case .statistics(let text):
+            isFetchBehind = FetchState(statistics: text)?.isBehind ?? false
         case .partitionFailed(let partition, let error): partitionFailed(partition, error)
         case .failed(let error): kafkaFailed(error)
         case .logged(let line): kafkaLogged(line)

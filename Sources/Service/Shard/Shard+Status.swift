@@ -45,6 +45,8 @@ extension Shard {
         status.assignedPartitions = engine.assignedPartitions.count
         status.isIntakePaused = engine.isIntakePaused
         status.inFlightEvents = engine.inFlightEvents
+        status.isBehind = isFetchBehind && engine.isIntakeOpen && status.kafkaTrouble == nil
+        status.progress = progress
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
             terminal: engine.counts.terminal,

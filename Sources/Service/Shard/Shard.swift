@@ -68,6 +68,10 @@ final class Shard {
     /// coordinator would hold the process for ever.
     private var closeDeadline: Instant?
     var failure: ServiceError?
+    /// By the client's statistics, records wait to be taken.
+    var isFetchBehind = false
+    /// Records that came and assignments, for the watchdog.
+    var progress: UInt64 = 0
 
     /// `index` is its place among the shards of the process.
     init(
@@ -128,6 +132,7 @@ final class Shard {
         // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
         // ends anyway. All that was produced is acknowledged, all that could be is committed.
         reportStatus()
+        control.status.hasEnded = true
     }
 
     private var isCloseOverdue: Bool { closeDeadline.map { $0 <= now.instant } ?? false }

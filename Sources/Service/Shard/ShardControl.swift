@@ -48,6 +48,20 @@ final class ShardControl: Sendable {
         now - Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed))
     }
 
+    /// What the watchdog sees.
+    var sight: Watchdog.Sight {
+        latestStatus.withLock { status in
+            Watchdog.Sight(
+                beat: Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed)),
+                progress: status.progress,
+                isBehind: status.isBehind,
+                hasEnded: status.hasEnded
+            )
+        }
+    }
+
+    var hasEnded: Bool { status.hasEnded }
+
     var status: ShardStatus {
         get { latestStatus.withLock { $0 } }
         set { latestStatus.withLock { $0 = newValue } }
@@ -75,6 +89,10 @@ struct ShardStatus: Sendable {
     var assignedPartitions = 0
     var isIntakePaused = false
     var inFlightEvents = 0
+    /// Records wait, and nothing keeps the shard from taking them.
+    var isBehind = false
+    /// Grows with every record taken and every assignment.
+    var progress: UInt64 = 0
     var counts = ShardCounts()
     var routes: [RouteStatus] = []
 }

@@ -91,6 +91,11 @@ class Service:
         entries = (json_object(line) for line in self.child.lines("stderr"))
         return [entry for entry in entries if entry and entry.get("message") == message]
 
+    def messages(self):
+        """The messages of the log, in order."""
+        entries = (json_object(line) for line in self.child.lines("stderr"))
+        return [entry.get("message", "") for entry in entries if entry]
+
     @property
     def port(self):
         if self._port is None:

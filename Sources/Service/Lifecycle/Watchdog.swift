@@ -1,0 +1,58 @@
+package import Vocabulary
+
+/// Whether a shard still does its work, judged from outside its thread.
+///
+/// librdkafka 2.0.2 cannot tell a dead loop: polling any queue of a consumer counts as life. So the
+/// shard shows when its loop turned and how many records it took, and this looks on.
+package struct Watchdog: Hashable, Sendable {
+    /// What a shard shows of itself.
+    package struct Sight: Hashable, Sendable {
+        /// Changes with every turn of the loop.
+        package var beat: Instant
+        /// Changes with every record taken and every assignment.
+        package var progress: UInt64
+        /// Records wait in Kafka or in the client, and nothing keeps the shard from taking them.
+        package var isBehind: Bool
+        package var hasEnded: Bool
+
+        package init(beat: Instant, progress: UInt64, isBehind: Bool, hasEnded: Bool = false) {
+            self.beat = beat
+            self.progress = progress
+            self.isBehind = isBehind
+            self.hasEnded = hasEnded
+        }
+    }
+
+    package enum Verdict: Hashable, Sendable {
+        case well
+        /// The loop has not turned for so long.
+        case silent(Duration)
+        /// The loop turns, but has taken nothing for so long, though it should.
+        case stalled(Duration)
+    }
+
+    package static let silentAfter = Duration.seconds(30)
+    package static let stalledAfter = Duration.seconds(90)
+    /// Who looks so rarely was stopped himself, and what he watches may have been too.
+    private static let longestGap = Duration.seconds(5)
+
+    private var last: Sight?
+    private var lookedAt: Instant?
+    private var beatSeen = Instant(nanoseconds: 0)
+    private var progressSeen = Instant(nanoseconds: 0)
+
+    package init() {}
+
+    /// To be called about once a second.
+    package mutating func looked(at sight: Sight, now: Instant) -> Verdict {
+        let wasStopped = lookedAt.map { now - $0 > Self.longestGap } ?? true
+        if wasStopped || sight.beat != last?.beat { beatSeen = now }
+        if wasStopped || sight.progress != last?.progress || !sight.isBehind { progressSeen = now }
+        last = sight
+        lookedAt = now
+        guard !sight.hasEnded else { return .well }
+        if now - beatSeen >= Self.silentAfter { return .silent(now - beatSeen) }
+        if now - progressSeen >= Self.stalledAfter { return .stalled(now - progressSeen) }
+        return .well
+    }
+}

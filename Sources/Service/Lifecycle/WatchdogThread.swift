@@ -1,0 +1,51 @@
+import Foundation
+import HTTP2IO
+import Logging
+import Telemetry
+import Vocabulary
+
+/// A thread that looks at every shard once a second, and ends the process when one is stuck.
+///
+/// A stuck thread cannot be freed from outside, and nothing is lost by ending: what has no
+/// acknowledged outcome is sent again. Whoever started the process starts it anew.
+enum WatchdogThread {
+    /// `EX_TEMPFAIL` of sysexits.h: try again.
+    static let exitCode: Int32 = 75
+
+    static func start(watching controls: [ShardControl], log: Logger) {
+        let thread = Thread { watch(controls, log) }
+        thread.name = "watchdog"
+        thread.stackSize = 512 << 10
+        thread.start()
+    }
+
+    /// Ends with the last shard.
+    private static func watch(_ controls: [ShardControl], _ log: Logger) {
+        var watchdogs = controls.map { _ in Watchdog() }
+        while !controls.allSatisfy(\.hasEnded) {
+            sleep(1)
+            let now = SystemClock.now
+            for (index, control) in controls.enumerated() {
+                let verdict = watchdogs[index].looked(at: control.sight, now: now)
+                guard let problem = problem(verdict) else { continue }
+                log.critical(
+                    "a shard is stuck, the process ends",
+                    metadata: [
+                        LogKey.shard.rawValue: "\(index)", LogKey.problem.rawValue: "\(problem)",
+                    ]
+                )
+                fflush(nil)
+                _exit(exitCode)
+            }
+        }
+    }
+
+    private static func problem(_ verdict: Watchdog.Verdict) -> String? {
+        switch verdict {
+        case .well: nil
+        case .silent(let duration): "its loop has not turned for \(duration.components.seconds) s"
+        case .stalled(let duration):
+            "it has taken no record for \(duration.components.seconds) s, though records wait"
+        }
+    }
+}

@@ -101,6 +101,9 @@ package struct DeliveryEngine: Sendable {
         gate.budget(now: now)
     }
 
+    /// How many bytes of them: the shard stops after the record that uses them up.
+    package var intakeByteBudget: Int { gate.byteBudget }
+
     /// When the next turn is due, if nothing happens before.
     package func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?

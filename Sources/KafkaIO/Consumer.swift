@@ -83,15 +83,23 @@ package final class Consumer {
         if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 
-    /// Appends what has happened, at most `budget` events.
+    /// Appends what has happened, at most `budget` events, and no more after the record that uses
+    /// up `byteBudget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
     ///   waits on the eventfd comes back by itself.
-    package func poll(budget: Int, into events: inout [ConsumerEvent]) -> Bool {
+    package func poll(
+        budget: Int,
+        byteBudget: Int = .max,
+        into events: inout [ConsumerEvent]
+    ) -> Bool {
         guard phase != .closed else { return false }
+        var bytesLeft = byteBudget
         for _ in 0..<budget {
             guard let event = client.nextEvent() else { return finishPoll(into: &events) }
             translate(event, into: &events)
+            if case .recordArrived(let record)? = events.last { bytesLeft -= record.byteCount }
+            if bytesLeft <= 0 { break }
         }
         client.ring()
         return true

@@ -18,12 +18,54 @@ import Vocabulary
         #expect(gate.budget(now: start) == budget)
     }
 
-    @Test func `bytes are limited like events, and asked for one by one near the end`() {
-        var gate = IntakeGate(limits: .init(events: 1000, bytes: 1000))
-        gate.entered(byteCount: 800)
-        #expect(gate.budget(now: start) == 1)
-        gate.entered(byteCount: 150)
-        #expect(gate.budget(now: start) == 0)
+    /// A sixteenth is kept for single records.
+    @Test(arguments: [(0, 1500), (800, 700), (1499, 1), (1500, 0), (1600, 0), (9999, 0)])
+    func `the byte budget is what is left below the limit`(held: Int, budget: Int) {
+        var gate = IntakeGate(limits: .init(events: 1000, bytes: 1600))
+        gate.entered(byteCount: held)
+        #expect(gate.byteBudget == budget)
+        #expect((gate.budget(now: start) > 0) == (budget > 0))
+    }
+
+    @Test func `events keep their limit, and bytes exceed theirs by one record at most`() {
+        var random = SeededGenerator(seed: 5)
+        var gate = IntakeGate(limits: .init(events: 100, bytes: 10_000))
+        var held: [Int] = []
+        var now = start
+        var largestExcess = 0
+        for _ in 0..<20_000 {
+            now = now + .milliseconds(50)
+            _ = gate.timeAdvanced(now: now)
+            var bytesLeft = gate.byteBudget
+            for _ in 0..<(gate.isPaused ? 0 : gate.budget(now: now)) {
+                let byteCount = Int.random(in: 0...3000, using: &random)
+                gate.entered(byteCount: byteCount)
+                held.append(byteCount)
+                bytesLeft -= byteCount
+                if bytesLeft <= 0 { break }
+            }
+            largestExcess = max(largestExcess, gate.bytes - 10_000)
+            #expect(gate.events <= 100)
+            while !held.isEmpty, Int.random(in: 0..<3, using: &random) > 0 {
+                let place = Int.random(in: held.indices, using: &random)
+                gate.left(byteCount: held.remove(at: place))
+            }
+        }
+        #expect(largestExcess <= 3000)
+    }
+
+    /// The group expects a poll within max.poll.interval.ms, two minutes.
+    @Test(arguments: [88, 99, 100])
+    func `full for an hour, it lets the shard poll at least once a second`(held: Int) {
+        var gate = gate(holding: held, of: 100)
+        var lastPoll = start
+        for second in Int64(0)...3600 {
+            let now = start + .seconds(second)
+            _ = gate.timeAdvanced(now: now)
+            if gate.budget(now: now) > 0 { lastPoll = now }
+            #expect(now - lastPoll <= .seconds(1))
+        }
+        #expect(gate.isPaused)
     }
 
     @Test func `full, it takes one record now and then, and pauses when it stays full`() {

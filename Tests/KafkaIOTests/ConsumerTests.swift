@@ -49,6 +49,26 @@ import Vocabulary
         try member.close()
     }
 
+    @Test func `A poll ends after the record that uses the byte budget up`() throws {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 10, size: 1000)
+        let member = try Member(group: topic.name, topic: topic)
+        try member.turn { !member.assigned.isEmpty }
+        var largest = 0
+        var total = 0
+        try turn(member.wakeup, until: { total == 10 }) {
+            var events: [ConsumerEvent] = []
+            let more = member.consumer.poll(budget: 1000, byteBudget: 2500, into: &events)
+            let records = events.count { if case .recordArrived = $0 { true } else { false } }
+            largest = max(largest, records)
+            total += records
+            return more
+        }
+        #expect(largest <= 3)
+        #expect(total == 10)
+        try member.close()
+    }
+
     @Test func `A commit with metadata is read back by the next member, which goes on there`()
         throws
     {

@@ -74,6 +74,22 @@ import Vocabulary
         try member.turn { !member.assigned.isEmpty }
     }
 
+    @Test func `A static member whose instance another took over is out for good`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("fenced")
+        try kafka.createTopic(topic, partitions: 1)
+        let member = try Member(
+            group: topic.name,
+            topic: topic,
+            instance: "press-0",
+            servers: kafka.bootstrapServers
+        )
+        try member.turn { !member.assigned.isEmpty }
+        kafka.failNext(.heartbeat, with: [.fencedInstance])
+        try member.turn { member.failures.contains(where: \.isFatal) }
+        #expect(member.failures.first(where: \.isFatal)?.code == .fencedInstance)
+    }
+
     @Test func `Closing revokes before it closes, and closing twice is one closing`() throws {
         let topic = try SharedCluster.freshTopic()
         let member = try Member(group: topic.name, topic: topic)

@@ -88,6 +88,7 @@ final class Member {
     init(
         group: String,
         topic: KafkaTopic,
+        instance: String? = nil,
         properties: [String: String] = [:],
         servers: String? = nil
     ) throws {
@@ -98,6 +99,7 @@ final class Member {
         all.merge(properties) { $1 }
         consumer = try Consumer(
             group: group,
+            instance: instance,
             bootstrapServers: servers ?? SharedCluster.kafka.get().bootstrapServers,
             properties: all,
             wakeup: wakeup.descriptor

@@ -2,6 +2,9 @@ package import Vocabulary
 
 /// How much may be taken from Kafka: the bound on in-flight events and bytes.
 ///
+/// Events never exceed their limit. Bytes may by one record, whose size is known only once it is
+/// here; a record larger than the whole limit still gets through, alone.
+///
 /// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
 /// first just stops asking, but for one record now and then, which also lets a rebalance through.
 /// Full for long, the partitions are paused until half of the room is free again.
@@ -105,6 +108,10 @@ package struct IntakeGate: Hashable, Sendable {
 
     // MARK: Queries
 
+    /// How many bytes of records the shard may take now: it stops after the record that uses them
+    /// up.
+    package var byteBudget: Int { max(0, limits.bytes - limits.bytes / 16 - bytes) }
+
     package var isPaused: Bool { phase == .paused }
     package var isOpen: Bool { phase == .open }
 
@@ -116,13 +123,10 @@ package struct IntakeGate: Hashable, Sendable {
     /// Not even a single record fits.
     private var isAtLimit: Bool { events >= limits.events || bytes >= limits.bytes }
 
-    /// Leaves the records of a few trickles below the hard limit; asks one by one when few bytes
-    /// are left, because a record's size is known only once it is here.
+    /// Leaves the records of a few trickles below the hard limit.
     private var room: Int {
         let reserve = min(Self.trickleReserve, limits.events / 8)
-        let freeEvents = limits.events - reserve - events
-        let freeBytes = limits.bytes - bytes
-        guard freeEvents > 0, freeBytes > limits.bytes / 16 else { return 0 }
-        return freeBytes < limits.bytes / 4 ? 1 : min(freeEvents, Self.batch)
+        guard byteBudget > 0 else { return 0 }
+        return max(0, min(limits.events - reserve - events, Self.batch))
     }
 }

@@ -182,7 +182,11 @@ final class Shard {
 
     private func takeRecords(budget: Int) {
         guard consumerHasMore, budget > 0 else { return }
-        consumerHasMore = consumer.poll(budget: budget, into: &consumerEvents)
+        consumerHasMore = consumer.poll(
+            budget: budget,
+            byteBudget: engine.intakeByteBudget,
+            into: &consumerEvents
+        )
         for event in consumerEvents { consumerHappened(event) }
         consumerEvents.removeAll(keepingCapacity: true)
     }

@@ -4,8 +4,9 @@ import Vocabulary
 
 /// What libFuzzer calls with each input; `scripts/fuzz` builds and runs it.
 ///
-/// An input is tried as a record's value, and, cut at its first line end, as a schema and a document
-/// to check with it. Whatever the bytes are, nothing may trap, run without end, or contradict itself.
+/// An input is tried as a record's value, and, cut at its first line end, as a schema and a
+/// document to check with it. Whatever the bytes are, nothing may trap, run without end, or
+/// contradict itself.
 private final class FuzzTarget {
     private var decoder = EventDecoder()
     private var document = JSONDocument()

@@ -1,4 +1,4 @@
-"""Schemas and documents made by dice: the same seed makes the same ones, in any Python from 3.9 on."""
+"""Schemas and documents made by dice: the same seed makes the same ones."""
 
 import random
 
@@ -48,7 +48,6 @@ class Generator:
         schema = {}
         for name in self._random.sample(sorted(makers), min(count, len(makers))):
             makers[name](schema, depth, reach)
-        # Beside $ref, draft-07 passes over everything else (Core, 8.3).
         return schema
 
     def _scalar_keywords(self):
@@ -67,7 +66,9 @@ class Generator:
         makers["type"] = lambda schema, depth, reach: schema.update(type=self._type())
         makers["const"] = lambda schema, depth, reach: schema.update(const=self.value(2))
         makers["enum"] = lambda schema, depth, reach: schema.update(enum=self._enumeration())
-        makers["pattern"] = lambda schema, depth, reach: schema.update(pattern=dice.choice(PATTERNS))
+        makers["pattern"] = lambda schema, depth, reach: schema.update(
+            pattern=dice.choice(PATTERNS)
+        )
         makers["uniqueItems"] = lambda schema, depth, reach: schema.update(uniqueItems=True)
         makers["multipleOf"] = lambda schema, depth, reach: schema.update(
             multipleOf=dice.choice([1, 2, 3, 0.5, 0.25, 2.0])
@@ -143,8 +144,8 @@ class Generator:
 
     def _dependencies(self, schema, depth, reach):
         schema["dependencies"] = {
-            self._name(): self._names() if self._random.random() < 0.5 else self._subschema(1, reach)
-            for _ in range(2)
+            self._name(): self._names() if self._random.random() < 0.5 else below
+            for below in [self._subschema(1, reach) for _ in range(2)]
         }
 
     def _type(self):

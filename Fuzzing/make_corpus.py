@@ -11,7 +11,8 @@ DIALECTS = ("draft2020-12", "draft7")
 
 
 def compact(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="surrogatepass")
 
 
 def shipped():

@@ -100,7 +100,7 @@ enum StatusPage {
             ["terminal", total("events_terminal_total")],
             ["in flight", total("inflight_events")],
             ["bytes in flight", total("inflight_bytes")],
-            ["deferred", total("deferred_events")],
+            ["deferred", total("events_deferred_total")],
             ["unaccounted", total("events_unaccounted"), total("events_unaccounted") !== 0],
             ["tombstones", total("tombstones_total")],
             ["mean time to outcome", mean("end_to_end_seconds")]]);

@@ -57,7 +57,7 @@ package enum Action: Hashable, Sendable {
     case fetchSchema(SchemaReference)
 
     // Kafka
-    /// Produce these records of the delivery's outcome, for the first time.
+    /// Produce these records of the delivery's outcome, or its retry record, for the first time.
     case publish(DeliveryID, Set<Publication>)
     /// Produce one of them again: the first try failed.
     case publishAgain(DeliveryID, Publication)

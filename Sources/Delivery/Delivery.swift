@@ -6,13 +6,17 @@ package struct Delivery: Sendable {
         /// The schema that its record names is being fetched. Next: `waitingForStream`,
         /// `publishing`.
         case awaitingSchema
+        /// A retry record whose time has not come; its partition stands still for it.
+        /// Next: `waitingForStream`, `publishing`.
+        case waitingForDue
         /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`.
         case waitingForStream
         /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
         case inFlight(ConnectionID)
         /// An attempt failed, the next one is timed. Next: `waitingForStream`, `publishing`.
         case backingOff
-        /// The outcome is decided; these records are not acknowledged yet. Then the delivery ends.
+        /// The outcome is decided, or that there is none yet (`retry`); these records are not
+        /// acknowledged yet. Then the delivery ends.
         case publishing(Set<Publication>)
     }
 
@@ -20,6 +24,8 @@ package struct Delivery: Sendable {
     /// Nil for a record that is no valid event.
     package internal(set) var event: Event?
     package let receivedAt: Moment
+    /// What was tried in earlier rounds; nil for an event that comes from its source.
+    package let history: RetryHistory?
     let ledgerEntry: OffsetLedger.Entry
     let byteCount: Int
     /// By its place in the configuration.
@@ -28,7 +34,7 @@ package struct Delivery: Sendable {
     package internal(set) var route: Route?
     package internal(set) var topic: APNsTopic?
     package internal(set) var phase: Phase
-    /// Streams opened and not given back unprocessed.
+    /// Streams opened and not given back unprocessed, in this round.
     package internal(set) var attempts = 0
     /// When the present or last stream was asked for.
     package internal(set) var sentAt: Instant?
@@ -44,6 +50,8 @@ package struct Delivery: Sendable {
     var queuedAt: Instant?
     /// Set once, when the phase becomes `publishing`.
     package internal(set) var outcome: Outcome?
+    /// Set instead of `outcome` when the event goes on in a retry topic.
+    package internal(set) var deferral: Deferral?
 }
 
 /// Where a notification goes: a credential, by its place in the configuration, in an environment.
@@ -78,11 +86,13 @@ struct AttemptFailure: Hashable, Sendable {
     var httpStatus: Int?
 }
 
-/// The records that an outcome can consist of.
+/// The records that an outcome can consist of, and the one that stands for its absence.
 package enum Publication: UInt8, Hashable, Sendable, CaseIterable {
     case outcome
     case tokenStatus
     case deadLetter
+    /// The event itself, to be tried again later; never together with the others.
+    case retry
 }
 
 /// A delivery and one of its records, as the number that a delivery report carries back.

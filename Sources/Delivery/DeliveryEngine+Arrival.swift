@@ -2,13 +2,14 @@ import APNsRules
 package import Vocabulary
 
 extension DeliveryEngine {
-    /// A record arrived from Kafka.
+    /// A record arrived from Kafka; with a history when it comes out of a retry topic.
     ///
     /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.
     @discardableResult
     package mutating func recordArrived(
         _ record: Record,
         decoded: DecodedRecord,
+        history: RetryHistory? = nil,
         now: Moment
     ) -> Bool {
         let entry: OffsetLedger.Entry
@@ -27,13 +28,13 @@ extension DeliveryEngine {
             counts.tombstones += 1
             membership.settle(record.partition, entry)
         case .invalid(let invalid):
-            let id = insert(record, event: nil, entry: entry, now: now)
+            let id = insert(record, event: nil, history, entry: entry, now: now)
             conclude(id, with: .invalid(invalid), now: now)
         case .event(let event):
-            let id = insert(record, event: event, entry: entry, now: now)
-            route(event, id, now: now)
+            let id = insert(record, event: event, history, entry: entry, now: now)
+            if !holdUntilDue(id, now: now) { route(event, id, now: now) }
         case .awaitingSchema(let event, let schema):
-            let id = insert(record, event: event, entry: entry, now: now)
+            let id = insert(record, event: event, history, entry: entry, now: now)
             wait(id, for: schema, now: now)
         }
         return true
@@ -42,6 +43,7 @@ extension DeliveryEngine {
     private mutating func insert(
         _ record: Record,
         event: Event?,
+        _ history: RetryHistory?,
         entry: OffsetLedger.Entry,
         now: Moment
     ) -> DeliveryID {
@@ -54,6 +56,7 @@ extension DeliveryEngine {
                 record: record,
                 event: event,
                 receivedAt: now,
+                history: history,
                 ledgerEntry: entry,
                 byteCount: byteCount,
                 source: source,

@@ -1,14 +1,183 @@
 import APNsRules
-import Vocabulary
+package import Vocabulary
 
+/// Retry later: an event that does not come right now waits in Kafka, not in memory.
 extension DeliveryEngine {
-    /// Ends the delivery here because it cannot go on now.
+    // MARK: Out
+
+    /// Puts a delivery off to a retry topic, or ends it where no tier fits.
+    ///
+    /// The delivery has no stream and stands in no queue. Its next round is due before its
+    /// `expiration` and before `giveUpAfter` since its first failure, or there is none: then it is
+    /// `undeliverable` for the reason of this failure. What has expired already is `expired`.
+    ///
+    /// - Parameters:
+    ///   - id: the delivery.
+    ///   - failure: what its last attempt died of, or what keeps it from being attempted.
+    ///   - notBefore: when the next attempt makes sense, from `Retry-After` for instance.
+    ///   - now: the present moment.
     mutating func postpone(
         _ id: DeliveryID,
         because failure: AttemptFailure,
         notBefore: Instant?,
         now: Moment
     ) {
-        conclude(id, with: .undeliverable(failure.reason, status: failure.httpStatus), now: now)
+        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
+        else { return }
+        guard !event.isExpired(at: now.timestamp) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        let wait = notBefore.map { $0 - now.instant } ?? .zero
+        guard let deferral = deferral(of: delivery, event, failure, waitingFor: wait, now: now)
+        else {
+            conclude(
+                id,
+                with: .undeliverable(failure.reason, status: failure.httpStatus),
+                now: now
+            )
+            return
+        }
+        deliveries[id]?.deferral = deferral
+        deliveries[id]?.phase = .publishing([.retry])
+        actions.append(.publish(id, [.retry]))
+    }
+
+    /// Kafka will never take the retry record, because of its size: the event ends here.
+    package mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
+        guard let delivery = deliveries[id], case .publishing([.retry]) = delivery.phase,
+            let deferral = delivery.deferral
+        else { return }
+        deliveries[id]?.deferral = nil
+        conclude(
+            id,
+            with: .undeliverable(deferral.reason, status: deferral.httpStatus),
+            now: now
+        )
+    }
+
+    private func deferral(
+        of delivery: Delivery,
+        _ event: Event,
+        _ failure: AttemptFailure,
+        waitingFor wait: Duration,
+        now: Moment
+    ) -> Deferral? {
+        let firstFailedAt = firstFailure(of: delivery, now: now)
+        let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
+        let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in
+            let due = now.timestamp.advanced(by: delay)
+            return due <= giveUpAt && !event.isExpired(at: due)
+        }
+        guard let tier else { return nil }
+        return Deferral(
+            tier: tier,
+            dueAt: now.timestamp.advanced(by: settings.later.delays[tier]),
+            firstFailedAt: firstFailedAt,
+            attempts: delivery.totalAttempts,
+            reason: failure.reason,
+            httpStatus: failure.httpStatus
+        )
+    }
+
+    /// The first failure of all rounds, on the wall clock, which is all that processes share.
+    private func firstFailure(of delivery: Delivery, now: Moment) -> Timestamp {
+        if let history = delivery.history { return history.firstFailedAt }
+        guard let firstFailureAt = delivery.firstFailureAt else { return now.timestamp }
+        return now.timestamp.advanced(by: .zero - (now.instant - firstFailureAt))
+    }
+
+    // MARK: And in again
+
+    /// How much longer than its tier's delay a record may be held: clocks differ.
+    private static let clockTolerance = Duration.seconds(1)
+
+    /// Holds a retry record that is not due, and stops its partition.
+    ///
+    /// The wait is what the record says, but never longer than its tier's: neither a writer whose
+    /// clock is ahead nor a forged header stops a partition for good.
+    ///
+    /// - Returns: false when the record may be sent now.
+    mutating func holdUntilDue(_ id: DeliveryID, now: Moment) -> Bool {
+        guard let delivery = deliveries[id], let history = delivery.history,
+            settings.later.delays.indices.contains(history.tier)
+        else { return false }
+        let delay = settings.later.delays[history.tier]
+        let asked = history.dueAt.milliseconds - now.timestamp.milliseconds
+        let wait = min(Duration.milliseconds(asked), delay + Self.clockTolerance)
+        guard wait > .zero else { return false }
+        deliveries[id]?.phase = .waitingForDue
+        // Not the intake's for now: records that wait must not keep others out. There is one for
+        // each partition of a retry topic, which is bound enough.
+        gate.left(byteCount: delivery.byteCount)
+        shares.left(source: delivery.source, byteCount: delivery.byteCount)
+        let partition = delivery.record.partition
+        let isFirst = tierHold.hold(
+            TierHold.Held(delivery: id, partition: partition, byteCount: delivery.byteCount),
+            until: now.instant + wait,
+            stopUntil: now.instant + TierHold.shortestStop(ofDelay: delay)
+        )
+        if isFirst { actions.append(.pause([partition])) }
+        return true
+    }
+
+    /// Sends what has come due, as far as there is room, and lets partitions go on.
+    mutating func wakeHeld(now: Moment) {
+        while isRoomForHeld, let id = takeHeld(now: now.instant) {
+            guard let event = deliveries[id]?.event else { continue }
+            route(event, id, now: now)
+        }
+        var freed: [PartitionID] = []
+        while let partition = tierHold.popFreed(now: now.instant) { freed.append(partition) }
+        let runnable = runnable(freed)
+        if !runnable.isEmpty { actions.append(.resume(runnable)) }
+    }
+
+    /// Lets go of what is held: at the end of an assignment nobody waits for it to come due.
+    ///
+    /// Its offset is not settled, so whoever owns the partition next reads it again.
+    mutating func releaseHeld() {
+        while let id = takeHeld(now: Instant(nanoseconds: .max)) {
+            release(id)
+        }
+        tierHold.reset()
+    }
+
+    /// When something held is to be seen to; where there is no room, what leaves wakes it.
+    var nextHeldDeadline: Instant? { isRoomForHeld ? tierHold.nextDeadline : nil }
+
+    private var isRoomForHeld: Bool {
+        tierHold.next.map { gate.hasRoom(forByteCount: $0.byteCount) } ?? true
+    }
+
+    /// Takes a record that is due back among those that the intake bounds.
+    private mutating func takeHeld(now: Instant) -> DeliveryID? {
+        guard let held = tierHold.popDue(now: now) else { return nil }
+        gate.entered(byteCount: held.byteCount)
+        if let source = deliveries[held.delivery]?.source {
+            shares.entered(source: source, byteCount: held.byteCount)
+        }
+        return held.delivery
+    }
+
+    /// Those partitions that nothing else holds back: intake, a record that is stuck, a tier.
+    func runnable(_ partitions: [PartitionID]) -> [PartitionID] {
+        guard membership.isTakingRecords, !gate.isPaused else { return [] }
+        return partitions.filter {
+            !membership.heldBack.contains($0) && !tierHold.stops($0) && !isStoppedByShare($0)
+        }
+    }
+}
+
+extension Delivery {
+    /// Streams opened in all rounds.
+    var totalAttempts: Int { attempts + (history?.attempts ?? 0) }
+}
+
+extension Timestamp {
+    /// Saturated, so that no configured span overflows.
+    func advanced(by duration: Duration) -> Timestamp {
+        let (sum, overflow) = milliseconds.addingReportingOverflow(duration.milliseconds)
+        return Timestamp(milliseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 }

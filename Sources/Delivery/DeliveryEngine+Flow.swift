@@ -113,7 +113,7 @@ extension DeliveryEngine {
         case .waitingForStream, .backingOff:
             counts.superseded += 1
             conclude(id, with: .superseded, now: now)
-        case .awaitingSchema, .inFlight, .publishing, nil: break
+        case .awaitingSchema, .waitingForDue, .inFlight, .publishing, nil: break
         }
     }
 }

@@ -3,12 +3,20 @@ package import Vocabulary
 extension DeliveryEngine {
     // MARK: Inputs
 
-    /// The group gave these partitions to the shard; `table` has their names.
+    /// The group gave these partitions to the shard, some of them of retry topics; `table` has
+    /// their names.
     package mutating func partitionsAssigned(
         _ partitions: [PartitionID],
-        of table: PartitionTable
+        of table: PartitionTable,
+        ofRetryTopics retryPartitions: Set<PartitionID> = []
     ) {
-        actions.append(membership.partitionsAssigned(partitions, of: table))
+        actions.append(
+            membership.partitionsAssigned(
+                partitions,
+                of: table,
+                ofRetryTopics: retryPartitions
+            )
+        )
     }
 
     /// The group's positions are known.
@@ -51,6 +59,7 @@ extension DeliveryEngine {
         switch membership.phase {
         case .idle, .left: actions.append(.unassign)
         case .fetchingOffsets, .consuming, .releasing, .committing:
+            releaseHeld()
             membership.partitionsRevoked(now: now.instant)
         }
     }
@@ -68,6 +77,7 @@ extension DeliveryEngine {
     /// SIGTERM: take nothing new, finish what is in hand, commit, leave.
     package mutating func shutdownRequested(now: Moment) {
         guard !membership.isShuttingDown else { return }
+        releaseHeld()
         membership.shutdownRequested(now: now.instant)
         if !membership.partitions.isEmpty { actions.append(.pause(membership.partitions)) }
     }
@@ -89,12 +99,11 @@ extension DeliveryEngine {
     }
 
     mutating func turnIntake(now: Moment) {
-        for change in membership.heldBackChanges() {
-            guard case .resume(let partitions) = change else {
-                actions.append(change)
-                continue
-            }
-            actions.append(.resume(partitions.filter { !isStoppedByShare($0) }))
+        let (hold, shares, sources) = (tierHold, shares, sourceOfPartition)
+        let isIntakePaused = gate.isPaused
+        actions += membership.heldBackChanges { partition in
+            let source = partition.index < sources.count ? sources[partition.index] : 0
+            return isIntakePaused || hold.stops(partition) || shares.stopped[source]
         }
         turnShares()
         guard let change = gate.timeAdvanced(now: now.instant) else { return }
@@ -103,13 +112,7 @@ extension DeliveryEngine {
         switch change {
         case .pause: actions.append(.pause(membership.partitions))
         case .resume:
-            actions.append(
-                .resume(
-                    membership.partitions.filter {
-                        !membership.heldBack.contains($0) && !isStoppedByShare($0)
-                    }
-                )
-            )
+            actions.append(.resume(runnable(membership.partitions)))
         }
     }
 
@@ -133,12 +136,13 @@ extension DeliveryEngine {
     /// What is in flight stays, so that its outcome is published; it moves an offset only if its
     /// partition comes back.
     private mutating func releaseWaiting() {
+        releaseHeld()
         for index in lanes.indices { lanes[index].waiting.removeAll { _ in true } }
         schemaWaits = SchemaWaits()
         rates.removeAll { _ in true }
         for id in deliveries.identifiers {
             switch deliveries[id]?.phase {
-            case .waitingForStream, .backingOff, .awaitingSchema:
+            case .waitingForDue, .waitingForStream, .backingOff, .awaitingSchema:
                 release(id)
             case .inFlight, .publishing, nil: break
             }

@@ -26,7 +26,11 @@ extension DeliveryEngine {
             deliveries[tag.delivery]?.phase = .publishing(awaited)
             return
         }
-        counts.terminal += 1
+        if tag.publication == .retry {
+            counts.deferred += 1
+        } else {
+            counts.terminal += 1
+        }
         membership.settle(delivery.record.partition, delivery.ledgerEntry)
         remove(tag.delivery)
     }
@@ -104,8 +108,8 @@ extension DeliveryEngine {
             subject: subject(of: delivery),
             credential: delivery.route.map { settings.credentials[$0.credential].name },
             violations: delivery.event?.warnings ?? [],
-            attempts: delivery.attempts,
-            receivedAt: delivery.receivedAt.timestamp,
+            attempts: delivery.totalAttempts,
+            receivedAt: delivery.history?.receivedAt ?? delivery.receivedAt.timestamp,
             completedAt: now.timestamp
         )
         switch conclusion {

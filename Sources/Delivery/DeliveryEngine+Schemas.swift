@@ -95,12 +95,9 @@ extension DeliveryEngine {
         }
     }
 
-    /// The one place where it is decided what becomes of an event whose schema cannot be had.
+    /// Takes it to a retry topic: the registry may be back by then.
     private mutating func giveUpWaiting(_ id: DeliveryID, now: Moment) {
-        guard let event = deliveries[id]?.event, event.isExpired(at: now.timestamp) else {
-            conclude(id, with: .undeliverable(.local(.schemaUnavailable), status: nil), now: now)
-            return
-        }
-        conclude(id, with: .expired, now: now)
+        let failure = AttemptFailure(reason: .local(.schemaUnavailable), httpStatus: nil)
+        later(id, because: failure, notBefore: nil, now: now)
     }
 }

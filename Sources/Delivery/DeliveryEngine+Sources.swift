@@ -29,7 +29,7 @@ extension DeliveryEngine {
                 && !membership.heldBack.contains($0)
         }
         let stopped = changed.filter(isStoppedByShare)
-        let resumed = changed.filter { !isStoppedByShare($0) }
+        let resumed = runnable(changed)
         if !stopped.isEmpty { actions.append(.pause(stopped)) }
         if !resumed.isEmpty { actions.append(.resume(resumed)) }
     }

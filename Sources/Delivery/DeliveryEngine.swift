@@ -33,6 +33,8 @@ package struct DeliveryEngine: Sendable {
     var laneOfConnection: [ConnectionID: Int] = [:]
     var connectionIdentifiers = ConnectionIdentifiers()
     var retries = TimedQueue<DeliveryID>()
+    /// Retry records that are not due.
+    var tierHold = TierHold()
     var republications = TimedQueue<PublicationTag>()
     var schemaWaits = SchemaWaits()
     var nextSweep = Instant(nanoseconds: .min)
@@ -80,6 +82,7 @@ package struct DeliveryEngine: Sendable {
         endOverdueAttempts(now: now)
         wakeRetries(now: now)
         fetchSchemasAgain(now: now)
+        wakeHeld(now: now)
         passRateLimits(now: now)
         republish(now: now)
         sweep(now: now)
@@ -113,6 +116,7 @@ package struct DeliveryEngine: Sendable {
         }
         consider(deliveries.nextDeadline?.at)
         consider(retries.nextDue)
+        consider(nextHeldDeadline)
         consider(republications.nextDue)
         consider(schemaWaits.nextDue)
         consider(gate.nextDeadline)
@@ -126,8 +130,11 @@ package struct DeliveryEngine: Sendable {
     /// The delivery, unless it has left.
     package func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
 
-    package var inFlightEvents: Int { gate.events }
-    package var inFlightBytes: Int { gate.bytes }
+    package var inFlightEvents: Int { gate.events + tierHold.count }
+    package var inFlightBytes: Int { gate.bytes + tierHold.byteCount }
+    /// Retry records in hand that are not due.
+    package var heldEvents: Int { tierHold.count }
+    package var heldBytes: Int { tierHold.byteCount }
     package var isIntakePaused: Bool { gate.isPaused }
     /// Records may come of every assigned partition: no bound is reached, nothing is held back.
     package var isIntakeOpen: Bool {
@@ -156,6 +163,9 @@ package struct EngineCounts: Hashable, Sendable {
     package var tombstones = 0
     /// Outcomes acknowledged by Kafka.
     package var terminal = 0
+    /// Retry records acknowledged by Kafka: each ends a consumption, and its event is consumed
+    /// once more when it comes out of the retry topic.
+    package var deferred = 0
     /// Deliveries let go without an outcome, because their partition was given up; whoever owns it
     /// reads them again.
     package var released = 0

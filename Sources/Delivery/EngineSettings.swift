@@ -16,6 +16,10 @@ package struct EngineSettings: Sendable {
     package var retry: RetryPolicy
     /// No attempt begins later than this after the first one failed.
     package var retryHereFor: Duration
+    /// Where an event waits that this does not deliver.
+    package var later: RetryTiers
+    /// No round of an event begins later than this after its first attempt failed.
+    package var giveUpAfter: Duration
     /// An attempt without an answer ends after this.
     package var requestTimeout: Duration
     package var intake: IntakeGate.Limits
@@ -39,13 +43,15 @@ package struct EngineSettings: Sendable {
     /// Push types that are not sent again when nobody knows whether APNs had them: late is wrong.
     package var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
-    package var canPostpone: Bool
+    package var canPostpone: Bool { !later.delays.isEmpty }
 
     package init(
         credentials: [CredentialScope],
         pool: PoolMachine.Limits = .init(),
         retry: RetryPolicy,
         retryHereFor: Duration = .seconds(30),
+        later: RetryTiers = RetryTiers(),
+        giveUpAfter: Duration = .seconds(24 * 3600),
         requestTimeout: Duration = .seconds(30),
         intake: IntakeGate.Limits = .init(events: 10_000, bytes: 64 << 20),
         start: Start = .earliest,
@@ -60,14 +66,15 @@ package struct EngineSettings: Sendable {
         breaker: CircuitBreaker.Limits = .init(),
         parking: CredentialParking.Limits = .init(),
         retryBudget: RetryBudget.Limits = .init(),
-        sentOnce: Set<PushType> = [.voip, .pushtotalk],
-        canPostpone: Bool = false
+        sentOnce: Set<PushType> = [.voip, .pushtotalk]
     ) throws(CredentialProblems) {
         self.credentials = credentials
         routing = try CredentialRouting(credentials)
         self.pool = pool
         self.retry = retry
         self.retryHereFor = retryHereFor
+        self.later = later
+        self.giveUpAfter = giveUpAfter
         self.requestTimeout = requestTimeout
         self.intake = intake
         self.start = start
@@ -83,6 +90,5 @@ package struct EngineSettings: Sendable {
         self.parking = parking
         self.retryBudget = retryBudget
         self.sentOnce = sentOnce
-        self.canPostpone = canPostpone
     }
 }

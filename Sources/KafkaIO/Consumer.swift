@@ -83,15 +83,18 @@ package final class Consumer {
         if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 
-    /// Appends what has happened, at most `budget` events, and no more after the record that uses
-    /// up `byteBudget`.
+    /// Appends what has happened, at most `budget` events.
+    ///
+    /// It ends behind the record that uses up `byteBudget`, and behind the first event that
+    /// `isLast` says is to be acted on before the next poll.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
     ///   waits on the eventfd comes back by itself.
     package func poll(
         budget: Int,
         byteBudget: Int = .max,
-        into events: inout [ConsumerEvent]
+        into events: inout [ConsumerEvent],
+        until isLast: (ConsumerEvent) -> Bool = { _ in false }
     ) -> Bool {
         guard phase != .closed else { return false }
         var bytesLeft = byteBudget
@@ -100,6 +103,7 @@ package final class Consumer {
             translate(event, into: &events)
             if case .recordArrived(let record)? = events.last { bytesLeft -= record.byteCount }
             if bytesLeft <= 0 { break }
+            if let last = events.last, isLast(last) { break }
         }
         client.ring()
         return true

@@ -91,6 +91,8 @@ extension KafkaError.Code {
     package static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     /// The stored or given offset does not exist (`auto.offset.reset=error`).
     package static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    /// No error, but the place up to which a partition is read.
+    package static let partitionEnd = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     package static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     package static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)

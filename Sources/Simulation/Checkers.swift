@@ -77,7 +77,9 @@ extension World {
             found(.intakeBounded, "\(engine.inFlightEvents) over \(plan.inFlightLimit)")
         }
         let counts = engine.counts
-        let inHand = engine.inFlightEvents + counts.terminal + counts.tombstones + counts.released
+        let inHand =
+            engine.inFlightEvents + counts.terminal + counts.tombstones + counts.released
+            + counts.deferred
         if counts.consumed != inHand {
             found(.accountingHolds, "consumed \(counts.consumed), accounted \(inHand)")
         }

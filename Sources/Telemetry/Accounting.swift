@@ -1,10 +1,19 @@
 import Synchronization
 
 /// Where the events of a shard are: the first promise, in numbers.
+///
+/// What is counted is consumptions, not events. A consumption of a record ends in one of three
+/// ways: with an outcome (or as a tombstone) it is `terminal`, with the acknowledgement of a retry
+/// record `deferred`, and one that was handed back is taken off `consumed`. An event that comes
+/// out of a retry topic is consumed once more, and that consumption ends for itself. So `deferred`
+/// only grows, `consumed == terminal + inFlight + deferred` holds at every moment and in every
+/// process, and what rests in Kafka is what all processes deferred less what they got back
+/// (`events_deferred_total`, `events_returned_total`).
 package struct Accounting: Hashable, Sendable {
     package var consumed: Int64
     package var terminal: Int64
     package var inFlight: Int64
+    /// Ended by a retry record that Kafka acknowledged.
     package var deferred: Int64
 
     package init(consumed: Int64, terminal: Int64, inFlight: Int64, deferred: Int64) {

@@ -60,11 +60,23 @@ package struct Metrics: Sendable {
                 of: shards,
                 \.inFlightBytes
             ),
-            .gauge(
-                "deferred_events",
-                "Events put off until something comes right.",
+            .counter(
+                "events_deferred_total",
+                "Consumed events that went on to a retry topic, as far as Kafka acknowledged it.",
                 of: shards,
-                \.deferredEvents
+                \.deferred
+            ),
+            .counter(
+                "events_returned_total",
+                "Events consumed from a retry topic; among events_consumed_total.",
+                of: shards,
+                \.returned
+            ),
+            .gauge(
+                "waiting_for_due_events",
+                "Events from retry topics that are not due; among inflight_events.",
+                of: shards,
+                \.waitingForDue
             ),
             .gauge(
                 "events_unaccounted",

@@ -13,8 +13,10 @@ package final class ShardMetrics: Sendable {
     package let accounting = AccountingCell()
     package let inFlightEvents = Gauge()
     package let inFlightBytes = Gauge()
-    package let deferredEvents = Gauge()
     package let awaitingSchema = Gauge()
+    package let deferred = Counter()
+    package let returned = Counter()
+    package let waitingForDue = Gauge()
     package let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
 
     // APNs.

@@ -19,6 +19,8 @@ struct BulkheadBench {
     )
     /// What was decided, by event.
     private(set) var outcomes: [String: Outcome] = [:]
+    /// Why events went to a retry topic, or ended.
+    private(set) var reasons: [String: Reason] = [:]
     /// The route of each connection that was asked for.
     private(set) var routes: [ConnectionID: Route] = [:]
     /// Events with a stream.
@@ -85,6 +87,7 @@ struct BulkheadBench {
                 guard let delivery = engine.delivery(id), let event = delivery.event
                 else { continue }
                 outcomes[event.id] = delivery.outcome
+                reasons[event.id] = delivery.deferral?.reason ?? delivery.outcome?.reason
                 for publication in publications {
                     engine.published(PublicationTag(id, publication))
                 }

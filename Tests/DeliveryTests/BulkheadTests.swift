@@ -41,13 +41,13 @@ import Vocabulary
         canPostpone: Bool,
         waits: Int
     ) throws {
-        var bench = try BulkheadBench { $0.canPostpone = canPostpone }
+        var bench = try BulkheadBench { $0.later = RetryTiers(canPostpone ? [.seconds(60)] : []) }
         for name in ["1", "2", "3"] { try bench.arrive(name, token: "aa") }
         bench.turn()
         bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(600))
         bench.turn()
-        #expect(bench.outcomes["1"]?.reason == .apns(.tooManyRequests))
-        #expect((bench.outcomes["3"]?.reason == .apns(.tooManyRequests)) == canPostpone)
+        #expect(bench.reasons["1"] == .apns(.tooManyRequests))
+        #expect((bench.reasons["3"] == .apns(.tooManyRequests)) == canPostpone)
         // Without retry topics the next one tries when a retry from memory would.
         #expect(bench.turn(after: .seconds(29)).isEmpty)
         #expect(bench.turn(after: .seconds(1)).count == waits)
@@ -68,7 +68,7 @@ import Vocabulary
         #expect(bench.turn() == [])
         for name in ["1", "2"] {
             #expect(bench.outcomes[name]?.kind == .expired)
-            #expect(bench.outcomes[name]?.reason == .local(.superseded))
+            #expect(bench.reasons[name] == .local(.superseded))
         }
         #expect(bench.engine.counts.superseded == 2)
         #expect(bench.turn(after: .seconds(19)) == [], "the wait is the device's, not the event's")
@@ -104,7 +104,7 @@ import Vocabulary
     ) throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
-            $0.canPostpone = canPostpone
+            $0.later = RetryTiers(canPostpone ? [.seconds(60)] : [])
         }
         try bench.arrive("1")
         bench.turn()
@@ -114,29 +114,29 @@ import Vocabulary
         #expect(bench.outcomes["2"] == nil, "not at once: the endpoint may recover")
         bench.turn(after: .seconds(4))
         bench.turn(after: .seconds(1))
-        #expect((bench.outcomes["2"]?.reason == .local(.endpointUnavailable)) == makesRoom)
+        #expect((bench.reasons["2"] == .local(.endpointUnavailable)) == makesRoom)
         #expect(bench.outcomes["2"]?.attempts ?? 0 == 0)
     }
 
     @Test func `what waits for a device makes room together`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
-            $0.canPostpone = true
+            $0.later = RetryTiers([.seconds(60)])
         }
         try bench.arrive("1")
         bench.turn()
         bench.answer("1", 500, .internalServerError)
         for number in 0..<20 { try bench.arrive("line \(number)", token: "aa") }
         for _ in 0..<6 { bench.turn(after: .seconds(1)) }
-        #expect(bench.outcomes["line 0"]?.reason == .local(.endpointUnavailable))
-        #expect(bench.outcomes["line 19"]?.reason == .local(.endpointUnavailable))
+        #expect(bench.reasons["line 0"] == .local(.endpointUnavailable))
+        #expect(bench.reasons["line 19"] == .local(.endpointUnavailable))
         #expect(bench.engine.inFlightEvents == 0)
     }
 
     @Test func `a closed endpoint takes no more than its share of the bound`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
-            $0.canPostpone = true
+            $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
         }
         try bench.arrive("1")
@@ -152,7 +152,7 @@ import Vocabulary
     @Test func `when nothing else can flow, events wait where they are`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
-            $0.canPostpone = true
+            $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
         }
         for app in ["News", "Mail"] {
@@ -169,7 +169,7 @@ import Vocabulary
     @Test func `a slow route that fills the bound makes room, a fast one does not`() throws {
         for isSlow in [true, false] {
             var bench = try BulkheadBench(streams: 1) {
-                $0.canPostpone = true
+                $0.later = RetryTiers([.seconds(60)])
                 $0.intake.events = 80
                 $0.pool.maxConnections = 1
             }
@@ -214,7 +214,7 @@ import Vocabulary
         // Others flow, so what waits for the credential does not wait for ever.
         for _ in 0..<6 { bench.turn(after: .seconds(1)) }
         #expect(bench.outcomes["2"]?.kind == .undeliverable)
-        #expect(bench.outcomes["2"]?.reason == .apns(reason))
+        #expect(bench.reasons["2"] == .apns(reason))
 
         bench.turn(after: .seconds(54))
         try bench.arrive("3")
@@ -261,13 +261,13 @@ import Vocabulary
     ) throws {
         var bench = try BulkheadBench {
             $0.retryBudget = RetryBudget.Limits(percent: 0, perSecond: 0, burst: 1)
-            $0.canPostpone = canPostpone
+            $0.later = RetryTiers(canPostpone ? [.seconds(60)] : [])
         }
         for name in ["1", "2"] { try bench.arrive(name) }
         bench.turn()
         for name in ["1", "2"] { bench.answer(name, 503, .serviceUnavailable) }
         bench.turn()
-        #expect((bench.outcomes["2"]?.reason == .apns(.serviceUnavailable)) == canPostpone)
+        #expect((bench.reasons["2"] == .apns(.serviceUnavailable)) == canPostpone)
         #expect(bench.turn(after: .seconds(1)) == ["1"])
         #expect(bench.turn(after: .seconds(10)) == (canPostpone ? [] : ["2"]))
         #expect(bench.engine.counts.retriesDenied == 1)
@@ -289,7 +289,7 @@ import Vocabulary
         #expect(bench.turn() == ["1"], "what was certainly not processed goes again")
         bench.breakStream("1", .unknown)
         #expect(bench.turn(after: .seconds(1)) == (isSentAgain ? ["1"] : []))
-        #expect((bench.outcomes["1"]?.reason == .local(.streamBroken)) == !isSentAgain)
+        #expect((bench.reasons["1"] == .local(.streamBroken)) == !isSentAgain)
     }
 
     // MARK: Apps

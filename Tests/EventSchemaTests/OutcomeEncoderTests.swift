@@ -127,20 +127,4 @@ import Vocabulary
             #expect(violations == [])
         }
     }
-
-    @Test func `dead-letter headers replace older ones and keep the rest`() {
-        var record = record
-        let kept = RecordHeader(name: "x", value: nil)
-        record.headers = [
-            RecordHeader(name: "__connect.errors.topic", value: [1]), kept,
-        ]
-        let headers = encoder.deadLetterHeaders(
-            outcome(.invalid, full: true),
-            record: record,
-            source: source
-        )
-        #expect(headers.first == kept)
-        let topics = headers.filter { $0.name == "__connect.errors.topic" }
-        #expect(topics.map(\.value) == [Array("notifications".utf8)])
-    }
 }

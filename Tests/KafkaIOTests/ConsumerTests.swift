@@ -136,6 +136,40 @@ import Vocabulary
         #expect(failure?.isRetryable == false)
     }
 
+    @Test func `Nothing is taken behind the record that a poll is to end with`() throws {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 500, size: 100)
+        let member = try Member(group: topic.name, topic: topic)
+        try member.turn { !member.assigned.isEmpty }
+        let consumer = member.consumer
+        var texts: [String] = []
+        // Each hundredth record stops the partition before the next poll, as a retry topic does.
+        func isStop(_ event: ConsumerEvent) -> Bool {
+            guard case .recordArrived(let record) = event else { return false }
+            return record.offset.rawValue % 100 == 99
+        }
+        try turn(member.wakeup) {
+            texts.count == 500
+        } poll: {
+            var events: [ConsumerEvent] = []
+            let more = consumer.poll(budget: 64, into: &events, until: isStop)
+            for case .recordArrived(let record) in events {
+                texts.append(String(record.text.prefix { $0 != "." }))
+            }
+            #expect(!events.dropLast().contains(where: isStop))
+            if let last = events.last, isStop(last) {
+                consumer.pause(member.assigned)
+                var behind: [ConsumerEvent] = []
+                _ = consumer.poll(budget: 1000, into: &behind)
+                #expect(!behind.contains { if case .recordArrived = $0 { true } else { false } })
+                consumer.resume(member.assigned)
+            }
+            return more
+        }
+        #expect(texts == (0..<500).map { "\($0)" })
+        try member.close()
+    }
+
     @Test func `Pausing loses nothing, repeats nothing and keeps the order`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 3000, size: 100)

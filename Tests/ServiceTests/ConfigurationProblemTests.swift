@@ -137,6 +137,26 @@ import Testing
             "limits: {rates: [{bundle_id: com.a}]}",
             "limits.rates.0.requests_per_second: is missing, expected a whole number from 1"
         ),
+        (
+            "retry: {later: [15m, 1m]}",
+            "retry.later: has 1m after 15m, expected each delay longer than the last"
+        ),
+        (
+            "retry: {later: [1m, 60s]}",
+            "retry.later: has 1m after 1m, expected each delay longer than the last"
+        ),
+        ("retry: {later: [1m, soon]}", "retry.later.1: is 'soon', expected a duration"),
+        ("retry: {later: [999ms]}", "retry.later.0: is '999ms', expected a duration"),
+        ("retry: {later: null}", "retry.later: is null, expected a list"),
+        ("retry: {later: 1m}", "retry.later: is a scalar, expected a list"),
+        (
+            "results: {topic: notifications.retry.1m}",
+            "retry.later: is 'notifications.retry.1m' like results.topic, expected another topic"
+        ),
+        (
+            "sources: [{topic: \(String(repeating: "a", count: 240))}]",
+            "retry.later: makes 'aaa"
+        ),
         ("sources: [{weight: 1}]", "sources.0.topic: is missing, expected the name"),
         ("sources: [null]", "sources.0: is null, expected a mapping"),
         (
@@ -196,20 +216,6 @@ import Testing
     func `values that are wrong together are reported`(yaml: String, start: String) {
         let found = problems(yaml)
         #expect(found.contains { $0.hasPrefix(start) }, "\(found)")
-    }
-
-    @Test(arguments: [
-        ("retry: {later: [1m]}", "retry.later")
-    ])
-    func `what this version lacks is refused by name`(yaml: String, path: String) {
-        #expect(
-            problems(yaml).contains { $0.hasPrefix("\(path): is not supported by this version") }
-        )
-    }
-
-    @Test(arguments: ["retry: {later: []}", "retry: {later: null}"])
-    func `what this version lacks may be switched off`(yaml: String) {
-        #expect(problems(credentialYAML + yaml) == [])
     }
 
     @Test(arguments: [

@@ -43,7 +43,9 @@ private func file(_ path: String) throws -> String {
         )
         #expect(defaults.apns.requestTimeout == .seconds(30))
         #expect(defaults.retry.baseDelay == .milliseconds(200))
+        #expect(defaults.retry.later == [.seconds(60), .seconds(900)])
         #expect(defaults.retry.giveUpAfter == .seconds(86_400))
+        #expect(defaults.results.deadLetterHeaders == .connect)
         #expect(defaults.limits.inFlightBytes == 64 * 1024 * 1024)
         #expect(defaults.limits.eventBytes == 1024 * 1024)
         #expect(defaults.limits.drainTimeout == .seconds(10))
@@ -90,6 +92,24 @@ private func file(_ path: String) throws -> String {
         #expect(read.results.deadLetterTopic == nil)
         #expect(read.shards == 3)
         #expect(read.kafka.groupID == "true")
+    }
+
+    @Test(
+        arguments: [
+            ("", [:], [60, 900]), ("retry: {later: []}\n", [:], []),
+            ("retry: {later: [2s, 3m, 4h]}\n", [:], [2, 180, 14_400]),
+            ("retry: {later: [2s]}\n", ["HELIOGRAPH_RETRY_LATER": "5s, 1m"], [5, 60]),
+            ("", ["HELIOGRAPH_RETRY_LATER": "[]"], []),
+            ("", ["HELIOGRAPH_RETRY_LATER": ""], [60, 900]),
+        ] as [(String, [String: String], [Int])]
+    )
+    func `the delays of the retry topics may be changed or left out`(
+        yaml: String,
+        environment: [String: String],
+        seconds: [Int]
+    ) throws {
+        let read = try configuration(credentialYAML + yaml, environment)
+        #expect(read.retry.later == seconds.map { .seconds($0) })
     }
 
     @Test func `Kubernetes' variables for a Service of our name are left alone`() throws {

@@ -115,6 +115,11 @@ package struct IntakeGate: Hashable, Sendable {
     package var isPaused: Bool { phase == .paused }
     package var isOpen: Bool { phase == .open }
 
+    /// Whether something of a known size may enter; an empty gate lets anything in.
+    func hasRoom(forByteCount byteCount: Int) -> Bool {
+        events == 0 || (events < limits.events && bytes + byteCount <= limits.bytes)
+    }
+
     package var nextDeadline: Instant? {
         guard case .full(let since, let nextTrickle) = phase else { return nil }
         return min(nextTrickle, since + limits.pauseAfter)

@@ -21,6 +21,7 @@ package struct TimedQueue<Element: Sendable>: Sendable {
     package init() {}
 
     package var nextDue: Instant? { heap.first?.due }
+    package var next: Element? { heap.first?.element }
     package var count: Int { heap.count }
 
     package mutating func insert(_ element: Element, due: Instant) {

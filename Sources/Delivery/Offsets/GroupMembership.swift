@@ -46,6 +46,8 @@ package struct GroupMembership: Sendable {
     /// Their names, in the same order.
     private var names: [TopicPartition] = []
     private var ledgers: PartitionLedgers
+    /// Partitions of retry topics: read from their beginning, whatever `start` says.
+    private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
@@ -65,7 +67,8 @@ package struct GroupMembership: Sendable {
 
     mutating func partitionsAssigned(
         _ assigned: [PartitionID],
-        of table: PartitionTable
+        of table: PartitionTable,
+        ofRetryTopics retryPartitions: Set<PartitionID> = []
     ) -> Action {
         guard phase == .idle else {
             // Shutting down: an assignment that came too late is not taken up.
@@ -74,6 +77,7 @@ package struct GroupMembership: Sendable {
         epoch = epoch.next
         partitions = assigned.sorted()
         names = partitions.map { table[$0] }
+        self.retryPartitions = retryPartitions
         guard !partitions.isEmpty else {
             phase = .consuming
             return .assign([])
@@ -105,6 +109,8 @@ package struct GroupMembership: Sendable {
             let position: StartPosition =
                 switch (begun.start, entry) {
                 case (.some(let offset), _): .at(offset)
+                // What rests in a retry topic was taken from its source for good.
+                case (nil, .some) where retryPartitions.contains(partition): .beginning
                 case (nil, .some): start == .earliest ? .beginning : .end
                 // Kafka said nothing of this partition: never guess a start after an error.
                 case (nil, nil): .stored
@@ -182,7 +188,9 @@ package struct GroupMembership: Sendable {
     }
 
     /// Stops or resumes partitions in which one record holds too many others back.
-    mutating func heldBackChanges() -> [Action] {
+    ///
+    /// What `isStopped` for another reason is resumed when that reason ends.
+    mutating func heldBackChanges(unless isStopped: (PartitionID) -> Bool) -> [Action] {
         guard phase == .consuming else { return [] }
         var stopped: [PartitionID] = []
         var resumed: [PartitionID] = []
@@ -195,6 +203,7 @@ package struct GroupMembership: Sendable {
                 stopped.append(partition)
             } else {
                 heldBack.remove(partition)
+                guard !isStopped(partition) else { continue }
                 resumed.append(partition)
             }
         }

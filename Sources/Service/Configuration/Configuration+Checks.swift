@@ -1,3 +1,4 @@
+import Delivery
 import Vocabulary
 
 extension Configuration {
@@ -9,6 +10,7 @@ extension Configuration {
         checkOrder(reader)
         checkSchemas(reader)
         checkSchemaRegistry(reader)
+        checkTiers(reader)
         checkRates(reader)
     }
 
@@ -26,13 +28,41 @@ extension Configuration {
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
         ]
-        for (path, topic) in sourceUses + resultUses {
+        let retryUses = retryTopics.topics.map {
+            (path: "retry.later", topic: KafkaTopic?.some($0))
+        }
+        for (path, topic) in sourceUses + resultUses + retryUses {
             guard let topic, !topic.name.isEmpty else { continue }
             if let other = uses[topic] {
                 reader.report("is '\(topic)' like \(other), expected another topic", at: path)
             } else {
                 uses[topic] = path
             }
+        }
+    }
+
+    /// The topics where events wait to be tried again.
+    var retryTopics: RetryTopics {
+        RetryTopics(
+            sources: sources.map(\.topic).filter { !$0.name.isEmpty },
+            delayNames: retry.later.map(DurationText.print)
+        )
+    }
+
+    private func checkTiers(_ reader: ConfigurationReader) {
+        for (shorter, longer) in zip(retry.later, retry.later.dropFirst()) where shorter >= longer {
+            let shown = "\(DurationText.print(longer)) after \(DurationText.print(shorter))"
+            reader.report(
+                "has \(shown), expected each delay longer than the last",
+                at: "retry.later"
+            )
+        }
+        for topic in retryTopics.topics where topic.name.utf8.count > ValueType.maxTopicByteCount {
+            reader.report(
+                "makes '\(topic)', expected a topic's name of at most "
+                    + "\(ValueType.maxTopicByteCount) characters",
+                at: "retry.later"
+            )
         }
     }
 

@@ -117,6 +117,15 @@ extension Configuration.Results {
             default: KafkaTopic("notifications.dead-letters"),
             "Topic for `invalid` and `undeliverable` events; null: off."
         )
+        deadLetterHeaders = section.value(
+            "dead_letter_headers",
+            .word(placeholder: .connect),
+            default: .connect,
+            """
+            What says where a dead letter comes from: `connect` writes Kafka Connect's \
+            `__connect.errors.*`, `spring` Spring Kafka's `kafka_dlt-*`.
+            """
+        )
     }
 }
 
@@ -170,12 +179,20 @@ extension Configuration.Retry {
             a call that rings late is wrong.
             """
         )
-        section.unsupported("later", default: "[]", "Delays of Kafka retry topics.")
+        later = section.list(
+            "later",
+            of: .duration(in: .seconds(1)...(.seconds(24 * 3600))),
+            default: [.seconds(60), .seconds(900)],
+            """
+            Delays of the retry topics `<source>.retry.<delay>`, shortest first, where an event \
+            waits that cannot be delivered now; `[]`: it is `undeliverable` instead.
+            """
+        )
         giveUpAfter = section.value(
             "give_up_after",
             .duration(in: .seconds(1)...(.seconds(720 * 3600))),
             default: .seconds(24 * 3600),
-            "Upper bound of `retry.here_for`; has no other use in this version."
+            "Time from the first failure within which an event is tried again later."
         )
     }
 }

@@ -88,6 +88,13 @@ package struct Configuration: Hashable, Sendable {
         package var tokenStatusTopic: KafkaTopic?
         /// Nil: off.
         package var deadLetterTopic: KafkaTopic?
+        package var deadLetterHeaders: DeadLetterStyle
+    }
+
+    /// Whose headers a dead letter carries.
+    package enum DeadLetterStyle: String, Hashable, Sendable, CaseIterable {
+        case connect
+        case spring
     }
 
     package struct APNs: Hashable, Sendable {
@@ -154,6 +161,8 @@ package struct Configuration: Hashable, Sendable {
         package var hereFor: Duration
         package var baseDelay: Duration
         package var maxDelay: Duration
+        /// Delays of the retry topics, each longer than the one before; empty: none.
+        package var later: [Duration]
         package var maxRetryAfter: Duration
         /// Retries that a hundred successes allow.
         package var budgetPercent: Int

@@ -9,26 +9,65 @@ extension ConfigurationSection {
     ) -> [Element] {
         define(name, "list of \(type.name)", nil, documentation)
         let setting = setting(name)
-        let elements: [Setting]
-        switch setting {
-        case .absent: elements = []
-        case .list(let nodes, _): elements = nodes.map { reader.setting($0) }
-        case .scalar(let scalar, let location):
-            guard isVariable(location) else {
-                report(name, scalar.isNull ? "is null" : "is a scalar", "a list", setting)
-                return []
-            }
-            elements = Self.elements(of: scalar.text, location)
-        case .mapping:
-            report(name, "is a mapping", "a list", setting)
-            return []
-        }
+        guard let elements = elements(name, setting) else { return [] }
         if elements.isEmpty {
             report(name, "is empty", "at least one, \(type.expectation)", setting)
         }
+        return values(name, of: type, elements)
+    }
+
+    /// A list of scalars with a default; it may be empty.
+    func list<Element>(
+        _ name: String,
+        of type: ValueType<Element>,
+        default defaultValue: [Element],
+        _ documentation: String
+    ) -> [Element] {
+        let defaultText = Self.print(defaultValue, type)
+        define(name, "list of \(type.name)", defaultText, documentation)
+        let setting = setting(name)
+        // Null in the file is no list; an empty variable says nothing.
+        if case .absent = setting { return noted(defaultValue, name, defaultText) }
+        if setting.isUnset, isVariable(setting.location) {
+            return noted(defaultValue, name, defaultText)
+        }
+        return elements(name, setting).map { values(name, of: type, $0) } ?? []
+    }
+
+    private func noted<Value>(_ value: Value, _ name: String, _ text: String) -> Value {
+        note(name, text)
+        return value
+    }
+
+    /// - Returns: nil, and a report, for what is no list.
+    private func elements(_ name: String, _ setting: Setting) -> [Setting]? {
+        switch setting {
+        case .absent: return []
+        case .list(let nodes, _): return nodes.map { reader.setting($0) }
+        case .scalar(let scalar, let location):
+            guard isVariable(location) else {
+                report(name, scalar.isNull ? "is null" : "is a scalar", "a list", setting)
+                return nil
+            }
+            return Self.elements(of: scalar.text, location)
+        case .mapping:
+            report(name, "is a mapping", "a list", setting)
+            return nil
+        }
+    }
+
+    private func values<Element>(
+        _ name: String,
+        of type: ValueType<Element>,
+        _ elements: [Setting]
+    ) -> [Element] {
         let values = elements.enumerated().compactMap { parse("\(name).\($0)", type, $1) }
-        note(name, "[\(values.map(type.print).joined(separator: ", "))]")
+        note(name, Self.print(values, type))
         return values
+    }
+
+    private static func print<Element>(_ values: [Element], _ type: ValueType<Element>) -> String {
+        "[\(values.map(type.print).joined(separator: ", "))]"
     }
 
     /// A list of mappings, each read by `body`; empty when the key is absent.

@@ -87,29 +87,6 @@ final class ConfigurationSection {
         return value
     }
 
-    /// A key that this version knows only to refuse it.
-    ///
-    /// - Returns: Whether it is set.
-    @discardableResult
-    func unsupported(_ name: String, default defaultText: String = "null", _ use: String) -> Bool {
-        define(name, "-", defaultText, "Not supported by this version. \(use)")
-        let setting = setting(name)
-        switch setting {
-        case .absent: return false
-        case .scalar(let scalar, _) where scalar.isNull: return false
-        case .scalar(let scalar, _) where scalar.text == "[]": return false
-        case .list(let elements, _) where elements.isEmpty: return false
-        case .scalar, .list, .mapping:
-            report(
-                name,
-                "is not supported by this version",
-                "\(defaultText) or no such key",
-                setting
-            )
-            return true
-        }
-    }
-
     /// Whether the file or the environment says anything about a key or below it.
     func isSet(_ name: String) -> Bool {
         if case .absent = setting(name) { return reader.hasVariable(under: path + [name]) }

@@ -1,6 +1,8 @@
 import Vocabulary
 
 extension ValueType where Value == KafkaTopic {
+    static let maxTopicByteCount = 249
+
     /// Kafka's own rule for names (`org.apache.kafka.common.internals.Topic`).
     static let kafkaTopic = ValueType(
         name: "Kafka topic",
@@ -9,7 +11,7 @@ extension ValueType where Value == KafkaTopic {
         placeholder: KafkaTopic(""),
         parse: { text in
             let isName =
-                (1...249).contains(text.utf8.count)
+                (1...maxTopicByteCount).contains(text.utf8.count)
                 && text.utf8.allSatisfy {
                     $0.isDigit || $0.isUppercase || $0.isLowercase || $0 == UInt8(ascii: ".")
                         || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")

@@ -91,6 +91,7 @@ struct ShardGroup: Service {
             let counts = control.status.counts
             total.consumed += counts.consumed
             total.terminal += counts.terminal
+            total.deferred += counts.deferred
             total.handedBack += counts.handedBack
         }
         return total
@@ -100,6 +101,7 @@ struct ShardGroup: Service {
         log.notice(
             """
             left the consumer group: \(total.terminal) outcomes published, \
+            \(total.deferred) events put off, \
             \(total.handedBack) events handed back
             """
         )

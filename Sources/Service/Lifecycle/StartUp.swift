@@ -11,9 +11,6 @@ import Vocabulary
 struct StartUp {
     let configuration: Configuration
 
-    /// How long Kafka may take to answer at the start.
-    static let kafkaDeadline = Duration.seconds(10)
-
     // MARK: Credentials and settings
 
     /// Has librdkafka look at the operator's properties.
@@ -58,7 +55,12 @@ struct StartUp {
             topics: OutcomePublisher.Topics(
                 results: configuration.results.topic,
                 tokenStatus: configuration.results.tokenStatusTopic,
-                deadLetters: configuration.results.deadLetterTopic
+                deadLetters: configuration.results.deadLetterTopic,
+                deadLetterHeaders: DeadLetterHeaders(
+                    style: configuration.results.deadLetterHeaders == .connect ? .connect : .spring,
+                    consumerGroup: configuration.kafka.groupID
+                ),
+                retry: configuration.retryTopics
             ),
             engine: try engineSettings(materials, shardCount: shardCount),
             payloadPolicy: payloadPolicy,
@@ -98,6 +100,8 @@ struct StartUp {
                     maxRetryAfter: configuration.retry.maxRetryAfter
                 ),
                 retryHereFor: configuration.retry.hereFor,
+                later: RetryTiers(configuration.retry.later),
+                giveUpAfter: configuration.retry.giveUpAfter,
                 requestTimeout: apns.requestTimeout,
                 intake: IntakeGate.Limits(
                     events: max(1, limits.inFlightEvents / shardCount),
@@ -116,116 +120,6 @@ struct StartUp {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })
         }
     }
-
-    // MARK: Topics
-
-    /// The topics that must exist, with the key that names each.
-    private var topics: [(path: String, topic: KafkaTopic, isCompacted: Bool)] {
-        var topics = configuration.sources.enumerated().map { index, source in
-            (path: "sources.\(index).topic", topic: source.topic, isCompacted: false)
-        }
-        topics.append(("results.topic", configuration.results.topic, false))
-        if let topic = configuration.results.tokenStatusTopic {
-            topics.append(("results.token_status_topic", topic, true))
-        }
-        if let topic = configuration.results.deadLetterTopic {
-            topics.append(("results.dead_letter_topic", topic, false))
-        }
-        return topics
-    }
-
-    /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
-    ///
-    /// Blocks up to `kafkaDeadline`; not for a shard's thread.
-    func checkTopics() throws(ServiceError) {
-        let cluster: ClusterCheck
-        do throws(KafkaError) {
-            cluster = try ClusterCheck(
-                bootstrapServers: configuration.kafka.bootstrapServers,
-                properties: configuration.kafka.properties
-            )
-        } catch {
-            throw ServiceError(text: "kafka.properties: \(error.text)")
-        }
-        defer { cluster.destroyAside() }
-        let missing = try missingTopics(in: cluster)
-        guard !missing.isEmpty else { return }
-        guard configuration.kafka.createTopics else {
-            throw ServiceError(
-                lines: missing.map {
-                    "\($0.path): \($0.problem); create the topic, or set "
-                        + "kafka.create_topics to true"
-                }
-            )
-        }
-        try create(missing, in: cluster)
-    }
-
-    private struct MissingTopic {
-        var path: String
-        var topic: KafkaTopic
-        var isCompacted: Bool
-        var problem: String
-    }
-
-    private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
-        let answers: [KafkaTopic: Result<Int, KafkaError>]
-        do throws(ClusterCheck.Failure) {
-            answers = try cluster.describe(topics.map(\.topic), deadline: Self.kafkaDeadline)
-        } catch {
-            throw unanswered(error)
-        }
-        return topics.compactMap { path, topic, isCompacted in
-            guard case .failure(let error)? = answers[topic] else { return nil }
-            return MissingTopic(
-                path: path,
-                topic: topic,
-                isCompacted: isCompacted,
-                problem: "Kafka says of topic '\(topic)': \(error.text)"
-            )
-        }
-    }
-
-    private func create(
-        _ missing: [MissingTopic],
-        in cluster: ClusterCheck
-    ) throws(ServiceError) {
-        let wanted = missing.map { missing in
-            ClusterCheck.NewTopic(
-                topic: missing.topic,
-                partitions: Self.partitionsOfNewTopics,
-                properties: missing.isCompacted ? ["cleanup.policy": "compact"] : [:]
-            )
-        }
-        let answers: [KafkaTopic: KafkaError?]
-        do throws(ClusterCheck.Failure) {
-            answers = try cluster.create(wanted, deadline: Self.kafkaDeadline)
-        } catch {
-            throw unanswered(error)
-        }
-        let lines = missing.compactMap { missing -> String? in
-            guard case .some(.some(let error)) = answers[missing.topic],
-                error.code != .topicAlreadyExists
-            else { return nil }
-            return "\(missing.path): '\(missing.topic)' cannot be created: \(error.text)"
-        }
-        guard lines.isEmpty else { throw ServiceError(lines: lines) }
-    }
-
-    private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
-        let servers = configuration.kafka.bootstrapServers
-        let cause =
-            switch failure {
-            case .unreachable(let lastError): lastError ?? "no broker answered"
-            case .failed(let error): error.text
-            }
-        return ServiceError(
-            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)"
-        )
-    }
-
-    /// Partitions of a topic that the service creates itself.
-    static let partitionsOfNewTopics = 12
 }
 
 extension CredentialScope {

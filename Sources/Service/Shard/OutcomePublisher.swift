@@ -4,12 +4,15 @@ import KafkaIO
 import Telemetry
 import Vocabulary
 
-/// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter.
+/// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter; and the
+/// retry record of an event that has none yet.
 final class OutcomePublisher {
     struct Topics: Sendable {
         var results: KafkaTopic
         var tokenStatus: KafkaTopic?
         var deadLetters: KafkaTopic?
+        var deadLetterHeaders: DeadLetterHeaders
+        var retry: RetryTopics
     }
 
     private let topics: Topics
@@ -31,16 +34,10 @@ final class OutcomePublisher {
         source: TopicPartition,
         through producer: Producer
     ) throws(KafkaError) {
-        guard var outcome = delivery.outcome else { return }
-        var record = delivery.record
-        if shortened.contains(tag.delivery) {
-            outcome.violations = []
-            outcome.subject.metadata = nil
-            // What the outcome takes over from the record can be as large as the record.
-            record.key = nil
-            record.headers = []
-        }
-        guard let encoded = encoded(tag.publication, outcome, record, source) else { return }
+        let encoded =
+            tag.publication == .retry
+            ? retryRecord(of: delivery, source) : record(tag, of: delivery, source)
+        guard let encoded else { return }
         do throws(ProduceError) {
             try producer.produce(
                 topic: encoded.topic,
@@ -55,6 +52,42 @@ final class OutcomePublisher {
             case .refused(let cause): throw cause
             }
         }
+    }
+
+    /// The event as it is, with what the next round must know.
+    private func retryRecord(of delivery: Delivery, _ source: TopicPartition) -> Encoded? {
+        guard let history = delivery.historyToWrite(readFrom: source) else { return nil }
+        let record = delivery.record
+        return Encoded(
+            topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
+            key: record.key,
+            value: record.value,
+            headers: history.headers(
+                over: record.headers,
+                tierName: topics.retry.delayNames[history.tier]
+            )
+        )
+    }
+
+    /// One of the outcome's records; `source` is the partition that the event was read from last.
+    private func record(
+        _ tag: PublicationTag,
+        of delivery: Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        guard var outcome = delivery.outcome else { return nil }
+        let origin = delivery.origin(readFrom: source)
+        var record = delivery.record
+        record.offset = origin.offset
+        record.headers = RetryHistory.stripped(record.headers)
+        if shortened.contains(tag.delivery) {
+            outcome.violations = []
+            outcome.subject.metadata = nil
+            // What the outcome takes over from the record can be as large as the record.
+            record.key = nil
+            record.headers = []
+        }
+        return encoded(tag.publication, outcome, record, origin.partition)
     }
 
     /// Takes what the full queue refused, to be published again.
@@ -106,8 +139,13 @@ final class OutcomePublisher {
                 topic: topic,
                 key: record.key,
                 value: record.value,
-                headers: encoder.deadLetterHeaders(outcome, record: record, source: source)
+                headers: topics.deadLetterHeaders.headers(
+                    outcome,
+                    record: record,
+                    source: source
+                )
             )
+        case .retry: return nil
         }
     }
 }

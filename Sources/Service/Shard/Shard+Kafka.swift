@@ -11,12 +11,9 @@ extension Shard {
 
     func consumerHappened(_ event: ConsumerEvent) {
         switch event {
-        case .recordArrived(var record):
+        case .recordArrived(let record):
             progress &+= 1
-            let decoded = decoder.decode(&record, from: source(of: record))
-            if engine.recordArrived(record, decoded: decoded, now: now) {
-                count(decoded, decoder.framing)
-            }
+            recordArrived(record)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
         case .partitionsAssigned(let partitions):
@@ -26,7 +23,11 @@ extension Shard {
             troubles.hasJoinedGroup = true
             log.info("partitions assigned", [.partition: names(partitions)])
             nameSources(of: partitions)
-            engine.partitionsAssigned(partitions, of: consumer.partitions)
+            engine.partitionsAssigned(
+                partitions,
+                of: consumer.partitions,
+                ofRetryTopics: Set(partitions.filter(isOfRetryTopic))
+            )
         case .partitionsRevoked(let partitions, let lost):
             log.info(
                 lost ? "partitions lost" : "partitions revoked",
@@ -46,6 +47,36 @@ extension Shard {
         case .logged(let line): kafkaLogged(line)
         case .closed: hasConsumerClosed = true
         }
+    }
+
+    /// A record of a retry topic goes on as the event it was, with its history beside it.
+    private func recordArrived(_ arrived: Record) {
+        var record = arrived
+        let history = history(of: arrived)
+        if let history {
+            record.headers = RetryHistory.stripped(record.headers)
+            record.timestamp = history.timestamp
+        }
+        let decoded = decoder.decode(&record, from: source(of: record))
+        let isTaken = engine.recordArrived(record, decoded: decoded, history: history, now: now)
+        guard isTaken else { return }
+        count(decoded, decoder.framing)
+        if history != nil { metrics.returned.add() }
+    }
+
+    private func history(of record: Record) -> RetryHistory? {
+        retryPartitions.history(of: record, in: consumer.partitions, now: now.timestamp)
+    }
+
+    private func isOfRetryTopic(_ partition: PartitionID) -> Bool {
+        retryPartitions.contains(partition, in: consumer.partitions)
+    }
+
+    /// Whether the record stops its partition: nothing behind it may be taken in this turn.
+    func isNotDue(_ event: ConsumerEvent) -> Bool {
+        guard case .recordArrived(let record) = event, let history = history(of: record)
+        else { return false }
+        return history.dueAt > now.timestamp
     }
 
     /// Tells the engine which source each partition is of; a retry topic is of its source's.
@@ -120,9 +151,10 @@ extension Shard {
         }
     }
 
-    /// Behind what Kafka still has, go on with the oldest; beyond it, as `kafka.start` says.
+    /// Behind what Kafka still has, go on with the oldest; beyond it, as `kafka.start` says, but a
+    /// retry topic with the oldest.
     private func startAnew(_ partition: PartitionID) -> StartOffset {
-        if settings.engine.start == .earliest { return .beginning }
+        if settings.engine.start == .earliest || isOfRetryTopic(partition) { return .beginning }
         guard let position = engine.position(of: partition),
             let known = consumer.knownOffsets(of: partition),
             position.rawValue > known.upperBound
@@ -197,6 +229,7 @@ extension Shard {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
         case .deadLetter: metrics.deadLetters.add()
+        case .retry: metrics.deferred.add()
         }
         settle(tag)
     }
@@ -228,6 +261,12 @@ extension Shard {
                 [.error: error.text]
             )
             settle(tag)
+        case .retry:
+            log.error(
+                "retry record is larger than its topic allows: the event is not tried again",
+                [.error: error.text]
+            )
+            engine.deferralRefused(tag.delivery, now: now)
         }
     }
 

@@ -17,7 +17,10 @@ extension Shard {
     }
 
     /// The topic that a record was read from.
-    func source(of record: Record) -> KafkaTopic { consumer.partitions[record.partition].topic }
+    /// The source topic of a record; a retry topic stands for the one that it was made for.
+    func source(of record: Record) -> KafkaTopic {
+        settings.topics.retry.source(of: consumer.partitions[record.partition].topic)
+    }
 
     private func schemaAnswered(_ answer: SchemaRegistry.Answer) {
         guard let schema = answer.result else {

@@ -16,6 +16,7 @@ extension Shard {
         metrics.madeRoom.add(UInt64(counts.madeRoom - recorded.madeRoom))
         recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
+        metrics.waitingForDue.set(engine.heldEvents)
         metrics.inFlightBytes.set(engine.inFlightBytes)
         metrics.awaitingSchema.set(engine.awaitingSchemaCount)
         metrics.assignedPartitions.set(engine.assignedPartitions.count)
@@ -29,7 +30,7 @@ extension Shard {
                 consumed: Int64(engine.counts.consumed - engine.counts.released),
                 terminal: Int64(engine.counts.terminal + engine.counts.tombstones),
                 inFlight: Int64(engine.inFlightEvents),
-                deferred: 0
+                deferred: Int64(engine.counts.deferred)
             )
         )
         guard lastStatus + Self.statusInterval <= now.instant else { return }
@@ -50,6 +51,7 @@ extension Shard {
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
             terminal: engine.counts.terminal,
+            deferred: engine.counts.deferred,
             handedBack: engine.inFlightEvents + engine.counts.released
         )
         metrics.rateLimitedEvents.set(engine.rateLimitedCount)

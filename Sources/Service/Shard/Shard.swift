@@ -48,6 +48,7 @@ final class Shard {
     let producerWakeup: Wakeup
     let connections: APNsConnections
     let publisher: OutcomePublisher
+    var retryPartitions: RetryPartitions
     let tokens: ProviderTokens
     let schemas: ForeignSchemas
     var troubles = Troubles()
@@ -107,6 +108,7 @@ final class Shard {
             seed: settings.seed
         )
         publisher = OutcomePublisher(topics: settings.topics)
+        retryPartitions = RetryPartitions(settings.topics.retry)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
         try loop.register(
             control.wakeup.fileDescriptor,
@@ -123,7 +125,7 @@ final class Shard {
     /// Turns until the group is left, or something fatal happened.
     func run() {
         do {
-            try consumer.subscribe(settings.sources)
+            try consumer.subscribe(settings.sources + settings.topics.retry.topics)
             while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn() }
         } catch {
             failure = ServiceError(text: "\(error)")
@@ -186,7 +188,7 @@ final class Shard {
             budget: budget,
             byteBudget: engine.intakeByteBudget,
             into: &consumerEvents
-        )
+        ) { isNotDue($0) }
         for event in consumerEvents { consumerHappened(event) }
         consumerEvents.removeAll(keepingCapacity: true)
     }

@@ -103,6 +103,8 @@ package struct ShardCounts: Hashable, Sendable {
     package internal(set) var consumed = 0
     /// Outcomes that Kafka acknowledged.
     package internal(set) var terminal = 0
+    /// Events that went on to a retry topic.
+    package internal(set) var deferred = 0
     /// Events taken and let go without an outcome: whoever owns the partition reads them again.
     package internal(set) var handedBack = 0
 }

@@ -92,6 +92,7 @@ final class DemoWorld: Sendable {
                 production: https://localhost:\(production)
                 sandbox: https://localhost:\(sandbox)
               ca_file: \(folder)/ca.pem
+            retry: {later: []}
             shards: 1
             admin: {host: 127.0.0.1, port: \(adminPort)}
             log: {level: \(logLevel), format: text}

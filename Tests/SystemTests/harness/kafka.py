@@ -103,6 +103,19 @@ class Kafka:
         assert not errors, errors
         return written
 
+    def produce_in_transaction(self, topic, records, aborts=False):
+        """Writes the records in one transaction, and commits or aborts it."""
+        producer = Producer({**self._client, "transactional.id": f"{topic}-writer"})
+        producer.init_transactions(20)
+        producer.begin_transaction()
+        for record in records:
+            producer.produce(topic, record.value, key=record.key, headers=list(record.headers))
+        producer.flush(20)
+        if aborts:
+            producer.abort_transaction(20)
+        else:
+            producer.commit_transaction(20)
+
     @contextlib.contextmanager
     def _consumer(self, group="system-test-reader"):
         consumer = Consumer(

@@ -69,6 +69,8 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
             "endpoints": {"production": apns["production"], "sandbox": apns["sandbox"]},
             "ca_file": apns["ca_file"],
         },
+        # Without retry topics: what cannot be delivered ends at once.
+        "retry": {"later": []},
         "shards": 1,
         "admin": {"host": "127.0.0.1", "port": 0},
         "log": {"level": "info", "format": "json"},

@@ -1,0 +1,85 @@
+package import Vocabulary
+
+/// A record's place in Kafka, by name.
+package struct RecordPosition: Hashable, Sendable {
+    package var partition: TopicPartition
+    package var offset: Offset
+
+    package init(partition: TopicPartition, offset: Offset) {
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// What a retry record says of its event: where it came from, and what was tried before.
+package struct RetryHistory: Hashable, Sendable {
+    /// The record that the event was first read from.
+    package var origin: RecordPosition
+    /// That record's own timestamp.
+    package var timestamp: Timestamp?
+    /// When that record was consumed.
+    package var receivedAt: Timestamp
+    /// Streams opened in all rounds so far.
+    package var attempts: Int
+    package var firstFailedAt: Timestamp
+    /// Not to be sent before.
+    package var dueAt: Timestamp
+    /// The tier's place in `RetryTiers`: the topic's, whatever the record says.
+    package var tier: Int
+    /// What the last attempt died of.
+    package var reason: String
+
+    package init(
+        origin: RecordPosition,
+        timestamp: Timestamp?,
+        receivedAt: Timestamp,
+        attempts: Int,
+        firstFailedAt: Timestamp,
+        dueAt: Timestamp,
+        tier: Int,
+        reason: String
+    ) {
+        self.origin = origin
+        self.timestamp = timestamp
+        self.receivedAt = receivedAt
+        self.attempts = attempts
+        self.firstFailedAt = firstFailedAt
+        self.dueAt = dueAt
+        self.tier = tier
+        self.reason = reason
+    }
+}
+
+/// A decision to try an event again later, out of Kafka.
+package struct Deferral: Hashable, Sendable {
+    package var tier: Int
+    package var dueAt: Timestamp
+    package var firstFailedAt: Timestamp
+    /// Streams opened in all rounds so far.
+    package var attempts: Int
+    package var reason: Reason
+    package var httpStatus: Int?
+}
+
+extension Delivery {
+    /// Where the event stands in Kafka for everybody else: its first record.
+    package func origin(readFrom partition: TopicPartition) -> RecordPosition {
+        history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
+    }
+
+    /// What the retry record has to say; nil unless the delivery is put off.
+    package func historyToWrite(readFrom partition: TopicPartition) -> RetryHistory? {
+        deferral.map { deferral in
+            RetryHistory(
+                origin: origin(readFrom: partition),
+                timestamp: record.timestamp,
+                receivedAt: history?.receivedAt ?? receivedAt.timestamp,
+                attempts: deferral.attempts,
+                firstFailedAt: deferral.firstFailedAt,
+                dueAt: deferral.dueAt,
+                tier: deferral.tier,
+                reason: deferral.reason.text
+            )
+        }
+    }
+}

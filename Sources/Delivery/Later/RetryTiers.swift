@@ -1,0 +1,34 @@
+/// The waits that Kafka keeps for events that may come right later, shortest first.
+package struct RetryTiers: Hashable, Sendable {
+    /// Each longer than the one before; empty: nothing is tried again later.
+    package let delays: [Duration]
+
+    package init(_ delays: [Duration] = []) {
+        precondition(delays.allSatisfy { $0 > .zero }, "a tier waits")
+        precondition(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 }, "tiers go up")
+        self.delays = delays
+    }
+
+    /// The tier for an event's next wait, by its place in `delays`.
+    ///
+    /// Each round takes the next tier, the last one again and again, and at least one that waits
+    /// for `wait`, if there is any. Where that is too long, the longest shorter one is taken that
+    /// still waits for `wait`.
+    ///
+    /// - Parameters:
+    ///   - previous: the tier of the round before; nil in the first round.
+    ///   - wait: how long the event should wait at least.
+    ///   - fits: whether the event may still be sent after a wait.
+    /// - Returns: nil when no tier is both long enough and short enough.
+    package func tier(
+        after previous: Int?,
+        waitingFor wait: Duration = .zero,
+        where fits: (Duration) -> Bool
+    ) -> Int? {
+        guard !delays.isEmpty else { return nil }
+        let last = delays.count - 1
+        let next = min(previous.map { $0 + 1 } ?? 0, last)
+        let shortest = delays.firstIndex { $0 >= wait } ?? last
+        return (shortest...max(shortest, next)).last { fits(delays[$0]) }
+    }
+}

@@ -1,0 +1,147 @@
+package import Vocabulary
+
+/// The headers that a dead letter carries beside the record's own.
+///
+/// Replaced, never appended: whoever dead-letters a replayed record again leaves one set of them.
+/// They name reasons and schema locations, never what the event holds.
+package struct DeadLetterHeaders: Hashable, Sendable {
+    package enum Style: String, Hashable, Sendable, CaseIterable {
+        /// `__connect.errors.*`, all text (KIP-298; Kafka Connect's `DeadLetterQueueReporter`).
+        case connect
+        /// `kafka_dlt-*` with binary numbers (Spring Kafka's `DeadLetterPublishingRecoverer`).
+        case spring
+    }
+
+    package static let prefixes = [connectPrefix, springPrefix]
+    static let connectPrefix = "__connect.errors."
+    static let springPrefix = "kafka_dlt-"
+    private static let ownName = "heliograph"
+
+    private let style: Style
+    private let consumerGroup: String
+
+    package init(style: Style = .connect, consumerGroup: String) {
+        self.style = style
+        self.consumerGroup = consumerGroup
+    }
+
+    /// Headers without those of earlier failures, in either style.
+    package static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
+        headers.filter { header in !prefixes.contains { header.name.hasPrefix($0) } }
+    }
+
+    /// The dead letter's headers; `record.offset` and `source` say where the event stood.
+    package func headers(
+        _ outcome: Outcome,
+        record: Record,
+        source: TopicPartition
+    ) -> [RecordHeader] {
+        let facts =
+            switch style {
+            case .connect: connect(outcome, record, source)
+            case .spring: spring(outcome, record, source)
+            }
+        return Self.stripped(record.headers) + facts
+    }
+
+    private func connect(
+        _ outcome: Outcome,
+        _ record: Record,
+        _ source: TopicPartition
+    ) -> [RecordHeader] {
+        [
+            ("topic", source.topic.name),
+            ("partition", "\(source.partition)"),
+            ("offset", "\(record.offset)"),
+            ("connector.name", Self.ownName),
+            ("task.id", "0"),
+            ("stage", outcome.kind == .invalid ? "VALUE_CONVERTER" : "TASK_PUT"),
+            ("class.name", Self.ownName),
+            ("exception.class.name", Self.reason(outcome)),
+            ("exception.message", Self.message(outcome)),
+        ].map { RecordHeader(Self.connectPrefix + $0.0, $0.1) }
+    }
+
+    private func spring(
+        _ outcome: Outcome,
+        _ record: Record,
+        _ source: TopicPartition
+    ) -> [RecordHeader] {
+        let prefix = Self.springPrefix
+        var headers = [
+            RecordHeader(prefix + "original-topic", source.topic.name),
+            RecordHeader(prefix + "original-partition", bigEndian: source.partition),
+            RecordHeader(prefix + "original-offset", bigEndian: record.offset.rawValue),
+            RecordHeader(prefix + "original-consumer-group", consumerGroup),
+            RecordHeader(prefix + "exception-fqcn", Self.reason(outcome)),
+            RecordHeader(prefix + "exception-message", Self.message(outcome)),
+        ]
+        if let timestamp = record.timestamp {
+            headers.append(
+                RecordHeader(prefix + "original-timestamp", bigEndian: timestamp.milliseconds)
+            )
+        }
+        return headers
+    }
+
+    private static func reason(_ outcome: Outcome) -> String {
+        outcome.reason?.text ?? outcome.kind.rawValue
+    }
+
+    private static func message(_ outcome: Outcome) -> String {
+        outcome.violations.reduce(into: outcome.reason?.text ?? "") {
+            $0 += "; \($1.keywordLocation): \($1.message)"
+        }
+    }
+}
+
+/// What a dead letter's headers tell, whichever style they have and whoever wrote them.
+package struct DeadLetterFacts: Hashable, Sendable {
+    package var topic: KafkaTopic?
+    package var partition: Int32?
+    package var offset: Offset?
+    package var reason: String?
+
+    package init(headers: [RecordHeader]) {
+        for header in headers {
+            guard let value = header.value else { continue }
+            let text = String(validating: value, as: UTF8.self)
+            switch header.name {
+            case DeadLetterHeaders.connectPrefix + "topic",
+                DeadLetterHeaders.springPrefix + "original-topic":
+                topic = text.map { KafkaTopic($0) }
+            case DeadLetterHeaders.connectPrefix + "partition":
+                partition = text.flatMap { Int32($0) }
+            case DeadLetterHeaders.springPrefix + "original-partition":
+                partition = Self.number(value).flatMap(Int32.init(exactly:))
+            case DeadLetterHeaders.connectPrefix + "offset":
+                offset = text.flatMap { Int64($0) }.map { Offset($0) }
+            case DeadLetterHeaders.springPrefix + "original-offset":
+                offset = Self.number(value).map { Offset($0) }
+            case DeadLetterHeaders.connectPrefix + "exception.class.name",
+                DeadLetterHeaders.springPrefix + "exception-fqcn":
+                reason = text
+            default: break
+            }
+        }
+    }
+
+    /// A big-endian integer of 1 to 8 bytes: Spring writes some of minimal length.
+    private static func number(_ bytes: [UInt8]) -> Int64? {
+        guard (1...8).contains(bytes.count) else { return nil }
+        let start: Int64 = bytes[0] >= 0x80 ? -1 : 0
+        return bytes.reduce(start) { $0 << 8 | Int64($1) }
+    }
+}
+
+extension RecordHeader {
+    fileprivate init(_ name: String, bigEndian number: some FixedWidthInteger) {
+        let bits = number.bitWidth
+        self.init(
+            name: name,
+            value: stride(from: bits - 8, through: 0, by: -8).map {
+                UInt8(truncatingIfNeeded: number >> $0)
+            }
+        )
+    }
+}

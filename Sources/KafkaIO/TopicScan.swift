@@ -1,0 +1,113 @@
+import CRdkafka
+package import Vocabulary
+
+/// Reads a topic once, from its beginning to where it ended when the scan began.
+///
+/// For commands: the initialiser waits, and belongs to no loop's thread. What is written during
+/// the scan is not part of it, so a scan whose reader writes to the same topic ends as well.
+package final class TopicScan {
+    private let client: ClientHandle
+    private var reader = RecordReader()
+    /// The partitions that are not read to their ends, and where those are.
+    private var ends: [PartitionID: Offset] = [:]
+
+    /// Asks the cluster for the topic's partitions and their ends, and starts reading.
+    ///
+    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
+    /// until `deadline` to name the partitions; their ends have no time limit in librdkafka 2.0.2.
+    /// Throws what kept it from answering, or what is wrong with the properties.
+    package init(
+        topic: KafkaTopic,
+        bootstrapServers: String,
+        properties: [String: String] = [:],
+        wakeup: Int32,
+        deadline: Duration = .seconds(10)
+    ) throws(KafkaError) {
+        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            group: "heliograph-scan"
+        )
+        // What a transaction leaves at a partition's end is no record, but it is an end.
+        configuration.reportPartitionEnds()
+        configuration.enableEvents(
+            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
+        )
+        client = try ClientHandle(
+            configuration: configuration,
+            type: RD_KAFKA_CONSUMER,
+            wakeup: wakeup
+        )
+        do throws(KafkaError) {
+            try start(topic, deadline: deadline)
+        } catch {
+            client.destroyAside()
+            throw error
+        }
+    }
+
+    package var partitions: PartitionTable { reader.partitions }
+
+    /// Everything there was has been taken.
+    package var isComplete: Bool { ends.isEmpty }
+
+    /// Appends the records that have arrived, at most `budget`.
+    ///
+    /// - Returns: true if there may be more; the eventfd is rung for it.
+    /// - Throws: what keeps the client from reading on; transient trouble is passed over.
+    package func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
+        let limit = records.count + budget
+        while records.count < limit, !isComplete {
+            guard let event = client.nextEvent() else { return false }
+            if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
+                take(unsafe reader.record(from: message), into: &records)
+            } else if event.type == RD_KAFKA_EVENT_ERROR, let error = client.error(of: event) {
+                if error.code == .partitionEnd, let partition = event.partition {
+                    ends[reader.intern(partition)] = nil
+                } else if !error.isRetryable || error.isFatal {
+                    throw error
+                }
+            }
+        }
+        client.ring()
+        return !isComplete
+    }
+
+    /// Ends the scan on a thread aside.
+    package func destroyAside() {
+        client.destroyAside()
+    }
+
+    private func take(_ record: Record, into records: inout [Record]) {
+        guard let end = ends[record.partition], record.offset < end else { return }
+        records.append(record)
+        if record.offset.next == end { ends[record.partition] = nil }
+    }
+
+    private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
+        let count = try client.partitionCount(of: topic, deadline: deadline)
+        let list = PartitionList(capacity: count)
+        let milliseconds = Int32(clamping: deadline.milliseconds)
+        for number in 0..<Int32(count) {
+            let partition = TopicPartition(topic: topic, partition: number)
+            var (low, high): (Int64, Int64) = (0, 0)
+            let code = unsafe rd_kafka_query_watermark_offsets(
+                client.raw,
+                topic.name,
+                number,
+                &low,
+                &high,
+                milliseconds
+            )
+            if let error = KafkaError(unlessSuccess: code) { throw error }
+            guard low < high else { continue }
+            ends[reader.intern(partition)] = Offset(high)
+            list.append(partition, offset: low)
+        }
+        guard !isComplete else { return }
+        let code = unsafe rd_kafka_assign(client.raw, list.raw)
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+}

@@ -1,0 +1,157 @@
+import Delivery
+import KafkaIO
+import Vocabulary
+
+/// The topics that the service reads and writes.
+extension StartUp {
+    /// How long Kafka may take to answer at the start.
+    static let kafkaDeadline = Duration.seconds(10)
+    /// Partitions of a topic that the service creates itself.
+    static let partitionsOfNewTopics = 12
+    /// How long a retry record is kept beyond the moment when its event is given up: longer than
+    /// any outage after which events are still worth sending.
+    private static let retryRetention = Duration.seconds(7 * 24 * 3600)
+
+    /// A topic that must exist.
+    private struct NeededTopic {
+        /// The key that names it.
+        var path: String
+        var topic: KafkaTopic
+        /// Beyond the broker's defaults.
+        var properties: [String: String] = [:]
+        /// Has as many partitions as this one, so that members share both alike.
+        var model: KafkaTopic?
+    }
+
+    private struct MissingTopic {
+        var needed: NeededTopic
+        var partitions: Int
+        /// What Kafka says.
+        var problem: String
+    }
+
+    private var neededTopics: [NeededTopic] {
+        var topics = configuration.sources.enumerated().map { index, source in
+            NeededTopic(path: "sources.\(index).topic", topic: source.topic)
+        }
+        topics.append(NeededTopic(path: "results.topic", topic: configuration.results.topic))
+        if let topic = configuration.results.tokenStatusTopic {
+            topics.append(
+                NeededTopic(
+                    path: "results.token_status_topic",
+                    topic: topic,
+                    properties: ["cleanup.policy": "compact"]
+                )
+            )
+        }
+        if let topic = configuration.results.deadLetterTopic {
+            topics.append(NeededTopic(path: "results.dead_letter_topic", topic: topic))
+        }
+        let retention = (configuration.retry.giveUpAfter + Self.retryRetention).milliseconds
+        let retry = configuration.retryTopics
+        return topics
+            + retry.topics.map { topic in
+                NeededTopic(
+                    path: "retry.later",
+                    topic: topic,
+                    properties: ["cleanup.policy": "delete", "retention.ms": "\(retention)"],
+                    model: retry.source(of: topic)
+                )
+            }
+    }
+
+    /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
+    ///
+    /// Blocks up to `kafkaDeadline`; not for a shard's thread.
+    func checkTopics() throws(ServiceError) {
+        let cluster: ClusterCheck
+        do throws(KafkaError) {
+            cluster = try ClusterCheck(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties
+            )
+        } catch {
+            throw ServiceError(text: "kafka.properties: \(error.text)")
+        }
+        defer { cluster.destroyAside() }
+        let missing = try missingTopics(in: cluster)
+        guard !missing.isEmpty else { return }
+        guard configuration.kafka.createTopics else {
+            throw ServiceError(lines: missing.flatMap(complaint(about:)))
+        }
+        try create(missing, in: cluster)
+    }
+
+    private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
+        let needed = neededTopics
+        let answers: [KafkaTopic: Result<Int, KafkaError>]
+        do throws(ClusterCheck.Failure) {
+            answers = try cluster.describe(needed.map(\.topic), deadline: Self.kafkaDeadline)
+        } catch {
+            throw unanswered(error)
+        }
+        return needed.compactMap { needed in
+            guard case .failure(let error)? = answers[needed.topic] else { return nil }
+            let ofModel = needed.model.flatMap { try? answers[$0]?.get() }
+            return MissingTopic(
+                needed: needed,
+                partitions: ofModel ?? Self.partitionsOfNewTopics,
+                problem: "Kafka says of topic '\(needed.topic)': \(error.text)"
+            )
+        }
+    }
+
+    /// What is missing, and the command that makes it.
+    private func complaint(about missing: MissingTopic) -> [String] {
+        let needed = missing.needed
+        let properties = needed.properties.sorted { $0.key < $1.key }
+            .map { " --config \($0.key)=\($0.value)" }.joined()
+        let instead = needed.model == nil ? "" : ", or retry.later to []"
+        return [
+            "\(needed.path): \(missing.problem); create the topic, or set "
+                + "kafka.create_topics to true\(instead)",
+            "    kafka-topics.sh --bootstrap-server \(configuration.kafka.bootstrapServers)"
+                + " --create --topic \(needed.topic) --partitions \(missing.partitions)"
+                + properties,
+        ]
+    }
+
+    private func create(
+        _ missing: [MissingTopic],
+        in cluster: ClusterCheck
+    ) throws(ServiceError) {
+        let wanted = missing.map { missing in
+            ClusterCheck.NewTopic(
+                topic: missing.needed.topic,
+                partitions: missing.partitions,
+                properties: missing.needed.properties
+            )
+        }
+        let answers: [KafkaTopic: KafkaError?]
+        do throws(ClusterCheck.Failure) {
+            answers = try cluster.create(wanted, deadline: Self.kafkaDeadline)
+        } catch {
+            throw unanswered(error)
+        }
+        let lines = missing.compactMap { missing -> String? in
+            guard case .some(.some(let error)) = answers[missing.needed.topic],
+                error.code != .topicAlreadyExists
+            else { return nil }
+            return "\(missing.needed.path): '\(missing.needed.topic)' cannot be created: "
+                + error.text
+        }
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+    }
+
+    private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
+        let servers = configuration.kafka.bootstrapServers
+        let cause =
+            switch failure {
+            case .unreachable(let lastError): lastError ?? "no broker answered"
+            case .failed(let error): error.text
+            }
+        return ServiceError(
+            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)"
+        )
+    }
+}

@@ -1,0 +1,473 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// An engine with two tiers and three partitions, one of them a retry topic's, and a clock.
+private struct Desk {
+    static let source = PartitionID(index: 0)
+    static let tier = PartitionID(index: 1)
+    static let otherTier = PartitionID(index: 2)
+    static let failure = APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
+    static let startMilliseconds: Int64 = 1_700_000_000_000
+
+    var engine: DeliveryEngine
+    var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: Self.startMilliseconds)
+    )
+
+    /// Every event has one attempt in a round; delays in seconds.
+    init(
+        later delays: [Int] = [60, 900],
+        giveUpAfter: Duration = .seconds(24 * 3600),
+        intake: IntakeGate.Limits = .init(events: 100, bytes: 1 << 20)
+    ) throws {
+        let scope = CredentialScope(
+            name: "news",
+            bundleIDs: ["com.example.News"],
+            defaultEnvironment: .production
+        )
+        let settings = try EngineSettings(
+            credentials: [scope],
+            retry: RetryPolicy(attempts: 1),
+            later: RetryTiers(delays.map { .seconds($0) }),
+            giveUpAfter: giveUpAfter,
+            intake: intake
+        )
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        let partitions = [Self.source, Self.tier, Self.otherTier]
+        engine.partitionsAssigned(partitions)
+        engine.storedOffsetsFetched([Self.source: nil, Self.tier: nil, Self.otherTier: nil])
+        _ = turn()
+        engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
+    }
+
+    mutating func turn(after duration: Duration = .zero) -> [Action] {
+        now.instant = now.instant + duration
+        now.timestamp.milliseconds += duration.milliseconds
+        engine.turnEnded(now: now)
+        var actions: [Action] = []
+        engine.takeActions(into: &actions)
+        return actions
+    }
+
+    mutating func arrive(
+        _ offset: Int64,
+        of partition: PartitionID = source,
+        history: RetryHistory? = nil,
+        _ change: (inout Event) -> Void = { _ in }
+    ) throws -> [Action] {
+        var event = Event(
+            id: "e\(offset)",
+            // Of one device only one is in flight.
+            deviceToken: try #require(DeviceToken(String(0x1000_0000 + offset, radix: 16))),
+            destination: .bundleID("com.example.News"),
+            pushType: .alert,
+            payload: 0..<2
+        )
+        change(&event)
+        let record = Record(
+            partition: partition,
+            offset: Offset(offset),
+            timestamp: nil,
+            key: nil,
+            value: [0x7B, 0x7D]
+        )
+        engine.recordArrived(record, decoded: .event(event), history: history, now: now)
+        return turn()
+    }
+
+    /// A history whose event is due so many seconds from now.
+    func history(dueIn seconds: Int64, tier: Int = 0, firstFailedAgo: Int64 = 60) -> RetryHistory {
+        func time(_ offset: Int64) -> Timestamp {
+            Timestamp(milliseconds: now.timestamp.milliseconds + offset * 1000)
+        }
+        return RetryHistory(
+            origin: RecordPosition(
+                partition: TopicPartition(topic: KafkaTopic("news"), partition: 7),
+                offset: Offset(99)
+            ),
+            timestamp: nil,
+            receivedAt: time(-70),
+            attempts: 5,
+            firstFailedAt: time(-firstFailedAgo),
+            dueAt: time(seconds),
+            tier: tier,
+            reason: "ServiceUnavailable"
+        )
+    }
+
+    /// The delivery's attempt fails with a 503.
+    mutating func fail(_ actions: [Action], _ answer: APNsAnswer = failure) throws -> [Action] {
+        engine.responseArrived(answer, for: try #require(Self.sent(actions)), now: now)
+        return turn()
+    }
+
+    /// APNs takes these, and Kafka their outcomes.
+    mutating func accept(_ ids: [DeliveryID]) {
+        for id in ids {
+            engine.responseArrived(APNsAnswer(status: 200), for: id, now: now)
+        }
+        _ = turn()
+        for id in ids { engine.published(PublicationTag(id, .outcome)) }
+    }
+
+    static func sent(_ actions: [Action]) -> DeliveryID? {
+        for case .send(let id, _) in actions { return id }
+        return nil
+    }
+
+    static func published(_ actions: [Action]) -> (id: DeliveryID, records: Set<Publication>)? {
+        for case .publish(let id, let records) in actions { return (id, records) }
+        return nil
+    }
+
+    func deferral(_ actions: [Action]) -> Deferral? {
+        Self.published(actions).flatMap { engine.delivery($0.id)?.deferral }
+    }
+
+    func outcome(_ actions: [Action]) -> Outcome? {
+        Self.published(actions).flatMap { engine.delivery($0.id)?.outcome }
+    }
+
+    /// The first promise.
+    var isAccountedFor: Bool {
+        let counts = engine.counts
+        return counts.consumed
+            == counts.terminal + counts.tombstones + counts.released + counts.deferred
+            + engine.inFlightEvents
+    }
+}
+
+@Suite struct DeferralTests {
+    // MARK: Out
+
+    @Test func `what the attempts here did not deliver goes to the first tier`() throws {
+        var desk = try Desk()
+        let actions = try desk.fail(try desk.arrive(0))
+        #expect(Desk.published(actions)?.records == [.retry])
+        #expect(desk.outcome(actions) == nil)
+        let deferral = try #require(desk.deferral(actions))
+        #expect(deferral.tier == 0)
+        #expect(deferral.dueAt.milliseconds == Desk.startMilliseconds + 60_000)
+        #expect(deferral.firstFailedAt.milliseconds == Desk.startMilliseconds)
+        #expect(deferral.attempts == 1)
+        #expect(deferral.reason == .apns(.serviceUnavailable))
+    }
+
+    @Test func `the offset is settled when Kafka has the retry record, and counted as deferred`()
+        throws
+    {
+        var desk = try Desk()
+        let actions = try desk.fail(try desk.arrive(0))
+        let id = try #require(Desk.published(actions)?.id)
+        #expect(desk.isAccountedFor)
+        desk.engine.publicationFailed(PublicationTag(id, .retry), now: desk.now)
+        #expect(desk.turn(after: .seconds(2)).contains(.publishAgain(id, .retry)))
+        #expect(desk.engine.counts.deferred == 0)
+        desk.engine.published(PublicationTag(id, .retry))
+        #expect(desk.engine.counts.deferred == 1)
+        #expect(desk.engine.counts.terminal == 0)
+        #expect(desk.engine.inFlightEvents == 0)
+        #expect(desk.isAccountedFor)
+        desk.engine.commitFinished(failed: [])
+        let commits = desk.turn(after: .seconds(1))
+        let expected = PartitionCommit(partition: Desk.source, offset: Offset(1))
+        #expect(commits.contains { $0 == .commit([expected]) })
+    }
+
+    @Test func `a new producer gets the retry record again`() throws {
+        var desk = try Desk()
+        let id = try #require(Desk.published(try desk.fail(try desk.arrive(0)))?.id)
+        desk.engine.producerReplaced()
+        #expect(desk.turn().contains(.publishAgain(id, .retry)))
+    }
+
+    @Test func `a retry record that is too large for its topic ends the event`() throws {
+        var desk = try Desk()
+        let id = try #require(Desk.published(try desk.fail(try desk.arrive(0)))?.id)
+        desk.engine.deferralRefused(id, now: desk.now)
+        let actions = desk.turn()
+        #expect(Desk.published(actions)?.records == [.outcome, .deadLetter])
+        #expect(desk.outcome(actions)?.kind == .undeliverable)
+        #expect(desk.outcome(actions)?.httpStatus == 503)
+        // A late report of the retry record settles nothing.
+        desk.engine.published(PublicationTag(id, .retry))
+        #expect(desk.engine.counts.deferred == 0)
+        desk.engine.published(PublicationTag(id, .outcome))
+        desk.engine.published(PublicationTag(id, .deadLetter))
+        #expect(desk.engine.counts.terminal == 1)
+        #expect(desk.isAccountedFor)
+    }
+
+    @Test(
+        arguments: [
+            // No tiers; expired before, at and after the due time; as the first failure's age.
+            ([], nil, 86_400, nil), ([60], 60, 86_400, nil), ([60], 61, 86_400, 0),
+            ([60], 0, 86_400, 0), ([60], nil, 59, nil), ([60], nil, 60, 0),
+        ] as [([Int], Int64?, Int, Int?)]
+    )
+    func `nothing is put off beyond its expiration or the time to give up`(
+        later: [Int],
+        expiration: Int64?,
+        giveUpAfter: Int,
+        tier: Int?
+    ) throws {
+        var desk = try Desk(later: later, giveUpAfter: .seconds(giveUpAfter))
+        let actions = try desk.fail(
+            try desk.arrive(0) { event in
+                event.expiration = expiration.map {
+                    $0 == 0 ? 0 : Desk.startMilliseconds / 1000 + $0
+                }
+            }
+        )
+        #expect(desk.deferral(actions)?.tier == tier)
+        guard tier == nil else { return }
+        let outcome = try #require(desk.outcome(actions))
+        #expect(outcome.kind == .undeliverable)
+        #expect(outcome.reason == .apns(.serviceUnavailable))
+        #expect(outcome.httpStatus == 503)
+    }
+
+    @Test func `what APNs asks to wait decides the tier`() throws {
+        var desk = try Desk()
+        var answer = Desk.failure
+        answer.retryAfter = .seconds(61)
+        let actions = try desk.fail(try desk.arrive(0), answer)
+        #expect(desk.deferral(actions)?.tier == 1)
+    }
+
+    // MARK: And in again
+
+    @Test func `a record that is not due stops its partition and waits`() throws {
+        var desk = try Desk()
+        let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        #expect(Desk.sent(actions) == nil)
+        #expect(actions.contains(.pause([Desk.tier])))
+        #expect(desk.engine.heldEvents == 1)
+        #expect(desk.engine.inFlightEvents == 1)
+        #expect(desk.isAccountedFor)
+        // Other partitions flow.
+        #expect(Desk.sent(try desk.arrive(0)) != nil)
+        let early = desk.turn(after: .milliseconds(29_999))
+        #expect(!early.contains(.resume([Desk.tier])))
+        let due = desk.turn(after: .milliseconds(1))
+        #expect(Desk.sent(due) != nil)
+        #expect(due.contains(.resume([Desk.tier])))
+        #expect(desk.engine.heldEvents == 0)
+        #expect(desk.engine.inFlightEvents == 2)
+    }
+
+    @Test(arguments: [0, -1, -86_400] as [Int64])
+    func `a record that is due is sent at once`(dueIn: Int64) throws {
+        var desk = try Desk()
+        let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: dueIn))
+        #expect(Desk.sent(actions) != nil)
+        #expect(!actions.contains(.pause([Desk.tier])))
+    }
+
+    @Test func `no clock and no forger makes a partition wait longer than its tier`() throws {
+        var desk = try Desk()
+        let forged = desk.history(dueIn: 1 << 40)
+        _ = try desk.arrive(0, of: Desk.tier, history: forged)
+        #expect(Desk.sent(desk.turn(after: .milliseconds(60_999))) == nil)
+        #expect(Desk.sent(desk.turn(after: .milliseconds(1))) != nil)
+    }
+
+    @Test func `a jump of the wall clock does not wake what is held`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        desk.now.timestamp.milliseconds += 3_600_000
+        #expect(Desk.sent(desk.turn(after: .seconds(1))) == nil)
+    }
+
+    @Test func `the outcome counts every round and dates from the first`() throws {
+        var desk = try Desk()
+        let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 0))
+        let id = try #require(Desk.sent(actions))
+        desk.engine.responseArrived(APNsAnswer(status: 200), for: id, now: desk.now)
+        let concluded = desk.turn()
+        let outcome = try #require(desk.outcome(concluded))
+        #expect(outcome.kind == .accepted)
+        #expect(outcome.attempts == 6)
+        #expect(outcome.receivedAt.milliseconds == Desk.startMilliseconds - 70_000)
+        let source = TopicPartition(topic: KafkaTopic("news.retry.1m"), partition: 0)
+        let origin = desk.engine.delivery(id)?.origin(readFrom: source)
+        #expect(origin?.partition.topic == KafkaTopic("news"))
+        #expect(origin?.offset == Offset(99))
+    }
+
+    @Test func `the next round waits in the next tier and keeps its history`() throws {
+        var desk = try Desk()
+        let history = desk.history(dueIn: 0)
+        let actions = try desk.fail(try desk.arrive(4, of: Desk.tier, history: history))
+        let id = try #require(Desk.published(actions)?.id)
+        let deferral = try #require(desk.deferral(actions))
+        #expect(deferral.tier == 1)
+        let source = TopicPartition(topic: KafkaTopic("news.retry.1m"), partition: 0)
+        let next = try #require(desk.engine.delivery(id)?.historyToWrite(readFrom: source))
+        var expected = history
+        expected.attempts = 6
+        expected.tier = 1
+        expected.dueAt = Timestamp(milliseconds: Desk.startMilliseconds + 900_000)
+        #expect(next == expected)
+    }
+
+    @Test(arguments: [(firstFailedAgo: 100 as Int64, isOver: false), (101, true)])
+    func `giving up counts from the first failure of all rounds`(
+        firstFailedAgo: Int64,
+        isOver: Bool
+    ) throws {
+        var desk = try Desk(later: [60], giveUpAfter: .seconds(160))
+        let history = desk.history(dueIn: 0, firstFailedAgo: firstFailedAgo)
+        let actions = try desk.fail(try desk.arrive(0, of: Desk.tier, history: history))
+        #expect((desk.deferral(actions) == nil) == isOver)
+        #expect((desk.outcome(actions)?.kind == .undeliverable) == isOver)
+        if isOver { #expect(desk.outcome(actions)?.attempts == 6) }
+    }
+
+    @Test func `what expires while it waits is not sent`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30)) {
+            $0.expiration = Desk.startMilliseconds / 1000 + 20
+        }
+        let actions = desk.turn(after: .seconds(30))
+        #expect(Desk.sent(actions) == nil)
+        #expect(desk.outcome(actions)?.kind == .expired)
+    }
+
+    @Test func `a partition goes on when its last held record is due`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 10))
+        // What came in the same batch, before the pause.
+        let second = try desk.arrive(1, of: Desk.tier, history: desk.history(dueIn: 20))
+        #expect(!second.contains(.pause([Desk.tier])))
+        let first = desk.turn(after: .seconds(10))
+        #expect(Desk.sent(first) != nil)
+        #expect(!first.contains(.resume([Desk.tier])))
+        #expect(desk.turn(after: .seconds(10)).contains(.resume([Desk.tier])))
+    }
+
+    @Test func `a partition stands still for a part of its tier's delay, the record does not`()
+        throws
+    {
+        // A sixtieth of a minute.
+        var desk = try Desk()
+        var soon = desk.history(dueIn: 0)
+        soon.dueAt.milliseconds += 10
+        _ = try desk.arrive(0, of: Desk.tier, history: soon)
+        let due = desk.turn(after: .milliseconds(10))
+        #expect(Desk.sent(due) != nil)
+        #expect(!due.contains(.resume([Desk.tier])))
+        #expect(desk.engine.nextDeadline(now: desk.now.instant) != nil)
+        #expect(!desk.turn(after: .milliseconds(989)).contains(.resume([Desk.tier])))
+        #expect(desk.turn(after: .milliseconds(1)).contains(.resume([Desk.tier])))
+    }
+
+    // MARK: Together with other reasons to stand still
+
+    @Test func `what waits takes no room from what can be sent`() throws {
+        var desk = try Desk(intake: .init(events: 2, bytes: 1 << 20))
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 30))
+        _ = desk.turn(after: .seconds(10))
+        #expect(!desk.engine.isIntakePaused)
+        #expect(desk.engine.intakeBudget(now: desk.now.instant) > 0)
+        #expect(desk.engine.inFlightEvents == 2)
+        #expect(desk.isAccountedFor)
+    }
+
+    @Test func `a full intake and a tier do not resume each other's partitions`() throws {
+        var desk = try Desk(intake: .init(events: 2, bytes: 1 << 20))
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 20))
+        _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 50))
+        // The connection's first stream is its only one until APNs has answered.
+        desk.accept([try #require(Desk.sent(try desk.arrive(0)))])
+        let sent = [try desk.arrive(1), try desk.arrive(2)].compactMap(Desk.sent)
+        // At the hard limit everything is paused.
+        _ = desk.turn(after: .seconds(1))
+        _ = desk.turn(after: .seconds(1))
+        #expect(desk.engine.isIntakePaused)
+        // What is due waits for room, and asks for no turn before there is any.
+        let full = desk.turn(after: .seconds(18))
+        #expect(Desk.sent(full) == nil)
+        #expect(!full.contains { if case .resume = $0 { true } else { false } })
+        let next = try #require(desk.engine.nextDeadline(now: desk.now.instant))
+        #expect(next > desk.now.instant)
+        desk.accept(sent)
+        let due = desk.turn()
+        #expect(due.contains(.resume([Desk.source, Desk.tier])))
+        #expect(Desk.sent(due) != nil)
+        #expect(desk.turn(after: .seconds(30)).contains(.resume([Desk.otherTier])))
+        #expect(desk.isAccountedFor)
+    }
+
+    // MARK: Rebalance and shutdown
+
+    @Test func `a retry topic is read from its beginning, wherever a group starts`() throws {
+        var settings = try EngineSettings(credentials: [], retry: RetryPolicy())
+        settings.start = .latest
+        var engine = DeliveryEngine(settings: settings, seed: 1)
+        engine.partitionsAssigned([Desk.source, Desk.tier], ofRetryTopics: [Desk.tier])
+        engine.storedOffsetsFetched([Desk.source: nil, Desk.tier: nil])
+        var actions: [Action] = []
+        engine.takeActions(into: &actions)
+        let starts = [
+            PartitionStart(partition: Desk.source, position: .end),
+            PartitionStart(partition: Desk.tier, position: .beginning),
+        ]
+        #expect(actions.contains(.assign(starts)))
+    }
+
+    @Test func `shutdown does not wait for what is not due`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        desk.engine.commitFinished(failed: [])
+        desk.engine.shutdownRequested(now: desk.now)
+        #expect(desk.engine.inFlightEvents == 0)
+        #expect(desk.engine.counts.released == 1)
+        #expect(desk.isAccountedFor)
+        #expect(desk.turn().contains(.leaveGroup))
+    }
+
+    @Test func `a rebalance hands back what is not due, unsettled`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(5, of: Desk.tier, history: desk.history(dueIn: 30))
+        desk.engine.commitFinished(failed: [])
+        desk.engine.partitionsRevoked(lost: false, now: desk.now)
+        let actions = desk.turn()
+        #expect(actions.contains(.unassign))
+        let beyond = PartitionCommit(partition: Desk.tier, offset: Offset(6))
+        #expect(!actions.contains(.commit([beyond])))
+        #expect(desk.isAccountedFor)
+        // The same record again, in the next assignment.
+        desk.engine.partitionsAssigned([Desk.tier])
+        desk.engine.storedOffsetsFetched([Desk.tier: Offset(5)])
+        _ = desk.turn()
+        let again = try desk.arrive(5, of: Desk.tier, history: desk.history(dueIn: 30))
+        #expect(again.contains(.pause([Desk.tier])))
+        #expect(Desk.sent(desk.turn(after: .seconds(30))) != nil)
+        #expect(desk.isAccountedFor)
+    }
+
+    @Test func `a lost assignment lets go of what is held`() throws {
+        var desk = try Desk()
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
+        desk.engine.partitionsRevoked(lost: true, now: desk.now)
+        #expect(desk.engine.heldEvents == 0)
+        #expect(desk.engine.inFlightEvents == 0)
+        #expect(Desk.sent(desk.turn(after: .seconds(30))) == nil)
+        #expect(desk.isAccountedFor)
+    }
+
+    @Test func `a delivery of an earlier assignment is handed back, not put off`() throws {
+        var desk = try Desk()
+        let actions = try desk.arrive(0)
+        desk.engine.partitionsRevoked(lost: true, now: desk.now)
+        #expect(Desk.published(try desk.fail(actions)) == nil)
+        #expect(desk.engine.counts.released == 1)
+        #expect(desk.isAccountedFor)
+    }
+}

@@ -1,0 +1,111 @@
+import Delivery
+import Testing
+import Vocabulary
+
+@Suite struct RetryHistoryTests {
+    private let now = Timestamp(milliseconds: 1_700_000_000_000)
+    private let topics = RetryTopics(sources: [KafkaTopic("news")], delayNames: ["1m", "15m"])
+    private let purpose: RetryTopics.Purpose
+
+    init() throws {
+        purpose = try #require(topics.purpose(of: KafkaTopic("news.retry.15m")))
+    }
+
+    private var history: RetryHistory {
+        RetryHistory(
+            origin: RecordPosition(
+                partition: TopicPartition(topic: KafkaTopic("news"), partition: 3),
+                offset: Offset(42)
+            ),
+            timestamp: Timestamp(milliseconds: 1_699_999_000_000),
+            receivedAt: Timestamp(milliseconds: 1_699_999_000_100),
+            attempts: 5,
+            firstFailedAt: Timestamp(milliseconds: 1_699_999_100_000),
+            dueAt: Timestamp(milliseconds: 1_700_000_900_000),
+            tier: 1,
+            reason: "ServiceUnavailable"
+        )
+    }
+
+    private func read(_ headers: [RecordHeader]) -> RetryHistory? {
+        RetryHistory(headers: headers, of: purpose, in: topics, now: now)
+    }
+
+    @Test func `what is written is read again`() {
+        #expect(read(history.headers(over: [], tierName: "15m")) == history)
+        var bare = history
+        bare.timestamp = nil
+        #expect(read(bare.headers(over: [], tierName: "15m")) == bare)
+    }
+
+    @Test func `headers of an earlier round are replaced and others kept byte for byte`() {
+        let own = [
+            RecordHeader(name: "traceparent", value: [0, 255]),
+            RecordHeader(name: "traceparent", value: nil),
+            RecordHeader(name: "heliograph-retry-attempts", value: [0x39]),
+            RecordHeader(name: "heliograph-retry-anything", value: nil),
+        ]
+        let headers = history.headers(over: own, tierName: "15m")
+        #expect(Array(headers.prefix(2)) == Array(own.prefix(2)))
+        #expect(headers.filter { $0.name == "heliograph-retry-attempts" }.count == 1)
+        #expect(!headers.contains { $0.name == "heliograph-retry-anything" })
+        #expect(RetryHistory.stripped(headers) == Array(own.prefix(2)))
+    }
+
+    @Test(
+        arguments: [
+            ("topic", "other"), ("topic", ""), ("partition", "-1"), ("partition", "2147483648"),
+            ("offset", "-1"), ("offset", "x"), ("attempts", "-1"), ("attempts", "1000000001"),
+            ("attempts", "+5"), ("first-failure", ""), ("first-failure", "99999999999999999999"),
+            ("due", "soon"), ("due", "-5"), ("received", "1.5"),
+        ]
+    )
+    func `a header that makes no sense makes the record an event like any other`(
+        name: String,
+        text: String
+    ) {
+        var headers = history.headers(over: [], tierName: "15m")
+        for index in headers.indices where headers[index].name == "heliograph-retry-" + name {
+            headers[index].value = Array(text.utf8)
+        }
+        #expect(read(headers) == nil)
+    }
+
+    @Test func `a missing, repeated or null header makes the record an event like any other`() {
+        let headers = history.headers(over: [], tierName: "15m")
+        #expect(read([]) == nil)
+        // The tier's name and the timestamp are not needed.
+        let needed = headers.indices.filter {
+            !headers[$0].name.hasSuffix("-tier") && !headers[$0].name.hasSuffix("-timestamp")
+        }
+        for index in needed {
+            var missing = headers
+            missing.remove(at: index)
+            #expect(read(missing) == nil, "\(headers[index].name)")
+            var null = headers
+            null[index].value = nil
+            #expect(read(null) == nil, "\(headers[index].name)")
+            #expect(read(headers + [headers[index]]) == nil, "\(headers[index].name)")
+        }
+    }
+
+    @Test func `times of the past cannot lie in the future, and the tier is the topic's`() throws {
+        var forged = history
+        forged.receivedAt = Timestamp(milliseconds: 1 << 59)
+        forged.firstFailedAt = Timestamp(milliseconds: 1 << 59)
+        forged.tier = 0
+        let found = try #require(read(forged.headers(over: [], tierName: "1m")))
+        #expect(found.receivedAt == now)
+        #expect(found.firstFailedAt == now)
+        #expect(found.tier == 1)
+    }
+
+    @Test func `the origin may be a retry topic of the same source`() {
+        var forwarded = history
+        forwarded.origin.partition = TopicPartition(
+            topic: KafkaTopic("news.retry.1m"),
+            partition: 0
+        )
+        #expect(read(forwarded.headers(over: [], tierName: "15m")) == forwarded)
+    }
+}

@@ -1,0 +1,42 @@
+import KafkaIO
+import Testing
+import Vocabulary
+
+@Suite struct TopicScanTests {
+    private func scan(_ topic: KafkaTopic, _ wakeup: WakeUp) throws -> TopicScan {
+        try TopicScan(
+            topic: topic,
+            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
+            properties: ["fetch.wait.max.ms": "10"],
+            wakeup: wakeup.descriptor
+        )
+    }
+
+    @Test func `A scan takes what there was when it began, and nothing more`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 3)
+        let source = try Source()
+        try source.fill(topic, count: 60)
+        let wakeup = WakeUp()
+        let scan = try scan(topic, wakeup)
+        defer { scan.destroyAside() }
+        try source.fill(topic, count: 40)
+        var records: [Record] = []
+        try turn(wakeup) {
+            scan.isComplete
+        } poll: {
+            try scan.poll(budget: 7, into: &records)
+        }
+        #expect(Set(records.map(\.text)) == Set((0..<60).map { "\($0)" }))
+        #expect(records.count == 60)
+        #expect(Set(records.map { scan.partitions[$0.partition] }).count == 3)
+    }
+
+    @Test func `A scan of an empty topic is complete at once`() throws {
+        let scan = try scan(try SharedCluster.freshTopic(), WakeUp())
+        defer { scan.destroyAside() }
+        var records: [Record] = []
+        #expect(scan.isComplete)
+        #expect(try !scan.poll(budget: 7, into: &records))
+        #expect(records.isEmpty)
+    }
+}

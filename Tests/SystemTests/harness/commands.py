@@ -1,0 +1,30 @@
+"""Commands of `heliograph` that run to their end."""
+
+import dataclasses
+
+import yaml
+
+from .processes import Child, built_binary
+
+
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """What a command printed, line by line, and its exit code."""
+
+    code: int
+    out: list
+    err: list
+
+    @property
+    def said(self):
+        return "\n".join(self.out + self.err)
+
+
+def run_command(folder, settings, *arguments, seconds=60):
+    """Runs `heliograph ARGUMENTS --config ...` with these settings."""
+    path = folder / "command.yaml"
+    path.write_text(yaml.safe_dump(settings))
+    command = [built_binary("heliograph"), *map(str, arguments), "--config", str(path)]
+    with Child(command) as child:
+        code = child.wait_for_exit(seconds)
+        return Ended(code, child.lines("stdout"), child.lines("stderr"))

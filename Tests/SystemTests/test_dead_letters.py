@@ -1,0 +1,272 @@
+"""Dead letters: what they say of themselves, how they are listed, and how they get a second life."""
+
+import json
+import struct
+
+import pytest
+
+from harness.commands import run_command
+from harness.events import new_event, record
+from harness.kafka import Written
+from harness.retries import create_retry_topics, history_of
+from harness.service import outcomes_of
+
+BROKEN = {"default": {"is": "ServiceUnavailable"}}
+OWN_HEADERS = (("traceparent", b"00-1-2-01"), ("binary", b"\x00\xff"), ("null", None))
+OLD_HEADERS = (
+    ("__connect.errors.topic", b"of-an-older-failure"),
+    ("kafka_dlt-original-topic", b"of-an-older-failure"),
+    ("heliograph-retry-attempts", b"3"),
+)
+ONE_ATTEMPT = {"attempts": 1, "here_for": "1s", "later": []}
+FOREIGN_APP = "com.example.Other"
+
+
+class Bed:
+    """A bench, a broken APNs, and a folder for the commands' configuration."""
+
+    def __init__(self, broker, simulators, benches, folder):
+        self.kafka = broker
+        self.bench = benches(broker)
+        self.simulators = simulators
+        self.folder = folder
+        self.broken = simulators(BROKEN)
+
+    def settings(self, simulator=None, **changes):
+        changes = {"retry": ONE_ATTEMPT, **changes}
+        return self.bench.configuration(simulator or self.broken, **changes)
+
+    def make_dead_letters(self, records, **changes):
+        """Has the service fail them all, and ends it."""
+        written = self.bench.produce(records)
+        service = self.bench.start(self.settings(**changes)).wait_until_ready()
+        self.bench.wait_for_outcomes(len(records), service=service)
+        self.bench.wait_until_settled(service=service)
+        service.drain()
+        return written
+
+    def command(self, *arguments, **changes):
+        return run_command(self.folder, self.settings(**changes), "dead-letters", *arguments)
+
+    @property
+    def letters(self):
+        return self.kafka.read_all(self.bench.topics.dead_letters)
+
+
+@pytest.fixture
+def bed(broker, simulators, benches, tmp_path):
+    return Bed(broker, simulators, benches, tmp_path)
+
+
+def listed(ended):
+    assert ended.code == 0, ended.said
+    return [json.loads(line) for line in ended.out]
+
+
+def test_spring_headers_are_what_springs_tools_read(bed):
+    [place] = bed.make_dead_letters(
+        [record(new_event(), headers=OWN_HEADERS + OLD_HEADERS)],
+        results={"dead_letter_headers": "spring"},
+    )
+    [letter] = bed.letters
+    headers = letter.headers()
+    assert headers[: len(OWN_HEADERS)] == list(OWN_HEADERS)
+    names = [name for name, _ in headers]
+    assert len(names) == len(set(names)), "a header was appended, not replaced"
+    found = dict(headers)
+    source = bed.bench.topics.source
+    assert found["kafka_dlt-original-topic"] == source.encode()
+    assert struct.unpack(">i", found["kafka_dlt-original-partition"]) == (place.partition,)
+    assert struct.unpack(">q", found["kafka_dlt-original-offset"]) == (place.offset,)
+    [written] = bed.kafka.read_all(source)
+    assert struct.unpack(">q", found["kafka_dlt-original-timestamp"])[0] == written.timestamp()[1]
+    assert found["kafka_dlt-original-consumer-group"] == bed.bench.group.encode()
+    assert found["kafka_dlt-exception-fqcn"] == b"ServiceUnavailable"
+    assert not [name for name in names if name.startswith(("__connect.", "heliograph-"))]
+    # The commands read either style.
+    [line] = listed(bed.command("list", "--json"))
+    assert line["source"] == {
+        "topic": source,
+        "partition": place.partition,
+        "offset": place.offset,
+    }
+
+
+def test_connect_headers_replace_older_ones_and_keep_the_rest(bed):
+    [place] = bed.make_dead_letters([record(new_event(), headers=OWN_HEADERS + OLD_HEADERS)])
+    [letter] = bed.letters
+    assert (letter.key(), letter.value()) == (place.key, place.value)
+    headers = letter.headers()
+    assert headers[: len(OWN_HEADERS)] == list(OWN_HEADERS)
+    errors = headers[len(OWN_HEADERS) :]
+    assert all(name.startswith("__connect.errors.") for name, _ in errors)
+    assert len({name for name, _ in errors}) == len(errors)
+    texts = {name.removeprefix("__connect.errors."): value.decode() for name, value in errors}
+    assert texts["topic"] == bed.bench.topics.source
+    assert (int(texts["partition"]), int(texts["offset"])) == place.position
+    assert texts["exception.class.name"] == "ServiceUnavailable"
+    assert texts["stage"] == "TASK_PUT"
+
+
+def test_a_dead_letter_of_a_retried_event_names_the_first_record(bed):
+    [topic] = create_retry_topics(bed.bench, "1s")
+    retry = {**ONE_ATTEMPT, "later": ["1s"], "give_up_after": "3s"}
+    [place] = bed.make_dead_letters([record(new_event(), headers=OWN_HEADERS)], retry=retry)
+    assert bed.kafka.count(topic) >= 1
+    [letter] = bed.letters
+    assert (letter.key(), letter.value()) == (place.key, place.value)
+    assert letter.headers()[: len(OWN_HEADERS)] == list(OWN_HEADERS)
+    assert not history_of(letter)
+    [line] = listed(bed.command("list", "--json"))
+    assert (line["source"]["partition"], line["source"]["offset"]) == place.position
+    assert line["source"]["topic"] == bed.bench.topics.source
+
+
+def test_a_listing_tells_everything_but_the_token(bed):
+    event, foreign = new_event(), new_event(bundle_id=FOREIGN_APP)
+    steering = new_event(id="\x1b[2Jgone", bundle_id="com.example.Chat")
+    broken = Written(b'{"device_token": "feedface00', key=b"feedface00")
+    records = [record(event), record(foreign), record(steering), broken]
+    written = bed.make_dead_letters(records)
+    lines = listed(bed.command("list", "--json"))
+    found = {
+        (line["reason"], line["event_id"], line["bundle_id"], line["source"]["offset"])
+        for line in lines
+    }
+    offsets = [place.offset for place in written]
+    assert found == {
+        ("ServiceUnavailable", event["id"], event["bundle_id"], offsets[0]),
+        ("NoCredential", foreign["id"], FOREIGN_APP, offsets[1]),
+        ("ServiceUnavailable", steering["id"], "com.example.Chat", offsets[2]),
+        ("MalformedEvent", None, None, offsets[3]),
+    }
+    ended = bed.command("list")
+    assert len(ended.out) == 4
+    assert "4 dead letters" in ended.err[-1]
+    assert "\x1b" not in ended.said
+    tokens = [e["device_token"] for e in (event, foreign, steering)] + ["feedface00"]
+    assert not [token for token in tokens if token in ended.said]
+
+
+def test_filters_choose(bed):
+    events = [new_event() for _ in range(3)] + [new_event(bundle_id=FOREIGN_APP)]
+    written = bed.make_dead_letters([record(event) for event in events])
+    ids = [event["id"] for event in events]
+
+    def chosen(*arguments):
+        return {line["event_id"] for line in listed(bed.command("list", "--json", *arguments))}
+
+    assert chosen() == set(ids)
+    assert chosen("--reason", "NoCredential") == {ids[3]}
+    assert chosen("--reason", "NoCredential", "--reason", "ServiceUnavailable") == set(ids)
+    assert chosen("--reason", "NoSuchReason") == set()
+    assert chosen("--bundle-id", FOREIGN_APP) == {ids[3]}
+    place = written[1]
+    at = ("--partition", place.partition, "--offset", place.offset)
+    assert chosen(*at) == {ids[1]}
+    assert chosen("--since", "2001-01-01T00:00:00Z") == set(ids)
+    assert chosen("--until", "2001-01-01T00:00:00Z") == set()
+    assert len(chosen("--limit", 2)) == 2
+    for wrong in (("--since", "yesterday"), ("--offset", "1"), ("--limit", "0")):
+        assert bed.command("list", *wrong).code == 64
+
+
+def test_an_empty_topic_and_a_missing_one_are_told_apart(bed):
+    empty = bed.command("list")
+    assert (empty.code, empty.out) == (0, [])
+    assert "0 dead letters" in empty.said
+    replayed = bed.command("replay")
+    assert (replayed.code, replayed.out) == (0, [])
+    assert "0 of 0 dead letters replayed" in replayed.said
+    missing = bed.command("list", results={"dead_letter_topic": "no-such-topic"})
+    assert missing.code == 1
+    assert "results.dead_letter_topic: there is no topic 'no-such-topic'" in missing.said
+    off = bed.command("list", results={"dead_letter_topic": None})
+    assert off.code == 1
+    assert "results.dead_letter_topic: is null" in off.said
+
+
+def test_a_listing_knows_transactions(bed):
+    topic = bed.bench.topics.dead_letters
+    bed.kafka.produce_in_transaction(topic, [Written(b"{}", key=b"kept")])
+    bed.kafka.produce_in_transaction(topic, [Written(b"{}", key=b"undone")] * 3, aborts=True)
+    # The ends of the partitions are markers, which are no records.
+    lines = listed(bed.command("list", "--json"))
+    assert len(lines) == 1
+
+
+def test_a_replay_gives_events_a_second_life(bed):
+    events = [new_event() for _ in range(100)]
+    written = bed.make_dead_letters([record(e, headers=OWN_HEADERS) for e in events])
+    trial = bed.command("replay", "--dry-run")
+    assert trial.code == 0, trial.said
+    assert len(trial.out) == 100
+    assert "100 of 100 dead letters would be replayed" in trial.said
+    source = bed.bench.topics.source
+    assert bed.kafka.count(source) == 100
+
+    replayed = bed.command("replay", "--rate", "500/s")
+    assert replayed.code == 0, replayed.said
+    assert "100 of 100 dead letters replayed" in replayed.said
+    before = {place.position for place in written}
+    again = [
+        message
+        for message in bed.kafka.read_all(source)
+        if (message.partition(), message.offset()) not in before
+    ]
+    wanted = sorted((place.key, place.value) for place in written)
+    assert sorted((message.key(), message.value()) for message in again) == wanted
+    for message in again:
+        assert message.headers() == list(OWN_HEADERS)
+
+    well = bed.simulators()
+    service = bed.bench.start(bed.settings(well)).wait_until_ready()
+    bed.bench.wait_for_outcomes(200, service=service)
+    service.drain()
+    outcomes = [outcome for _, outcome in outcomes_of(bed.kafka, bed.bench.topics)]
+    accepted = {o["event_id"] for o in outcomes if o["outcome"] == "accepted"}
+    assert accepted == {event["id"] for event in events}
+    assert bed.kafka.count(bed.bench.topics.dead_letters) == 100
+
+
+def test_a_replay_ends_although_what_it_replays_dies_again(bed):
+    bed.make_dead_letters([record(new_event()) for _ in range(20)])
+    service = bed.bench.start(bed.settings()).wait_until_ready()
+    replayed = bed.command("replay", "--rate", "10/s")
+    assert replayed.code == 0, replayed.said
+    assert "20 of 20 dead letters replayed" in replayed.said
+    bed.bench.wait_for_outcomes(40, service=service)
+    service.drain()
+    assert bed.kafka.count(bed.bench.topics.dead_letters) == 40
+
+
+def test_a_replay_goes_where_it_is_told_and_nowhere_else(bed):
+    other = bed.kafka.create(f"{bed.bench.topics.source}.elsewhere", 1)
+    strangers = [
+        Written(b"{}", headers=(("__connect.errors.topic", other.encode()),)),
+        Written(b"{}"),
+    ]
+    bed.kafka.produce(bed.bench.topics.dead_letters, strangers)
+    refused = bed.command("replay")
+    assert refused.code == 1
+    assert "0 of 2 dead letters replayed" in refused.said
+    assert f"'{other}' is no source of this configuration" in refused.said
+    assert "its headers name no source" in refused.said
+    assert bed.kafka.count(other) == 0
+    told = bed.command("replay", "--to", other, "--limit", "1")
+    assert told.code == 0, told.said
+    [message] = bed.kafka.read_all(other)
+    assert (message.value(), message.headers()) == (b"{}", None)
+
+
+def test_a_replay_that_kafka_refuses_says_so(bed):
+    small = bed.kafka.create(f"{bed.bench.topics.source}.small", 1)
+    bed.make_dead_letters([record(new_event())])
+    # Larger than the client itself lets through.
+    limit = {"properties": {"producer.message.max.bytes": 1000}}
+    bed.kafka.produce(bed.bench.topics.dead_letters, [Written(b"x" * 5000)])
+    ended = bed.command("replay", "--to", small, kafka=limit)
+    assert ended.code == 1, ended.said
+    assert "1 of 2 dead letters replayed" in ended.said
+    assert "not replayed: " in ended.said
+    assert bed.kafka.count(small) == 1

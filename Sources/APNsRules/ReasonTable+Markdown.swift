@@ -94,6 +94,8 @@ extension LocalReason {
         case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable,
             .endpointUnavailable, .routeCongested:
             [.undeliverable]
+        case .tokenUnregistered: [.suppressed]
+        case .duplicateEvent: [.duplicate]
         case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
         }
     }
@@ -120,6 +122,9 @@ extension LocalReason {
         case .routeCongested:
             "The credential's queue did not move and left the others no room; not sent."
         case .noCredential: "No credential covers the event's bundle ID or topic."
+        case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
+        case .duplicateEvent:
+            "The same `id` and `device_token` is being sent, or was accepted; not sent again."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken: "The stream or its connection broke before the last attempt's answer."
         case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
@@ -141,6 +146,9 @@ extension LocalReason {
         case .routeCongested:
             "Look at the credential's connections; allow more of them, or send it less."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
+        case .tokenUnregistered:
+            "Remove the token; or send `token_registered_at`, if the app has registered it since."
+        case .duplicateEvent: "Nothing; give notifications that differ ids that differ."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived all the same."
         case .unexplainedStatus: "Look for a proxy in between."

@@ -55,6 +55,11 @@ package enum Action: Hashable, Sendable {
     // Schema Registry
     /// Ask for a schema; `schemaFetched` or `schemaFetchFailed` answers.
     case fetchSchema(SchemaReference)
+    // The list of dead tokens that the process's shards share
+    /// APNs called the token dead: add it, or correct the time since when.
+    case suppressToken(KeyedHash, since: Timestamp)
+    /// The token is alive again, or APNs is not believed: nothing is held against it any more.
+    case readmitToken(KeyedHash)
 
     // Kafka
     /// Produce these records of the delivery's outcome, or its retry record, for the first time.

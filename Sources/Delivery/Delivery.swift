@@ -43,11 +43,13 @@ package struct Delivery: Sendable {
     var refusals = 0
     var isProviderTokenRefreshed = false
     /// Its place in its device's line; nil before it has one, and once it has left.
-    var device: DeviceDigest?
+    var device: KeyedHash?
     /// The rate limit that it falls under.
     var rateLimit: Int?
     /// When it came to the end of its route's queue.
     var queuedAt: Instant?
+    /// Nil for what has no route.
+    var hashes: DeliveryHashes?
     /// Set once, when the phase becomes `publishing`.
     package internal(set) var outcome: Outcome?
     /// Set instead of `outcome` when the event goes on in a retry topic.

@@ -4,13 +4,19 @@ package import Vocabulary
 extension DeliveryEngine {
     /// A record arrived from Kafka; with a history when it comes out of a retry topic.
     ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - decoded: What it turned out to be.
+    ///   - now: This turn's moment.
+    ///   - unregisteredSince: What the process's list of dead tokens has against a token.
     /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.
     @discardableResult
     package mutating func recordArrived(
         _ record: Record,
         decoded: DecodedRecord,
         history: RetryHistory? = nil,
-        now: Moment
+        now: Moment,
+        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
     ) -> Bool {
         let entry: OffsetLedger.Entry
         switch membership.recordArrived(record.partition, record.offset) {
@@ -32,7 +38,8 @@ extension DeliveryEngine {
             conclude(id, with: .invalid(invalid), now: now)
         case .event(let event):
             let id = insert(record, event: event, history, entry: entry, now: now)
-            if !holdUntilDue(id, now: now) { route(event, id, now: now) }
+            guard !holdUntilDue(id, now: now) else { break }
+            route(event, id, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
             let id = insert(record, event: event, history, entry: entry, now: now)
             wait(id, for: schema, now: now)
@@ -65,7 +72,12 @@ extension DeliveryEngine {
         )
     }
 
-    mutating func route(_ event: Event, _ id: DeliveryID, now: Moment) {
+    mutating func route(
+        _ event: Event,
+        _ id: DeliveryID,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?,
+        now: Moment
+    ) {
         let choice = settings.routing.route(
             for: event.destination,
             pushType: event.pushType,
@@ -83,7 +95,9 @@ extension DeliveryEngine {
             conclude(id, with: .expired, now: now)
             return
         }
-        enterFlow(id, event, topic, route, now: now)
+        guard !endsUnsent(id, event, unregisteredSince: unregisteredSince, now: now)
+        else { return }
+        enterFlow(id, event, route, now: now)
     }
 }
 

@@ -125,6 +125,10 @@ extension DeliveryEngine {
                 conclude(id, with: .expired, now: now)
                 continue
             }
+            guard !endsSuppressed(id, now: now) else {
+                lanes[index].waiting.popFirst()
+                continue
+            }
             guard let connection = lanes[index].pool.streamWanted(now: now.instant) else { return }
             lanes[index].waiting.popFirst()
             deliveries[id]?.phase = .inFlight(connection)

@@ -122,10 +122,13 @@ extension DeliveryEngine {
     }
 
     /// Sends what has come due, as far as there is room, and lets partitions go on.
-    mutating func wakeHeld(now: Moment) {
+    mutating func wakeHeld(
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
         while isRoomForHeld, let id = takeHeld(now: now.instant) {
             guard let event = deliveries[id]?.event else { continue }
-            route(event, id, now: now)
+            route(event, id, unregisteredSince, now: now)
         }
         var freed: [PartitionID] = []
         while let partition = tierHold.popFreed(now: now.instant) { freed.append(partition) }

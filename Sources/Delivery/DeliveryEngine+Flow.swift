@@ -7,11 +7,12 @@ extension DeliveryEngine {
     mutating func enterFlow(
         _ id: DeliveryID,
         _ event: Event,
-        _ topic: APNsTopic,
         _ route: Route,
         now: Moment
     ) {
-        let device = DeviceDigest(event.deviceToken, topic, key: digestKey)
+        guard let device = deliveries[id]?.hashes?.token else {
+            preconditionFailure("an event without its device's hash")
+        }
         deliveries[id]?.device = device
         deliveries[id]?.rateLimit = rates.limit(for: event.destination, event.pushType)
         lanes[route.index].held += 1
@@ -89,7 +90,7 @@ extension DeliveryEngine {
     /// What is to wait longer than for a retry from memory goes to a retry topic, all but the
     /// delivery that was refused: it is its caller's.
     mutating func throttle(
-        _ device: DeviceDigest,
+        _ device: KeyedHash,
         after refused: (id: DeliveryID, failure: AttemptFailure),
         until: Instant,
         now: Moment

@@ -11,6 +11,8 @@ enum Conclusion {
     /// A newer event took its place.
     case superseded
     case undeliverable(Reason, status: Int?)
+    case suppressed(since: Timestamp)
+    case duplicate
 }
 
 extension DeliveryEngine {
@@ -63,7 +65,8 @@ extension DeliveryEngine {
     mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
         leaveFlow(id)
         guard let delivery = deliveries[id] else { return }
-        let outcome = outcome(of: delivery, conclusion, now: now)
+        var outcome = outcome(of: delivery, conclusion, now: now)
+        learn(from: &outcome, of: delivery, now: now)
         let publications = publications(of: outcome)
         deliveries[id]?.outcome = outcome
         deliveries[id]?.phase = .publishing(publications)
@@ -83,6 +86,7 @@ extension DeliveryEngine {
     mutating func remove(_ id: DeliveryID) {
         leaveFlow(id)
         guard let delivery = deliveries.remove(id) else { return }
+        forget(delivery)
         gate.left(byteCount: delivery.byteCount)
         shares.left(source: delivery.source, byteCount: delivery.byteCount)
     }
@@ -140,6 +144,13 @@ extension DeliveryEngine {
         case .undeliverable(let reason, let status):
             outcome.reason = reason
             outcome.httpStatus = status
+        case .suppressed(let since):
+            outcome.kind = .suppressed
+            outcome.reason = .local(.tokenUnregistered)
+            outcome.unregisteredAt = since
+        case .duplicate:
+            outcome.kind = .duplicate
+            outcome.reason = .local(.duplicateEvent)
         }
         return outcome
     }

@@ -56,14 +56,15 @@ extension DeliveryEngine {
     package mutating func recordDecoded(
         _ id: DeliveryID,
         _ decoded: DecodedRecord,
-        now: Moment
+        now: Moment,
+        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
     ) {
         guard deliveries[id]?.phase == .awaitingSchema else { return }
         switch decoded {
         case .event(let event):
             deliveries[id]?.event = event
             deliveries[id]?.phase = .waitingForStream
-            route(event, id, now: now)
+            route(event, id, unregisteredSince, now: now)
         case .invalid(let invalid): conclude(id, with: .invalid(invalid), now: now)
         case .awaitingSchema(_, let schema): wait(id, for: schema, now: now)
         case .tombstone: preconditionFailure("a record lost its value while it waited")

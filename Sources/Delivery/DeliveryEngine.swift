@@ -25,7 +25,6 @@ package struct DeliveryEngine: Sendable {
     var parking: [CredentialParking]
     var budgets: [RetryBudget]
     var pacing = DevicePacing()
-    let digestKey: (UInt64, UInt64)
     var rates: RateLimits
     var shares: IntakeShares
     /// By the partition's index; what is missing belongs to the first source.
@@ -38,6 +37,7 @@ package struct DeliveryEngine: Sendable {
     var republications = TimedQueue<PublicationTag>()
     var schemaWaits = SchemaWaits()
     var nextSweep = Instant(nanoseconds: .min)
+    var hygiene: Hygiene
     package internal(set) var counts = EngineCounts()
     var actions: [Action] = []
 
@@ -55,7 +55,11 @@ package struct DeliveryEngine: Sendable {
             start: settings.start,
             nonce: UInt32(truncatingIfNeeded: random.next())
         )
-        digestKey = (random.next(), random.next())
+        hygiene = Hygiene(
+            settings.hygiene,
+            maxEvents: settings.intake.events,
+            routeCount: Route.all(credentialCount: settings.credentials.count).count
+        )
         lanes = Route.all(credentialCount: settings.credentials.count).map { route in
             Lane(settings, route)
         }
@@ -78,11 +82,16 @@ package struct DeliveryEngine: Sendable {
     // MARK: The turn
 
     /// Lets time pass and decides what all the inputs since the last turn call for.
-    package mutating func turnEnded(now: Moment) {
+    ///
+    /// `unregisteredSince` is what the process's list of dead tokens has against a token.
+    package mutating func turnEnded(
+        now: Moment,
+        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) {
         endOverdueAttempts(now: now)
         wakeRetries(now: now)
         fetchSchemasAgain(now: now)
-        wakeHeld(now: now)
+        wakeHeld(now: now, unregisteredSince)
         passRateLimits(now: now)
         republish(now: now)
         sweep(now: now)

@@ -44,6 +44,7 @@ package struct EngineSettings: Sendable {
     package var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
     package var canPostpone: Bool { !later.delays.isEmpty }
+    package var hygiene: HygieneSettings
 
     package init(
         credentials: [CredentialScope],
@@ -66,7 +67,8 @@ package struct EngineSettings: Sendable {
         breaker: CircuitBreaker.Limits = .init(),
         parking: CredentialParking.Limits = .init(),
         retryBudget: RetryBudget.Limits = .init(),
-        sentOnce: Set<PushType> = [.voip, .pushtotalk]
+        sentOnce: Set<PushType> = [.voip, .pushtotalk],
+        hygiene: HygieneSettings = .init()
     ) throws(CredentialProblems) {
         self.credentials = credentials
         routing = try CredentialRouting(credentials)
@@ -90,5 +92,6 @@ package struct EngineSettings: Sendable {
         self.parking = parking
         self.retryBudget = retryBudget
         self.sentOnce = sentOnce
+        self.hygiene = hygiene
     }
 }

@@ -7,9 +7,10 @@ extension Outcome {
     /// So it is only if APNs spoke of the token itself: 410, `BadDeviceToken` or
     /// `DeviceTokenNotForTopic`; and only if token, APNs topic and environment, which make the
     /// record's key, are known. An accepted notification says nothing that a cleanup consumer acts
-    /// on.
+    /// on, unless the token was known as dead.
     package var concernsToken: Bool {
-        tokenStatus != nil && subject.deviceToken != nil && subject.topic != nil
+        (tokenStatus != nil || isTokenReadmitted) && subject.deviceToken != nil
+            && subject.topic != nil
             && subject.environment != nil
     }
 

@@ -4,13 +4,16 @@ package import Vocabulary
 /// The token-status record that an outcome may produce besides its own.
 extension OutcomeEncoder {
     /// The record for the compacted token-status topic; nil unless the outcome `concernsToken`.
-    package func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8])? {
+    ///
+    /// The value is nil, a tombstone, for a token that was known as dead and is alive again.
+    package func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8]?)? {
         let subject = outcome.subject
-        guard let status = outcome.tokenStatus,
+        guard outcome.concernsToken,
             let token = subject.deviceToken, let topic = subject.topic,
             let environment = subject.environment
         else { return nil }
         let key = "\(topic.name)|\(environment.rawValue)|\(token.hexadecimal)"
+        guard let status = outcome.tokenStatus else { return (Array(key.utf8), nil) }
         var writer = JSONWriter()
         writer.beginObject()
         writer.field("status", status)

@@ -33,7 +33,8 @@ import CRdkafka
         bootstrapServers: String,
         properties: [String: String] = [:],
         group: String? = nil,
-        instance: String? = nil
+        instance: String? = nil,
+        reportsPartitionEnds: Bool = false
     ) throws(KafkaError) {
         var wanted = Self.defaults(for: role) + Self.fetchLimit(properties, role)
         var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
@@ -48,6 +49,7 @@ import CRdkafka
         wanted.append(("bootstrap.servers", bootstrapServers))
         if let group { wanted.append(("group.id", group)) }
         if let instance { wanted.append(("group.instance.id", instance)) }
+        if reportsPartitionEnds { wanted.append(("enable.partition.eof", "true")) }
 
         let conf = unsafe rd_kafka_conf_new()
         for (name, value) in wanted {

@@ -7,6 +7,9 @@ package import Vocabulary
 package final class TopicReader {
     private let client: ClientHandle
     private var reader = RecordReader()
+    private var partitionCount = 0
+    /// Those whose end has been seen once.
+    private var ended: Set<TopicPartition> = []
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
@@ -24,7 +27,8 @@ package final class TopicReader {
             .consumer,
             bootstrapServers: bootstrapServers,
             properties: properties,
-            group: "heliograph-reader"
+            group: "heliograph-reader",
+            reportsPartitionEnds: true
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
@@ -44,6 +48,9 @@ package final class TopicReader {
 
     package var partitions: PartitionTable { reader.partitions }
 
+    /// Whether everything was handed over that every partition held when its end was first seen.
+    package var hasReachedEnd: Bool { ended.count == partitionCount }
+
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
@@ -54,6 +61,10 @@ package final class TopicReader {
             guard let event = client.nextEvent() else { return false }
             if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
                 records.append(unsafe reader.record(from: message))
+            } else if event.type == RD_KAFKA_EVENT_ERROR,
+                event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
+            {
+                if let partition = event.partition { ended.insert(partition) }
             } else if event.type == RD_KAFKA_EVENT_ERROR, let error = client.error(of: event),
                 !error.isRetryable || error.isFatal
             {
@@ -71,6 +82,7 @@ package final class TopicReader {
 
     private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
         let count = try client.partitionCount(of: topic, deadline: deadline)
+        partitionCount = count
         let list = PartitionList(capacity: count)
         for partition in 0..<Int32(count) {
             list.append(

@@ -1,4 +1,5 @@
 import AdminHTTP
+import Delivery
 import Foundation
 import HTTP2IO
 import Logging
@@ -80,7 +81,21 @@ package struct Heliograph: Sendable {
             settings: settings,
             tokens: ProviderTokens(materials.map(\.signingKey)),
             schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
+            tokenStatus: tokenStatusReader(settings),
             count: shardCount,
+            log: log
+        )
+    }
+
+    /// Nil when nothing is suppressed, or there is no topic to read.
+    private func tokenStatusReader(_ settings: ShardSettings) throws -> TokenStatusReader? {
+        guard configuration.tokens.suppressUnregistered, let topic = settings.topics.tokenStatus
+        else { return nil }
+        return try TokenStatusReader(
+            topic: topic,
+            kafka: settings.kafka,
+            hashKey: settings.engine.hygiene.hashKey,
+            tokens: settings.suppressedTokens,
             log: log
         )
     }
@@ -89,11 +104,16 @@ package struct Heliograph: Sendable {
         _ shards: ShardGroup,
         _ schemaMetrics: SchemaMetrics
     ) -> AdminState {
-        let health = ServiceHealth(controls: shards.controls, schemas: shards.schemas)
+        let health = ServiceHealth(
+            controls: shards.controls,
+            schemas: shards.schemas,
+            tokenStatus: shards.tokenStatus
+        )
         let metrics = Metrics(
             version: Self.version,
             shards: shards.metrics,
-            schemas: schemaMetrics
+            schemas: schemaMetrics,
+            tokens: shards.tokenMetrics
         )
         let startedAt = SystemClock.now
         return AdminState(

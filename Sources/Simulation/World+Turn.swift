@@ -40,7 +40,9 @@ extension World {
     }
 
     private mutating func takeRecords(_ id: MemberID) {
-        guard var member = members[id] else { return }
+        // Taken out, so that the engine's tables are changed in place and not copied.
+        guard var member = members.removeValue(forKey: id) else { return }
+        let suppressed = suppressed
         var budget = member.engine.intakeBudget(now: now)
         for partition in member.positions.keys.sorted() where !member.paused.contains(partition) {
             guard var position = member.positions[partition] else { continue }
@@ -48,7 +50,12 @@ extension World {
             member.engine.endSeen(partition, Offset(Int64(end)))
             while budget > 0, position < Int64(end) {
                 let entry = kafka.log[partition.index][Int(position)]
-                member.engine.recordArrived(entry.record, decoded: entry.decoded, now: moment)
+                member.engine.recordArrived(
+                    entry.record,
+                    decoded: entry.decoded,
+                    now: moment,
+                    unregisteredSince: { suppressed[$0] }
+                )
                 position += 1
                 budget -= 1
             }
@@ -75,6 +82,8 @@ extension World {
         case .close(let connection, _):
             after(.zero, .connectionEnded(id, connection))
         case .refreshProviderToken, .fetchSchema: break
+        case .suppressToken(let token, let since): suppressed.insert(token, since: since)
+        case .readmitToken(let token): suppressed.remove(token)
         case .publish(let delivery, let publications):
             for publication in publications.sorted(by: { $0.rawValue < $1.rawValue }) {
                 produce(PublicationTag(delivery, publication), for: id)

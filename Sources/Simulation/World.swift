@@ -18,6 +18,8 @@ package struct World {
     var membersMade = 0
     var eventsAppended = 0
     var areFaultsOn = true
+    /// The dead tokens, as if every member read the token-status topic without delay.
+    var suppressed = SuppressionList(maxCount: 10_000)
     var actions: [Action] = []
     package private(set) var steps = 0
     /// What the checkers found; empty is good.

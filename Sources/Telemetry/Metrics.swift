@@ -6,20 +6,24 @@ package struct Metrics: Sendable {
     package let version: String
     package let shards: [ShardMetrics]
     package let schemas: SchemaMetrics
+    package let tokens: TokenMetrics
 
     package init(
         version: String,
         shards: [ShardMetrics],
-        schemas: SchemaMetrics = SchemaMetrics()
+        schemas: SchemaMetrics = SchemaMetrics(),
+        tokens: TokenMetrics = TokenMetrics()
     ) {
         self.version = version
         self.shards = shards
         self.schemas = schemas
+        self.tokens = tokens
     }
 
     /// Every family, in the order of the documentation, read now.
     package var families: [MetricFamily] {
-        eventFamilies + schemaFamilies + apnsFamilies + kafkaFamilies + processFamilies
+        eventFamilies + schemaFamilies + apnsFamilies + tokens.families(shards) + kafkaFamilies
+            + processFamilies
     }
 
     private var eventFamilies: [MetricFamily] {

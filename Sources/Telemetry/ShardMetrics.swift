@@ -35,6 +35,8 @@ package final class ShardMetrics: Sendable {
     package let openConnections = Gauge()
     package let streamsInUse = Gauge()
     package let clockSkewSeconds = Gauge()
+    package let blownTokenFuses = Gauge()
+    package let tokenFuseTrips = Counter()
 
     // Kafka.
     package let resultsProduced = Counter()

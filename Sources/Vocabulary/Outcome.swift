@@ -10,9 +10,9 @@ package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     case invalid
     /// `expiration` had passed.
     case expired
-    /// The token is known to be dead; not sent. Reserved: this version gives it to no event.
+    /// The token is known to be dead; not sent.
     case suppressed
-    /// The same event was sent before. Reserved: this version gives it to no event.
+    /// The same notification is being sent, or was accepted; not sent again.
     case duplicate
     /// Attempts, time or credential exhausted.
     case undeliverable
@@ -24,7 +24,7 @@ package enum TokenAction: String, Hashable, Sendable, CaseIterable {
     case remove
     case checkEnvironment = "check_environment"
     case checkTopic = "check_topic"
-    /// Too many tokens failed at once to believe it. Reserved: this version never asks for it.
+    /// Too many tokens failed at once to believe it.
     case hold
 }
 
@@ -63,6 +63,8 @@ package struct Outcome: Hashable, Sendable {
     /// From the sandbox only.
     package var apnsUniqueID: String?
     package var unregisteredAt: Timestamp?
+    /// Accepted though the token was known as dead: its token-status record is taken back.
+    package var isTokenReadmitted = false
     package var violations: [Violation]
     /// Streams opened for the event.
     package var attempts: Int

@@ -88,6 +88,10 @@ package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case routeCongested = "RouteCongested"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
+    /// APNs has called the token dead (410), and it was not registered since; not sent.
+    case tokenUnregistered = "TokenUnregistered"
+    /// The same notification is being sent, or was accepted; not sent again.
+    case duplicateEvent = "DuplicateEvent"
     /// APNs did not answer the last attempt within `apns.request_timeout`.
     case requestTimeout = "RequestTimeout"
     /// The stream or its connection broke before the answer to the last attempt.

@@ -18,7 +18,7 @@ import Vocabulary
         #expect(bench.turn(after: .seconds(1)) == ["1"])
         bench.answer("1")
         #expect(bench.turn() == ["2"])
-        bench.answer("2", 410, .unregistered)
+        bench.answer("2", 400, .badDeviceToken)
         #expect(bench.turn() == ["3"])
     }
 

@@ -55,7 +55,8 @@ struct Bench {
     mutating func arrive(_ offset: Int64, _ change: (inout Event) -> Void = { _ in }) throws
         -> [Action]
     {
-        let token = try #require(DeviceToken("00ff"))
+        // Every event is for a device of its own.
+        let token = try #require(DeviceToken(String(0x1000 + offset, radix: 16)))
         var event = Event(
             id: "e\(offset)",
             deviceToken: token,

@@ -8,7 +8,7 @@ private let partition = PartitionID(index: 0)
 private let schema = SchemaReference.id(7)
 
 /// An engine with one assigned partition, room for two records, and a clock.
-private struct Bench {
+private struct SchemaBench {
     var engine: DeliveryEngine
     var now = Moment(
         instant: Instant(nanoseconds: 0),
@@ -82,7 +82,7 @@ private func fetches(_ actions: [Action]) -> Int {
 
 @Suite struct SchemaWaitTests {
     @Test func `a schema is asked for once, and those that wait for it stay in flight`() throws {
-        var bench = try Bench()
+        var bench = try SchemaBench()
         let first = try bench.arrive(0)
         #expect(fetches(first) == 1)
         let second = try bench.arrive(1)
@@ -94,7 +94,7 @@ private func fetches(_ actions: [Action]) -> Int {
     }
 
     @Test func `a schema that came lets the records go on in their order`() throws {
-        var bench = try Bench()
+        var bench = try SchemaBench()
         _ = try bench.arrive(0)
         _ = try bench.arrive(1)
         let waiting = bench.engine.schemaFetched(schema)
@@ -111,7 +111,7 @@ private func fetches(_ actions: [Action]) -> Int {
     }
 
     @Test func `a registry that is down is asked again until the time is up`() throws {
-        var bench = try Bench()
+        var bench = try SchemaBench()
         _ = try bench.arrive(0)
         let start = bench.now.instant
         bench.engine.schemaFetchFailed(schema, now: bench.now)
@@ -134,7 +134,7 @@ private func fetches(_ actions: [Action]) -> Int {
     }
 
     @Test func `an event that expired meanwhile is expired`() throws {
-        var bench = try Bench()
+        var bench = try SchemaBench()
         _ = try bench.arrive(0, expiration: bench.now.timestamp.seconds + 5)
         _ = bench.turn(after: .seconds(31))
         bench.engine.schemaFetchFailed(schema, now: bench.now)
@@ -143,7 +143,7 @@ private func fetches(_ actions: [Action]) -> Int {
     }
 
     @Test func `what waits is let go with its partition, and asked for anew`() throws {
-        var bench = try Bench()
+        var bench = try SchemaBench()
         _ = try bench.arrive(0)
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()

@@ -45,7 +45,7 @@ private struct Backlog {
         }
         engine.partitionsAssigned(partitions)
         engine.storedOffsetsFetched(
-            Dictionary(uniqueKeysWithValues: partitions.map { ($0, Offset?.none) })
+            Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) })
         )
     }
 

@@ -121,10 +121,18 @@ import Vocabulary
             guard let status else { continue }
             #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
             var document = JSONDocument()
-            try document.parse(status.value)
+            try document.parse(try #require(status.value))
             let schema = EmbeddedSchema.tokenStatusV1.compiled()
             let violations = schema.violations(in: document, document.root)
             #expect(violations == [])
         }
+    }
+
+    @Test func `a token that is alive again has its status taken back by a tombstone`() throws {
+        var outcome = outcome(.accepted, full: true)
+        outcome.isTokenReadmitted = true
+        let status = try #require(encoder.tokenStatus(outcome))
+        #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
+        #expect(status.value == nil)
     }
 }

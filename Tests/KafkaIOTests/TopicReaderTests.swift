@@ -3,6 +3,26 @@ import Testing
 import Vocabulary
 
 @Suite struct TopicReaderTests {
+    @Test func `A reader reaches the end of a topic without a record`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 3)
+        let wakeup = WakeUp()
+        let reader = try TopicReader(
+            topic: topic,
+            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
+            properties: ["fetch.wait.max.ms": "10"],
+            wakeup: wakeup.descriptor
+        )
+        defer { reader.destroyAside() }
+        #expect(!reader.hasReachedEnd)
+        var records: [Record] = []
+        try turn(wakeup) {
+            reader.hasReachedEnd
+        } poll: {
+            try reader.poll(budget: 7, into: &records)
+        }
+        #expect(records.isEmpty)
+    }
+
     @Test func `A reader sees every partition from the beginning, and what comes later`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()
@@ -17,7 +37,7 @@ import Vocabulary
         defer { reader.destroyAside() }
         var records: [Record] = []
         try turn(wakeup) {
-            records.count == 60
+            records.count == 60 && reader.hasReachedEnd
         } poll: {
             try reader.poll(budget: 7, into: &records)
         }
@@ -27,6 +47,7 @@ import Vocabulary
         } poll: {
             try reader.poll(budget: 7, into: &records)
         }
+        #expect(reader.hasReachedEnd)
         let texts = Set(records.map(\.text))
         #expect(texts == Set((0..<60).map { "\($0)" }))
         #expect(Set(records.map(\.partition)).count == 3)

@@ -18,7 +18,7 @@ package struct DevicePacing: Sendable {
         var next: DeliveryID?
     }
 
-    private var lines: [DeviceDigest: Line] = [:]
+    private var lines: [KeyedHash: Line] = [:]
     /// By the delivery's slot.
     private var neighbours: [Neighbours] = []
 
@@ -29,7 +29,7 @@ package struct DevicePacing: Sendable {
     /// A delivery comes to the end of its device's line.
     ///
     /// - Returns: true when it is the first, and may be sent.
-    package mutating func joined(_ id: DeliveryID, _ device: DeviceDigest) -> Bool {
+    package mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
         while neighbours.count <= id.slot { neighbours.append(Neighbours()) }
         guard let last = lines[device]?.last else {
             neighbours[id.slot] = Neighbours()
@@ -47,7 +47,7 @@ package struct DevicePacing: Sendable {
     /// - Returns: who is first now, and from when on it may be sent, if that has changed.
     package mutating func left(
         _ id: DeliveryID,
-        _ device: DeviceDigest
+        _ device: KeyedHash
     ) -> (next: DeliveryID, notBefore: Instant?)? {
         guard var line = lines[device] else { return nil }
         let (previous, next) = (neighbours[id.slot].previous, neighbours[id.slot].next)
@@ -69,24 +69,24 @@ package struct DevicePacing: Sendable {
     }
 
     /// `TooManyRequests`: nothing goes to this device before then.
-    package mutating func throttled(_ device: DeviceDigest, until: Instant) {
+    package mutating func throttled(_ device: KeyedHash, until: Instant) {
         lines[device]?.throttledUntil = until
     }
 
     /// The device took a notification, or refused it for another reason.
-    package mutating func relieved(_ device: DeviceDigest) {
+    package mutating func relieved(_ device: KeyedHash) {
         guard lines[device]?.throttledUntil != nil else { return }
         lines[device]?.throttledUntil = nil
     }
 
     // MARK: Queries
 
-    package func isThrottled(_ device: DeviceDigest) -> Bool {
+    package func isThrottled(_ device: KeyedHash) -> Bool {
         lines[device]?.throttledUntil != nil
     }
 
     /// The line, newest first.
-    package func line(of device: DeviceDigest) -> [DeliveryID] {
+    package func line(of device: KeyedHash) -> [DeliveryID] {
         var line: [DeliveryID] = []
         var place = lines[device]?.last
         while let id = place {

@@ -32,7 +32,7 @@ extension EmbeddedSchema {
             },
             "outcome": {
               "title": "Outcome",
-              "description": "accepted: APNs took it (200), which does not say that the device has shown it. unregistered: the token is no longer valid for the topic (410). rejected: any other final answer of APNs. invalid: fails the schema or a local rule of APNs; never sent. expired: 'expiration' had passed; not sent. suppressed: the token is known to be dead; not sent. duplicate: the same event was sent before. undeliverable: attempts, time or credential exhausted.",
+              "description": "accepted: APNs took it (200), which does not say that the device has shown it. unregistered: the token is no longer valid for the topic (410). rejected: any other final answer of APNs. invalid: fails the schema or a local rule of APNs; never sent. expired: 'expiration' had passed; not sent. suppressed: the token is known to be dead; not sent. duplicate: the same notification (id and device_token) is being sent, or was accepted; not sent again. undeliverable: attempts, time or credential exhausted.",
               "enum": ["accepted", "unregistered", "rejected", "invalid", "expired", "suppressed", "duplicate", "undeliverable"]
             },
             "reason": {
@@ -57,7 +57,7 @@ extension EmbeddedSchema {
             },
             "unregistered_at": {
               "title": "Time of the 410",
-              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid. A token that the app reported later is in use again.",
+              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid, also of the earlier 410 for which an event is suppressed. A token that the app reported later is in use again.",
               "type": "integer",
               "examples": [1760000000000]
             },

@@ -13,6 +13,7 @@ extension Configuration {
         results = root.section("results", Results.init)
         apns = root.section("apns", APNs.init)
         retry = root.section("retry", Retry.init)
+        tokens = root.section("tokens", Tokens.init)
         limits = root.section("limits", Limits.init)
         shards = root.optional(
             "shards",

@@ -12,6 +12,7 @@ package struct Configuration: Hashable, Sendable {
     package var results: Results
     package var apns: APNs
     package var retry: Retry
+    package var tokens: Tokens
     package var limits: Limits
     /// Nil: one for each core.
     package var shards: Int?
@@ -169,6 +170,17 @@ package struct Configuration: Hashable, Sendable {
         /// Whether `voip` and `pushtotalk` are sent again after an unknown fate.
         package var resendCalls: Bool
         package var giveUpAfter: Duration
+    }
+
+    /// Token hygiene.
+    package struct Tokens: Hashable, Sendable {
+        package var suppressUnregistered: Bool
+        /// Per process.
+        package var maxSuppressed: Int
+        /// Notifications per shard; 0: off.
+        package var dedupWindow: Int
+        /// 0: no fuse.
+        package var fuseMinimumAnswers: Int
     }
 
     /// Per process where not said otherwise.

@@ -6,6 +6,7 @@ import Vocabulary
 struct ServiceHealth: Sendable {
     let controls: [ShardControl]
     let schemas: ForeignSchemas
+    let tokenStatus: TokenStatusReader?
 
     /// A loop that has not turned for so long is stuck: it wakes itself every second.
     private static let deadAfter = Duration.seconds(30)
@@ -25,6 +26,9 @@ struct ServiceHealth: Sendable {
     /// Why the service is not ready, each cause once.
     var readiness: AdminHTTP.Readiness {
         var obstacles: Set<AdminHTTP.Readiness.Obstacle> = []
+        if tokenStatus?.isLoading == true {
+            obstacles.insert(.init(part: "kafka", reason: "reading token status"))
+        }
         for control in controls {
             let status = control.status
             if control.isShutdownRequested {
@@ -37,8 +41,11 @@ struct ServiceHealth: Sendable {
                 obstacles.insert(.init(part: "kafka", reason: trouble))
             }
             for route in status.routes {
-                guard let trouble = route.trouble else { continue }
                 let part = "credential \(route.credential) (\(route.environment.rawValue))"
+                if route.isTokenFuseBlown {
+                    obstacles.insert(.init(part: part, reason: "APNs condemns too many tokens"))
+                }
+                guard let trouble = route.trouble else { continue }
                 obstacles.insert(.init(part: part, reason: trouble))
             }
         }

@@ -12,14 +12,18 @@ struct ShardGroup: Service {
     private let log: Logger
     let controls: [ShardControl]
     let metrics: [ShardMetrics]
+    /// Nil: dead tokens are known from this process's own answers only.
+    let tokenStatus: TokenStatusReader?
 
     init(
         settings: ShardSettings,
         tokens: ProviderTokens,
         schemas: ForeignSchemas,
+        tokenStatus: TokenStatusReader?,
         count: Int,
         log: Logger
     ) throws {
+        self.tokenStatus = tokenStatus
         self.settings = settings
         self.tokens = tokens
         self.schemas = schemas
@@ -30,9 +34,11 @@ struct ShardGroup: Service {
 
     /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
     func run() async throws {
-        WatchdogThread.start(watching: controls, log: log)
+        async let reading: Void = readTokenStatus()
         let failures = await withTaskCancellationOrGracefulShutdownHandler {
-            await withTaskGroup(of: ServiceError?.self) { group in
+            await tokenStatus?.waitUntilLoaded()
+            WatchdogThread.start(watching: controls, log: log)
+            return await withTaskGroup(of: ServiceError?.self) { group in
                 for index in controls.indices {
                     group.addTask {
                         await ShardThread.run(named: "shard-\(index)") { runShard(index) }
@@ -50,13 +56,21 @@ struct ShardGroup: Service {
         } onCancelOrGracefulShutdown: {
             drain()
         }
+        tokenStatus?.stop()
+        await reading
         sayGoodbye(total)
         guard failures.isEmpty else {
             throw ServiceError(lines: failures.flatMap(\.lines))
         }
     }
 
+    private func readTokenStatus() async {
+        guard let tokenStatus else { return }
+        await ShardThread.run(named: "token-status") { tokenStatus.run() }
+    }
+
     private func drain() {
+        tokenStatus?.stop()
         for control in controls { control.requestShutdown() }
     }
 
@@ -82,6 +96,12 @@ struct ShardGroup: Service {
             controls[index].status.hasEnded = true
             return ServiceError(text: "shard \(index): \(error)")
         }
+    }
+
+    /// The list has its size also when nobody reads the topic.
+    var tokenMetrics: TokenMetrics {
+        let tokens = settings.suppressedTokens
+        return tokenStatus?.metrics ?? TokenMetrics { tokens.count }
     }
 
     /// What all shards did.

@@ -66,6 +66,7 @@ struct StartUp {
             payloadPolicy: payloadPolicy,
             eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
             endpoints: try APNsEndpoints(configuration.apns).all(materials),
+            suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             seed: UInt64.random(in: 0...UInt64.max)
         )
     }
@@ -76,6 +77,20 @@ struct StartUp {
         case .strict: .strict
         case .off: .off
         }
+    }
+
+    private var hygieneSettings: HygieneSettings {
+        let tokens = configuration.tokens
+        return HygieneSettings(
+            suppressesUnregistered: tokens.suppressUnregistered,
+            dedupWindow: tokens.dedupWindow,
+            fuse: tokens.fuseMinimumAnswers > 0
+                ? TokenFuse.Settings(minimumAnswers: tokens.fuseMinimumAnswers) : nil,
+            hashKey: HashKey(
+                low: UInt64.random(in: 0...UInt64.max),
+                high: UInt64.random(in: 0...UInt64.max)
+            )
+        )
     }
 
     /// The bounds of the process are shared out evenly.
@@ -114,7 +129,8 @@ struct StartUp {
                 sourceWeights: configuration.sources.map(\.weight),
                 rateLimits: limits.rates.map { RateLimit($0, shardCount: shardCount) },
                 retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
-                sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk]
+                sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
+                hygiene: hygieneSettings
             )
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })

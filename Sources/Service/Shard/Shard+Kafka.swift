@@ -58,7 +58,14 @@ extension Shard {
             record.timestamp = history.timestamp
         }
         let decoded = decoder.decode(&record, from: source(of: record))
-        let isTaken = engine.recordArrived(record, decoded: decoded, history: history, now: now)
+        let tokens = settings.suppressedTokens
+        let isTaken = engine.recordArrived(
+            record,
+            decoded: decoded,
+            history: history,
+            now: now,
+            unregisteredSince: { tokens[$0] }
+        )
         guard isTaken else { return }
         count(decoded, decoder.framing)
         if history != nil { metrics.returned.add() }

@@ -34,7 +34,8 @@ extension Shard {
         for id in engine.schemaFetched(answer.schema) {
             guard var record = engine.delivery(id)?.record else { continue }
             let decoded = decoder.decode(&record, from: source(of: record))
-            engine.recordDecoded(id, decoded, now: now)
+            let tokens = settings.suppressedTokens
+            engine.recordDecoded(id, decoded, now: now, unregisteredSince: { tokens[$0] })
         }
         // What is of no use now may be later: the next record asks again.
         if case .usable = schema { return }

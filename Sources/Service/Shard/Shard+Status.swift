@@ -35,6 +35,7 @@ extension Shard {
         )
         guard lastStatus + Self.statusInterval <= now.instant else { return }
         lastStatus = now.instant
+        watchTokenFuses()
         reportStatus()
     }
 
@@ -74,7 +75,8 @@ extension Shard {
                     openStreams: pool.openStreams,
                     waiting: engine.waitingCount(of: route),
                     breaker: engine.breaker(of: route).phase.name,
-                    trouble: trouble(route)
+                    trouble: trouble(route),
+                    isTokenFuseBlown: blownFuses.contains(route)
                 )
             )
         }

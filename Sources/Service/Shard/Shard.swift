@@ -53,6 +53,8 @@ final class Shard {
     let schemas: ForeignSchemas
     var troubles = Troubles()
     var clockSkew = ClockSkew()
+    /// As they were last told of.
+    var blownFuses: Set<Route> = []
     var lastStatus = Instant(nanoseconds: .min)
     /// The engine's counts as the metrics have them.
     var recorded = EngineCounts()
@@ -172,7 +174,8 @@ final class Shard {
         takeReports()
         takeSchemas()
         takeRecords(budget: budget)
-        engine.turnEnded(now: now)
+        let tokens = settings.suppressedTokens
+        engine.turnEnded(now: now, unregisteredSince: { tokens[$0] })
         engine.takeActions(into: &actions)
         for action in actions { carryOut(action) }
         actions.removeAll(keepingCapacity: true)
@@ -221,6 +224,9 @@ final class Shard {
         case .refreshProviderToken(let credential, let sentAt):
             tokens.expired(credential: credential, sentAt: sentAt, now: now)
         case .fetchSchema(let schema): fetchSchema(schema)
+        case .suppressToken(let token, let since):
+            settings.suppressedTokens.insert(token, since: since)
+        case .readmitToken(let token): settings.suppressedTokens.remove(token)
         case .publish(let id, let publications):
             countOutcome(of: id)
             for publication in Publication.allCases where publications.contains(publication) {

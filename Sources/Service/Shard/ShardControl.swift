@@ -6,7 +6,8 @@ import Vocabulary
 final class ShardControl: Sendable {
     let wakeup: Wakeup
     private let shutdownRequested = Atomic(false)
-    private let beatNanoseconds = Atomic<Int64>(SystemClock.now.nanoseconds)
+    /// 0 before the shard's thread has begun.
+    private let beatNanoseconds = Atomic<Int64>(0)
     private let latestStatus = Mutex(ShardStatus())
     /// At most one for each schema that the shard asked for.
     private let schemaAnswers = Mutex<[SchemaRegistry.Answer]>([])
@@ -41,11 +42,12 @@ final class ShardControl: Sendable {
         beatNanoseconds.store(now.nanoseconds, ordering: .relaxed)
     }
 
-    /// How long ago the loop last turned.
+    /// How long ago the loop last turned; nothing before its first turn.
     ///
     /// A healthy loop turns at least once a second: `Shard.tick` sees to it.
     func silence(now: Instant) -> Duration {
-        now - Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed))
+        let beat = beatNanoseconds.load(ordering: .relaxed)
+        return beat == 0 ? .zero : now - Instant(nanoseconds: beat)
     }
 
     /// What the watchdog sees.
@@ -81,6 +83,8 @@ struct ShardStatus: Sendable {
         var breaker: String
         /// Why nothing can be sent; nil: it can, or nobody tried.
         var trouble: String?
+        /// APNs condemns so many device tokens that it is not believed.
+        var isTokenFuseBlown: Bool
     }
 
     var hasJoinedGroup = false

@@ -14,6 +14,7 @@ struct ShardSettings: Sendable {
     var eventLimits: JSONLimits
     /// By the route's index.
     var endpoints: [APNsEndpoint]
+    var suppressedTokens: SuppressedTokens
     /// Of the jitter; each shard has its own.
     var seed: UInt64
 }

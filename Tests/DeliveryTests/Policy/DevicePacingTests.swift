@@ -3,13 +3,16 @@ import Testing
 import Vocabulary
 
 @Suite struct DevicePacingTests {
-    private static let key: (UInt64, UInt64) = (1, 2)
-
-    private func device(_ hexadecimal: String, _ topic: String = "com.example.App")
-        throws -> DeviceDigest
-    {
+    private func device(
+        _ hexadecimal: String,
+        _ topic: String = "com.example.App"
+    ) throws -> KeyedHash {
         let token = try #require(DeviceToken(hexadecimal))
-        return DeviceDigest(token, APNsTopic(topic), key: Self.key)
+        return HashKey(low: 1, high: 2).hash(
+            of: token,
+            topic: APNsTopic(topic),
+            environment: .production
+        )
     }
 
     private func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
@@ -68,14 +71,5 @@ import Vocabulary
         pacing.relieved(device)
         let last = pacing.left(id(1), device)
         #expect(last?.next == id(2) && last?.notBefore == nil)
-    }
-
-    @Test func `different keys give different digests`() throws {
-        let token = try #require(DeviceToken("00ff"))
-        let topic = APNsTopic("com.example.App")
-        let first = DeviceDigest(token, topic, key: (1, 2))
-        #expect(first == DeviceDigest(token, topic, key: (1, 2)))
-        #expect(first != DeviceDigest(token, topic, key: (1, 3)))
-        #expect(first != DeviceDigest(token, topic, key: (2, 2)))
     }
 }

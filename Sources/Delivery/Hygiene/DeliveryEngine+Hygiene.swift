@@ -1,0 +1,154 @@
+import APNsRules
+import Vocabulary
+
+/// What a shard knows of device tokens and notifications.
+struct Hygiene: Sendable {
+    let settings: HygieneSettings
+    /// Tokens that died while this shard had events in hand: those did not find them in the list
+    /// that the process shares, when they arrived.
+    var recentlyDead: SuppressionList
+    var window: DedupWindow
+    /// By the route's index; empty: no fuse.
+    var fuses: [TokenFuse]
+
+    init(_ settings: HygieneSettings, maxEvents: Int, routeCount: Int) {
+        self.settings = settings
+        recentlyDead = SuppressionList(
+            maxCount: settings.suppressesUnregistered ? max(maxEvents, Self.fewest) : 0
+        )
+        window = DedupWindow(size: settings.dedupWindow)
+        fuses = settings.fuse.map { Array(repeating: TokenFuse($0), count: routeCount) } ?? []
+    }
+
+    private static let fewest = 1024
+}
+
+/// The delivery's names in the tables of `Hygiene`.
+struct DeliveryHashes: Hashable, Sendable {
+    let token: KeyedHash
+    let notification: KeyedHash
+    /// The token was called dead then, and registered anew since: APNs' answer decides.
+    var unregisteredAt: Timestamp?
+}
+
+extension DeliveryEngine {
+    // MARK: Queries
+
+    /// The route's fuse; nil: the configuration has none.
+    package func tokenFuse(of route: Route) -> TokenFuse? {
+        hygiene.fuses.isEmpty ? nil : hygiene.fuses[route.index]
+    }
+
+    // MARK: Arrival
+
+    /// Ends a delivery that must not be sent; to be called when its route and topic are known.
+    ///
+    /// False when the event may be sent. `unregisteredSince` is what the process's list has
+    /// against a token.
+    mutating func endsUnsent(
+        _ id: DeliveryID,
+        _ event: Event,
+        unregisteredSince: (KeyedHash) -> Timestamp?,
+        now: Moment
+    ) -> Bool {
+        guard let delivery = deliveries[id], let route = delivery.route, let topic = delivery.topic
+        else { return false }
+        let key = hygiene.settings.hashKey
+        var names = DeliveryHashes(
+            token: key.hash(
+                of: event.deviceToken,
+                topic: topic,
+                environment: route.environment
+            ),
+            notification: key.hash(ofEvent: event.id, event.deviceToken)
+        )
+        if hygiene.settings.suppressesUnregistered {
+            names.unregisteredAt =
+                hygiene.recentlyDead[names.token] ?? unregisteredSince(names.token)
+        }
+        deliveries[id]?.hashes = names
+        if let since = names.unregisteredAt, !event.isRegistered(after: since) {
+            conclude(id, with: .suppressed(since: since), now: now)
+            return true
+        }
+        // What comes out of a retry topic is no duplicate of its own first round.
+        let isRepeated = hygiene.window.arrived(names.notification, from: delivery.place)
+        if isRepeated, delivery.history == nil {
+            conclude(id, with: .duplicate, now: now)
+            return true
+        }
+        return false
+    }
+
+    /// Ends a delivery whose token died while it waited; to be called before a stream is opened.
+    ///
+    /// - Returns: false when the event may be sent.
+    mutating func endsSuppressed(_ id: DeliveryID, now: Moment) -> Bool {
+        guard hygiene.recentlyDead.count > 0, let delivery = deliveries[id],
+            let event = delivery.event, let names = delivery.hashes,
+            let since = hygiene.recentlyDead[names.token]
+        else { return false }
+        guard event.isRegistered(after: since) else {
+            conclude(id, with: .suppressed(since: since), now: now)
+            return true
+        }
+        deliveries[id]?.hashes?.unregisteredAt = since
+        return false
+    }
+
+    // MARK: The end
+
+    /// Draws the lessons of an outcome, and holds its token back while the fuse is blown.
+    mutating func learn(from outcome: inout Outcome, of delivery: Delivery, now: Moment) {
+        guard let names = delivery.hashes else { return }
+        if outcome.kind != .accepted { hygiene.window.withdraw(names, delivery) }
+        guard outcome.decidedBy == .apns, let route = delivery.route else { return }
+        let isCondemned = outcome.tokenAction != .keep
+        if isCondemned || outcome.kind == .accepted, !hygiene.fuses.isEmpty {
+            hygiene.fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)
+            if isCondemned, hygiene.fuses[route.index].isBlown { outcome.tokenAction = .hold }
+        }
+        guard hygiene.settings.suppressesUnregistered else { return }
+        switch (outcome.kind, outcome.tokenAction) {
+        case (.unregistered, .hold): readmit(names.token)
+        case (.unregistered, _):
+            let since = outcome.unregisteredAt ?? outcome.completedAt
+            hygiene.recentlyDead.insert(names.token, since: since)
+            actions.append(.suppressToken(names.token, since: since))
+        case (.accepted, _) where names.unregisteredAt != nil:
+            outcome.isTokenReadmitted = true
+            readmit(names.token)
+        default: break
+        }
+    }
+
+    /// A delivery left; without an outcome somebody else sends it, or this shard does later.
+    mutating func forget(_ delivery: Delivery) {
+        guard delivery.outcome == nil, let names = delivery.hashes else { return }
+        hygiene.window.withdraw(names, delivery)
+    }
+
+    private mutating func readmit(_ token: KeyedHash) {
+        hygiene.recentlyDead.remove(token)
+        actions.append(.readmitToken(token))
+    }
+}
+
+extension Delivery {
+    fileprivate var place: DedupWindow.Place {
+        DedupWindow.Place(partition: record.partition, offset: record.offset)
+    }
+}
+
+extension DedupWindow {
+    fileprivate mutating func withdraw(_ names: DeliveryHashes, _ delivery: Delivery) {
+        withdraw(names.notification, from: delivery.place)
+    }
+}
+
+extension Event {
+    /// Whether the app reported the token after APNs had called it dead.
+    fileprivate func isRegistered(after unregisteredAt: Timestamp) -> Bool {
+        tokenRegisteredAt.map { $0 > unregisteredAt } ?? false
+    }
+}

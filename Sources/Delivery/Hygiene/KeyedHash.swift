@@ -1,0 +1,114 @@
+package import Vocabulary
+
+/// 64 keyed bits that stand for a text.
+///
+/// Device tokens are credentials and long; tables keep this instead. Two texts share a hash
+/// with a chance of one in 2^64, and nobody without the key can look for such a pair.
+package struct KeyedHash: Hashable, Sendable {
+    /// Never 0: tables mark free slots so.
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue == 0 ? 1 : rawValue
+    }
+}
+
+/// The secret of a process's hashes; every shard of the process has the same.
+package struct HashKey: Hashable, Sendable {
+    private let low: UInt64
+    private let high: UInt64
+
+    package init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    /// Of a device token as one topic of one environment knows it, in upper or lower case.
+    package func hash(
+        of token: DeviceToken,
+        topic: APNsTopic,
+        environment: APNsEnvironment
+    ) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(environment == .production ? 1 : 2)
+        for byte in topic.name.utf8 { hash.absorb(byte) }
+        hash.absorb(0)
+        for byte in token.hexadecimal.utf8 { hash.absorb(Self.lowercased(byte)) }
+        return KeyedHash(rawValue: hash.finish())
+    }
+
+    /// Of a notification: the event's identifier and the device token.
+    package func hash(ofEvent id: String, _ token: DeviceToken) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(3)
+        // The token is hexadecimal, so the NUL ends it whatever the identifier holds.
+        for byte in token.hexadecimal.utf8 { hash.absorb(Self.lowercased(byte)) }
+        hash.absorb(0)
+        for byte in id.utf8 { hash.absorb(byte) }
+        return KeyedHash(rawValue: hash.finish())
+    }
+
+    /// Of a hexadecimal digit: digits have the bit already.
+    private static func lowercased(_ digit: UInt8) -> UInt8 { digit | 0x20 }
+}
+
+/// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF"), a byte at a time.
+///
+/// Swift's `Hasher` is the same function under a key that nobody can choose, so a run with it could
+/// not be replayed.
+struct SipHash {
+    private var v0: UInt64
+    private var v1: UInt64
+    private var v2: UInt64
+    private var v3: UInt64
+    /// The bytes of the present word that have come, the first in the lowest place.
+    private var word: UInt64 = 0
+    private var byteCount: UInt64 = 0
+
+    init(_ low: UInt64, _ high: UInt64) {
+        v0 = low ^ 0x736F_6D65_7073_6575
+        v1 = high ^ 0x646F_7261_6E64_6F6D
+        v2 = low ^ 0x6C79_6765_6E65_7261
+        v3 = high ^ 0x7465_6462_7974_6573
+    }
+
+    mutating func absorb(_ byte: UInt8) {
+        word |= UInt64(byte) << (8 * (byteCount & 7))
+        byteCount &+= 1
+        if byteCount & 7 == 0 {
+            compress(word)
+            word = 0
+        }
+    }
+
+    /// The hash; the value must not be used afterwards.
+    mutating func finish() -> UInt64 {
+        compress(word | byteCount << 56)
+        v2 ^= 0xFF
+        for _ in 0..<3 { round() }
+        return v0 ^ v1 ^ v2 ^ v3
+    }
+
+    private mutating func compress(_ word: UInt64) {
+        v3 ^= word
+        round()
+        v0 ^= word
+    }
+
+    private mutating func round() {
+        v0 &+= v1
+        v1 = Self.rotated(v1, by: 13) ^ v0
+        v0 = Self.rotated(v0, by: 32)
+        v2 &+= v3
+        v3 = Self.rotated(v3, by: 16) ^ v2
+        v0 &+= v3
+        v3 = Self.rotated(v3, by: 21) ^ v0
+        v2 &+= v1
+        v1 = Self.rotated(v1, by: 17) ^ v2
+        v2 = Self.rotated(v2, by: 32)
+    }
+
+    private static func rotated(_ value: UInt64, by count: UInt64) -> UInt64 {
+        value << count | value >> (64 - count)
+    }
+}

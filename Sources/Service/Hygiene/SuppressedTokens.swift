@@ -1,0 +1,41 @@
+import Delivery
+import Synchronization
+import Vocabulary
+
+/// The one list of dead tokens of a process: its shards and the token-status reader share it.
+///
+/// A lock around the whole table, held for one probe; while the list is empty nobody takes it.
+final class SuppressedTokens: Sendable {
+    private let list: Mutex<SuppressionList>
+    private let tokenCount = Atomic(0)
+
+    /// - Parameter maxCount: Tokens at most; 0 remembers none.
+    init(maxCount: Int) {
+        list = Mutex(SuppressionList(maxCount: maxCount))
+    }
+
+    var count: Int { tokenCount.load(ordering: .relaxed) }
+
+    /// Since when APNs has called the token dead; nil: nothing is known against it.
+    subscript(token: KeyedHash) -> Timestamp? {
+        guard count > 0 else { return nil }
+        return list.withLock { $0[token] }
+    }
+
+    func insert(_ token: KeyedHash, since timestamp: Timestamp) {
+        let count = list.withLock { list in
+            list.insert(token, since: timestamp)
+            return list.count
+        }
+        tokenCount.store(count, ordering: .relaxed)
+    }
+
+    func remove(_ token: KeyedHash) {
+        guard count > 0 else { return }
+        let count = list.withLock { list in
+            list.remove(token)
+            return list.count
+        }
+        tokenCount.store(count, ordering: .relaxed)
+    }
+}

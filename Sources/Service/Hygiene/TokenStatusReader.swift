@@ -1,0 +1,165 @@
+import Delivery
+import HTTP2IO
+import KafkaIO
+import Logging
+import Synchronization
+import Telemetry
+import Vocabulary
+
+/// Reads the compacted token-status topic from its beginning into the list of dead tokens, and
+/// follows it from then on, so that members learn from each other and from their former selves.
+///
+/// It has a thread of its own. The shards wait until it has read to the end, at most `patience`:
+/// an unreadable topic costs a request for each dead token, waiting for it would cost every
+/// notification.
+final class TokenStatusReader: Sendable {
+    private enum LoopID {
+        static let stop: UInt64 = 1
+        static let records: UInt64 = 2
+    }
+
+    private struct Stopped: Error {}
+
+    /// How long the shards wait for the end of the topic.
+    private static let patience = Duration.seconds(60)
+    /// Between two tries when the topic cannot be read.
+    private static let retryDelay = Duration.seconds(10)
+    private static let progressInterval = Duration.seconds(5)
+    private static let batch = 10_000
+
+    private let topic: KafkaTopic
+    private let kafka: KafkaAccess
+    private let hashKey: HashKey
+    private let tokens: SuppressedTokens
+    let metrics: TokenMetrics
+    private let log: Logger
+    private let stopWakeup: Wakeup
+    private let isStopped = Atomic(false)
+    private let hasLoaded = Atomic(false)
+    private let loading: AsyncStream<Never>
+    private let loadingEnds: AsyncStream<Never>.Continuation
+
+    init(
+        topic: KafkaTopic,
+        kafka: KafkaAccess,
+        hashKey: HashKey,
+        tokens: SuppressedTokens,
+        log: Logger
+    ) throws(SystemError) {
+        self.topic = topic
+        self.kafka = kafka
+        self.hashKey = hashKey
+        self.tokens = tokens
+        metrics = TokenMetrics { tokens.count }
+        self.log = log
+        stopWakeup = try Wakeup()
+        (loading, loadingEnds) = AsyncStream.makeStream()
+    }
+
+    var isLoading: Bool { !hasLoaded.load(ordering: .acquiring) }
+
+    /// Returns when the topic was read to its end, or when that took too long.
+    func waitUntilLoaded() async {
+        for await _ in loading {}
+    }
+
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        stopWakeup.signal()
+    }
+
+    /// Reads until it is told to stop; blocks its thread.
+    func run() {
+        let patienceEnds = SystemClock.now + Self.patience
+        defer { endLoading() }
+        while !isStopped.load(ordering: .acquiring) {
+            do {
+                try follow(patienceEnds: patienceEnds)
+            } catch is Stopped {
+                return
+            } catch {
+                log.warning(
+                    "token status cannot be read; trying again",
+                    [.error: "\(error)"]
+                )
+                // Without an answer now there may be none for long: the shards start.
+                endLoading()
+                try? wait(Self.retryDelay)
+            }
+        }
+    }
+
+    private func follow(patienceEnds: Instant) throws {
+        let wakeup = try Wakeup()
+        let loop = try EventLoop()
+        try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
+        try loop.register(wakeup.fileDescriptor, id: LoopID.records, interest: .read)
+        let reader = try TopicReader(
+            topic: topic,
+            bootstrapServers: kafka.bootstrapServers,
+            properties: kafka.properties,
+            wakeup: wakeup.fileDescriptor
+        )
+        defer { reader.destroyAside() }
+        var records: [Record] = []
+        var readCount = 0
+        var nextProgress = SystemClock.now + Self.progressInterval
+        while true {
+            guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
+            wakeup.drain()
+            _ = try reader.poll(budget: Self.batch, into: &records)
+            for record in records { apply(record) }
+            readCount += records.count
+            let isIdle = records.isEmpty
+            records.removeAll(keepingCapacity: true)
+            if isLoading {
+                watchLoading(reader, readCount, patienceEnds, &nextProgress)
+            }
+            let deadline = isLoading ? min(nextProgress, patienceEnds) : nil
+            if isIdle { try loop.wait(until: deadline) { _, _ in } }
+        }
+    }
+
+    private func watchLoading(
+        _ reader: TopicReader,
+        _ readCount: Int,
+        _ patienceEnds: Instant,
+        _ nextProgress: inout Instant
+    ) {
+        let now = SystemClock.now
+        if reader.hasReachedEnd {
+            log.notice("token status read", [.count: "\(tokens.count) dead tokens"])
+            endLoading()
+        } else if now >= patienceEnds {
+            log.error(
+                "token status not read in time; some dead tokens will be sent to once more",
+                [.count: "\(readCount) records"]
+            )
+            endLoading()
+        } else if now >= nextProgress {
+            log.info("reading token status", [.count: "\(readCount) records"])
+            nextProgress = now + Self.progressInterval
+        }
+    }
+
+    private func apply(_ record: Record) {
+        metrics.statusRecordsRead.add()
+        switch TokenStatusRecord(key: record.key, value: record.value, hashKey: hashKey) {
+        case .unregistered(let token, let since): tokens.insert(token, since: since)
+        case .cleared(let token): tokens.remove(token)
+        case nil: metrics.malformedStatusRecords.add()
+        }
+    }
+
+    private func endLoading() {
+        hasLoaded.store(true, ordering: .releasing)
+        loadingEnds.finish()
+    }
+
+    /// Until the time has passed or the reader is told to stop.
+    private func wait(_ duration: Duration) throws {
+        let loop = try EventLoop()
+        try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
+        try loop.wait(until: SystemClock.now + duration) { _, _ in }
+    }
+}

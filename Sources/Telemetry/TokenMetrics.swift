@@ -1,0 +1,54 @@
+/// What a process counts of device tokens, beside its shards; the reader's thread writes.
+package final class TokenMetrics: Sendable {
+    package let statusRecordsRead = Counter()
+    package let malformedStatusRecords = Counter()
+    private let suppressedCount: @Sendable () -> Int
+
+    /// - Parameter suppressedCount: How many tokens are on the list of dead ones now.
+    package init(suppressedCount: @escaping @Sendable () -> Int = { 0 }) {
+        self.suppressedCount = suppressedCount
+    }
+
+    func families(_ shards: [ShardMetrics]) -> [MetricFamily] {
+        [
+            .gauge(
+                "suppressed_tokens",
+                "Device tokens that nothing is sent to, because APNs called them dead.",
+                value: "\(suppressedCount())"
+            ),
+            Self.counter(
+                "token_status_read_total",
+                "Records read from the token-status topic.",
+                statusRecordsRead
+            ),
+            Self.counter(
+                "token_status_malformed_total",
+                "Records of the token-status topic that could not be understood.",
+                malformedStatusRecords
+            ),
+            .gauge(
+                "token_fuse_blown",
+                "Blown token fuses: too many tokens fail at once, none is to be removed. Alert on it.",
+                of: shards,
+                \.blownTokenFuses
+            ),
+            .counter(
+                "token_fuse_trips_total",
+                "How often a token fuse has blown.",
+                of: shards,
+                \.tokenFuseTrips
+            ),
+        ]
+    }
+
+    private static func counter(_ name: String, _ help: String, _ counter: Counter)
+        -> MetricFamily
+    {
+        MetricFamily(
+            name: name,
+            help: help,
+            kind: .counter,
+            samples: [MetricFamily.Sample(value: "\(counter.value)")]
+        )
+    }
+}

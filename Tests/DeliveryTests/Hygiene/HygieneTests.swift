@@ -1,0 +1,308 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// An engine with two assigned partitions, a clock, and the process's list of dead tokens.
+private final class HygieneBench {
+    var engine: DeliveryEngine
+    var list = SuppressionList(maxCount: 100)
+    var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: 1_700_000_000_000)
+    )
+    private var nextOffset: Int64 = 0
+
+    init(_ hygiene: HygieneSettings = .init(), streams: Int = 100) throws {
+        let settings = try EngineSettings(
+            credentials: [
+                CredentialScope(
+                    name: "news",
+                    bundleIDs: ["com.example.News"],
+                    defaultEnvironment: .production
+                )
+            ],
+            retry: RetryPolicy(attempts: 1),
+            hygiene: hygiene
+        )
+        engine = DeliveryEngine(settings: settings, seed: 1)
+        assign()
+        engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: streams, now: now)
+    }
+
+    func assign() {
+        let partitions = [PartitionID(index: 0), PartitionID(index: 1)]
+        engine.partitionsAssigned(partitions)
+        engine.storedOffsetsFetched([partitions[0]: nil, partitions[1]: nil])
+        _ = turn()
+    }
+
+    /// Ends the turn and carries out what concerns the list.
+    func turn() -> [Action] {
+        engine.turnEnded(now: now)
+        var actions: [Action] = []
+        engine.takeActions(into: &actions)
+        for action in actions {
+            switch action {
+            case .suppressToken(let token, let since): list.insert(token, since: since)
+            case .readmitToken(let token): list.remove(token)
+            default: break
+            }
+        }
+        return actions
+    }
+
+    /// An event arrives; by default a new one at the next offset of the first partition.
+    func arrive(
+        token: String = "00ff",
+        id: String? = nil,
+        registeredAt: Int64? = nil,
+        partition: Int = 0,
+        offset: Int64? = nil
+    ) throws -> [Action] {
+        let place = offset ?? nextOffset
+        nextOffset = max(nextOffset, place + 1)
+        let event = Event(
+            id: id ?? "event-\(place)",
+            deviceToken: try #require(DeviceToken(token)),
+            destination: .bundleID("com.example.News"),
+            pushType: .alert,
+            payload: 0..<2,
+            tokenRegisteredAt: registeredAt.map(Timestamp.init(milliseconds:))
+        )
+        let record = Record(
+            partition: PartitionID(index: partition),
+            offset: Offset(place),
+            timestamp: nil,
+            key: nil,
+            value: [0x7B, 0x7D]
+        )
+        let list = list
+        engine.recordArrived(record, decoded: .event(event), now: now) { list[$0] }
+        return turn()
+    }
+
+    func answer(_ id: DeliveryID, _ status: Int, at milliseconds: Int64? = nil)
+        -> [Action]
+    {
+        let reasons: [Int: APNsReason] = [
+            410: .unregistered, 400: .badDeviceToken, 413: .payloadTooLarge,
+        ]
+        let answer = APNsAnswer(
+            status: status,
+            reason: reasons[status].map(Reason.apns),
+            unregisteredAt: milliseconds.map(Timestamp.init(milliseconds:))
+        )
+        engine.responseArrived(answer, for: id, now: now)
+        return turn()
+    }
+
+    /// The outcome that the actions publish, and with which records.
+    func outcome(_ actions: [Action]) -> (Outcome, Set<Publication>)? {
+        for case .publish(let id, let publications) in actions {
+            return engine.delivery(id)?.outcome.map { ($0, publications) }
+        }
+        return nil
+    }
+
+    func kind(_ actions: [Action]) -> OutcomeKind? { outcome(actions)?.0.kind }
+
+    static func sent(_ actions: [Action]) -> [DeliveryID] {
+        actions.compactMap { if case .send(let id, _) = $0 { id } else { nil } }
+    }
+
+    /// Sends an event of its own token and answers it.
+    func tell(_ status: Int) throws -> Outcome {
+        let sent = HygieneBench.sent(try arrive(token: String(nextOffset + 10_000_000)))
+        let actions = answer(try #require(sent.first), status)
+        return try #require(outcome(actions)).0
+    }
+}
+
+@Suite struct SuppressionTests {
+    @Test func `after 410 a token gets nothing until it is registered later`() throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.kind(bench.answer(first, 410, at: 1000)) == .unregistered)
+        #expect(bench.list.count == 1)
+
+        for registeredAt in [nil, 999, 1000] as [Int64?] {
+            let actions = try bench.arrive(registeredAt: registeredAt)
+            let (outcome, publications) = try #require(bench.outcome(actions))
+            #expect(HygieneBench.sent(actions).isEmpty)
+            #expect(outcome.kind == .suppressed)
+            #expect(outcome.reason == .local(.tokenUnregistered))
+            #expect(outcome.unregisteredAt == Timestamp(milliseconds: 1000))
+            #expect(outcome.tokenAction == .keep)
+            #expect(outcome.attempts == 0)
+            #expect(publications == [.outcome])
+        }
+        try #expect(HygieneBench.sent(bench.arrive(registeredAt: 1001)).count == 1)
+    }
+
+    @Test func `an accepted notification takes the entry and the token's status back`() throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410, at: 1000)
+        let second = try #require(HygieneBench.sent(try bench.arrive(registeredAt: 1001)).first)
+        // Until APNs has taken it, the token counts as dead for all others.
+        try #expect(bench.kind(bench.arrive()) == .suppressed)
+        let (outcome, publications) = try #require(bench.outcome(bench.answer(second, 200)))
+        #expect(outcome.isTokenReadmitted)
+        #expect(publications == [.outcome, .tokenStatus])
+        #expect(bench.list.count == 0)
+        let third = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.outcome(bench.answer(third, 200))?.1 == [.outcome])
+    }
+
+    @Test func `410 again moves the time`() throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410, at: 1000)
+        let second = try #require(HygieneBench.sent(try bench.arrive(registeredAt: 2000)).first)
+        _ = bench.answer(second, 410, at: 3000)
+        try #expect(bench.kind(bench.arrive(registeredAt: 2000)) == .suppressed)
+    }
+
+    @Test func `a 410 without a time counts from the answer`() throws {
+        let bench = try HygieneBench()
+        let now = bench.now.timestamp.milliseconds
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410)
+        try #expect(bench.kind(bench.arrive(registeredAt: now)) == .suppressed)
+        try #expect(HygieneBench.sent(bench.arrive(registeredAt: now + 1)).count == 1)
+    }
+
+    @Test func `what waits for a stream when its token dies is not sent`() throws {
+        let bench = try HygieneBench(streams: 1)
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        try #expect(HygieneBench.sent(bench.arrive()).isEmpty)
+        try #expect(HygieneBench.sent(bench.arrive(token: "0a0b")).isEmpty)
+        let actions = bench.answer(first, 410, at: 1000)
+        // The waiting one of the same token makes room for the other device's.
+        let sent = try #require(HygieneBench.sent(actions).first)
+        #expect(bench.engine.delivery(sent)?.event?.deviceToken.hexadecimal == "0a0b")
+        let kinds = actions.compactMap { action -> OutcomeKind? in
+            guard case .publish(let id, _) = action else { return nil }
+            return bench.engine.delivery(id)?.outcome?.kind
+        }
+        #expect(kinds == [.unregistered, .suppressed])
+    }
+
+    @Test func `what another shard or a restart knew counts as well`() throws {
+        let bench = try HygieneBench()
+        let key = HygieneSettings().hashKey
+        let token = key.hash(
+            of: try #require(DeviceToken("00FF")),
+            topic: APNsTopic("com.example.News"),
+            environment: .production
+        )
+        bench.list.insert(token, since: Timestamp(milliseconds: 1000))
+        try #expect(bench.kind(bench.arrive()) == .suppressed)
+        try #expect(HygieneBench.sent(bench.arrive(token: "00fe")).count == 1)
+    }
+
+    @Test func `it can be switched off`() throws {
+        let bench = try HygieneBench(HygieneSettings(suppressesUnregistered: false))
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.kind(bench.answer(first, 410, at: 1000)) == .unregistered)
+        #expect(bench.list.count == 0)
+        try #expect(HygieneBench.sent(bench.arrive()).count == 1)
+    }
+}
+
+@Suite struct DuplicateTests {
+    @Test func `the same notification from another place is a duplicate`() throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
+        for isAnswered in [false, true] {
+            if isAnswered { _ = bench.answer(first, 200) }
+            let actions = try bench.arrive(id: "e", partition: 1)
+            let (outcome, publications) = try #require(bench.outcome(actions))
+            #expect(HygieneBench.sent(actions).isEmpty)
+            #expect(outcome.kind == .duplicate)
+            #expect(outcome.reason == .local(.duplicateEvent))
+            #expect(publications == [.outcome])
+        }
+        try #expect(HygieneBench.sent(bench.arrive(token: "0a0b", id: "e")).count == 1)
+    }
+
+    @Test(arguments: [400, 410, 413, 500])
+    func `what was not accepted may be tried again`(status: Int) throws {
+        let bench = try HygieneBench(HygieneSettings(suppressesUnregistered: false))
+        let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
+        #expect(bench.kind(bench.answer(first, status)) != .accepted)
+        try #expect(HygieneBench.sent(bench.arrive(id: "e")).count == 1)
+    }
+
+    @Test func `an event that is read again after a rebalance is no duplicate`() throws {
+        let bench = try HygieneBench()
+        let first = try #require(HygieneBench.sent(try bench.arrive(id: "e", offset: 0)).first)
+        _ = bench.answer(first, 200)
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        bench.assign()
+        try #expect(HygieneBench.sent(bench.arrive(id: "e", offset: 0)).count == 1)
+    }
+
+    @Test func `what was handed back does not count as sent`() throws {
+        let bench = try HygieneBench(streams: 1)
+        try #expect(HygieneBench.sent(bench.arrive()).count == 1)
+        try #expect(HygieneBench.sent(bench.arrive(id: "e", partition: 1)).isEmpty)
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        bench.assign()
+        // The waiting one was let go; another record of the same notification is not swallowed.
+        try #expect(bench.kind(bench.arrive(id: "e", offset: 50)) != .duplicate)
+    }
+
+    @Test func `it can be switched off`() throws {
+        let bench = try HygieneBench(HygieneSettings(dedupWindow: 0))
+        let first = try #require(HygieneBench.sent(try bench.arrive(id: "e")).first)
+        _ = bench.answer(first, 200)
+        try #expect(HygieneBench.sent(bench.arrive(id: "e")).count == 1)
+    }
+}
+
+@Suite struct HeldTokenTests {
+    @Test func `when every token fails, all but the first are held and none is suppressed`()
+        throws
+    {
+        let bench = try HygieneBench()
+        var removals = 0
+        for _ in 0..<150 where try bench.tell(410).tokenAction == .remove { removals += 1 }
+        #expect((100...150).contains(removals))
+        let route = Route(credential: 0, environment: .production)
+        #expect(bench.engine.tokenFuse(of: route)?.isBlown == true)
+        let known = bench.list.count
+        for status in [410, 400] {
+            let outcome = try bench.tell(status)
+            #expect(outcome.tokenAction == .hold)
+            #expect(outcome.concernsTokenStatus)
+        }
+        #expect(bench.list.count == known)
+        let other = Route(credential: 0, environment: .sandbox)
+        #expect(bench.engine.tokenFuse(of: other)?.isBlown == false)
+    }
+
+    @Test func `answers that judge no token do not count`() throws {
+        let bench = try HygieneBench()
+        for _ in 0..<300 { _ = try bench.tell(413) }
+        let route = Route(credential: 0, environment: .production)
+        #expect(bench.engine.tokenFuse(of: route)?.share == 0)
+    }
+
+    @Test func `without a fuse every answer is believed`() throws {
+        let bench = try HygieneBench(HygieneSettings(fuse: nil))
+        for _ in 0..<300 {
+            let action = try bench.tell(410).tokenAction
+            #expect(action == .remove)
+        }
+    }
+}
+
+extension Outcome {
+    /// The kinds whose token-status record is published, without the encoder's module.
+    fileprivate var concernsTokenStatus: Bool { kind == .unregistered || kind == .rejected }
+}

@@ -1,0 +1,159 @@
+"""Dead tokens get nothing, the same notification goes out once, and mass failures condemn nobody."""
+
+import json
+
+from harness.deadlines import eventually
+from harness.events import APP, new_event, record
+from harness.kafka import Written
+from harness.service import outcomes_of
+
+TOKEN = "dead" + "0" * 60
+SINCE = 1_754_006_400_000
+DRAIN_SECONDS = 15
+SCENARIO = {
+    "rules": [
+        {"token": TOKEN, "is": "unregistered", "since": SINCE},
+        {
+            "token": "0b0b" + "0" * 60,
+            "is": "flaky",
+            "steps": ["Unregistered", "ok"],
+            "repeat": True,
+        },
+    ]
+}
+
+
+def outcomes_by_event(bench):
+    return {outcome["event_id"]: outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)}
+
+
+def one_after_another(bench, service, events):
+    """Each event is settled before the next one is written."""
+    for event in events:
+        count = bench.kafka.count(bench.topics.results)
+        bench.produce([record(event)])
+        bench.wait_for_outcomes(count + 1, service=service)
+
+
+def test_a_dead_token_gets_nothing_even_after_a_restart(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SCENARIO)
+    first = bench.run(simulator)
+    dead, again, lower, later = (
+        new_event(device_token=TOKEN),
+        new_event(device_token=TOKEN),
+        new_event(device_token=TOKEN, token_registered_at=SINCE),
+        new_event(device_token=TOKEN, token_registered_at=SINCE + 1),
+    )
+    one_after_another(bench, first, [dead, again])
+    first.drain(DRAIN_SECONDS)
+    assert len(simulator.requests()) == 1
+
+    second = bench.run(simulator)
+    assert second.log_lines("token status read")
+    one_after_another(bench, second, [lower, later])
+    second.drain(DRAIN_SECONDS)
+
+    outcomes = outcomes_by_event(bench)
+    kinds = [outcomes[event["id"]]["outcome"] for event in (dead, again, lower, later)]
+    assert kinds == ["unregistered", "suppressed", "suppressed", "unregistered"]
+    suppressed = outcomes[again["id"]]
+    assert suppressed["reason"] == "TokenUnregistered"
+    assert suppressed["unregistered_at"] == SINCE
+    assert suppressed["attempts"] == 0
+    assert len(simulator.requests()) == 2
+
+
+def test_a_token_that_is_alive_again_stays_so_after_a_restart(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SCENARIO)
+    token = "0b0b" + "0" * 60
+    first = bench.run(simulator)
+    dead, suppressed = new_event(device_token=token), new_event(device_token=token)
+    # The simulator's step gives no time of death: the answer's counts, which is before this.
+    back = new_event(device_token=token, token_registered_at=4_000_000_000_000)
+    one_after_another(bench, first, [dead, suppressed, back])
+    first.drain(DRAIN_SECONDS)
+    statuses = bench.kafka.read_all(bench.topics.token_status)
+    assert [message.value() is None for message in statuses] == [False, True]
+
+    second = bench.run(simulator)
+    free = new_event(device_token=token)
+    one_after_another(bench, second, [free])
+    second.drain(DRAIN_SECONDS)
+    outcomes = outcomes_by_event(bench)
+    kinds = [outcomes[event["id"]]["outcome"] for event in (dead, suppressed, back, free)]
+    # The last one was sent: the simulator's turn to say 410 again.
+    assert kinds == ["unregistered", "suppressed", "accepted", "unregistered"]
+
+
+def status_record(token, **changes):
+    """A token-status record; `value=None` is a tombstone."""
+    body = {
+        "status": "unregistered",
+        "token_action": "remove",
+        "reason": "Unregistered",
+        "unregistered_at": SINCE,
+        "observed_at": "2025-08-01T00:00:00.000Z",
+        **changes,
+    }
+    value = None if changes.get("value", body) is None else json.dumps(body).encode()
+    return Written(value, key=f"{APP}|production|{token}".encode())
+
+
+def test_what_others_wrote_about_tokens_is_read_at_the_start(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators({})
+    dead, untimed, held, other, alive = (f"5a5a{number}{'0' * 59}" for number in range(5))
+    bench.kafka.produce(
+        bench.topics.token_status,
+        [
+            Written(b"not json", key=f"{APP}|production|{alive}".encode()),
+            Written(b"{}", key=b"no key of ours"),
+            status_record(dead),
+            status_record(untimed, unregistered_at=None),
+            status_record(held, token_action="hold"),
+            status_record(other, status="rejected", token_action="check_topic"),
+            status_record(alive),
+            status_record(alive, value=None),
+        ],
+    )
+    service = bench.run(simulator)
+    assert "heliograph_token_status_malformed_total 2" in service.fetch("/metrics")[1]
+    assert "heliograph_suppressed_tokens 2" in service.fetch("/metrics")[1]
+    events = [new_event(device_token=token) for token in (dead, untimed, held, other, alive)]
+    one_after_another(bench, service, events)
+    service.drain(DRAIN_SECONDS)
+    outcomes = outcomes_by_event(bench)
+    kinds = [outcomes[event["id"]]["outcome"] for event in events]
+    assert kinds == ["suppressed", "suppressed", "accepted", "accepted", "accepted"]
+
+
+def test_the_same_notification_is_sent_once(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    service = bench.run(simulator)
+    event = new_event()
+    one_after_another(bench, service, [event, event])
+    service.drain(DRAIN_SECONDS)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert sorted(outcome["outcome"] for outcome in outcomes) == ["accepted", "duplicate"]
+    assert len(simulator.requests()) == 1
+
+
+def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators({"default": {"is": "unregistered"}})
+    service = bench.run(simulator)
+    bench.produce([record(new_event()) for _ in range(600)])
+    bench.wait_for_outcomes(600, service=service)
+    eventually(
+        lambda: service.log_lines("token fuse blown: no token is to be removed"),
+        10,
+        "the fuse to be told of",
+    )
+    eventually(
+        lambda: "condemns too many tokens" in service.fetch("/ready")[1],
+        10,
+        "readiness to name the credential",
+    )
+    service.drain(DRAIN_SECONDS)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    actions = [outcome["token_action"] for outcome in outcomes]
+    assert set(actions) == {"remove", "hold"}
+    assert actions.count("remove") <= 160

@@ -7,6 +7,7 @@ extension DeliveryEngine {
     /// - Parameters:
     ///   - record: The record.
     ///   - decoded: What it turned out to be.
+    ///   - history: Its earlier rounds, when it comes out of a retry topic.
     ///   - now: This turn's moment.
     ///   - unregisteredSince: What the process's list of dead tokens has against a token.
     /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.

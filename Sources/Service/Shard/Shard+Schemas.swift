@@ -16,7 +16,6 @@ extension Shard {
         schemas.registry?.fetch(schema, for: control)
     }
 
-    /// The topic that a record was read from.
     /// The source topic of a record; a retry topic stands for the one that it was made for.
     func source(of record: Record) -> KafkaTopic {
         settings.topics.retry.source(of: consumer.partitions[record.partition].topic)

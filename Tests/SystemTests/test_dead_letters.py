@@ -11,7 +11,7 @@ from harness.kafka import Written
 from harness.retries import create_retry_topics, history_of
 from harness.service import outcomes_of
 
-BROKEN = {"default": {"is": "ServiceUnavailable"}}
+BROKEN = {"default": {"is": "TooManyRequests"}}
 OWN_HEADERS = (("traceparent", b"00-1-2-01"), ("binary", b"\x00\xff"), ("null", None))
 OLD_HEADERS = (
     ("__connect.errors.topic", b"of-an-older-failure"),
@@ -81,7 +81,7 @@ def test_spring_headers_are_what_springs_tools_read(bed):
     [written] = bed.kafka.read_all(source)
     assert struct.unpack(">q", found["kafka_dlt-original-timestamp"])[0] == written.timestamp()[1]
     assert found["kafka_dlt-original-consumer-group"] == bed.bench.group.encode()
-    assert found["kafka_dlt-exception-fqcn"] == b"ServiceUnavailable"
+    assert found["kafka_dlt-exception-fqcn"] == b"TooManyRequests"
     assert not [name for name in names if name.startswith(("__connect.", "heliograph-"))]
     # The commands read either style.
     [line] = listed(bed.command("list", "--json"))
@@ -104,7 +104,7 @@ def test_connect_headers_replace_older_ones_and_keep_the_rest(bed):
     texts = {name.removeprefix("__connect.errors."): value.decode() for name, value in errors}
     assert texts["topic"] == bed.bench.topics.source
     assert (int(texts["partition"]), int(texts["offset"])) == place.position
-    assert texts["exception.class.name"] == "ServiceUnavailable"
+    assert texts["exception.class.name"] == "TooManyRequests"
     assert texts["stage"] == "TASK_PUT"
 
 
@@ -135,9 +135,9 @@ def test_a_listing_tells_everything_but_the_token(bed):
     }
     offsets = [place.offset for place in written]
     assert found == {
-        ("ServiceUnavailable", event["id"], event["bundle_id"], offsets[0]),
+        ("TooManyRequests", event["id"], event["bundle_id"], offsets[0]),
         ("NoCredential", foreign["id"], FOREIGN_APP, offsets[1]),
-        ("ServiceUnavailable", steering["id"], "com.example.Chat", offsets[2]),
+        ("TooManyRequests", steering["id"], "com.example.Chat", offsets[2]),
         ("MalformedEvent", None, None, offsets[3]),
     }
     ended = bed.command("list")
@@ -158,7 +158,7 @@ def test_filters_choose(bed):
 
     assert chosen() == set(ids)
     assert chosen("--reason", "NoCredential") == {ids[3]}
-    assert chosen("--reason", "NoCredential", "--reason", "ServiceUnavailable") == set(ids)
+    assert chosen("--reason", "NoCredential", "--reason", "TooManyRequests") == set(ids)
     assert chosen("--reason", "NoSuchReason") == set()
     assert chosen("--bundle-id", FOREIGN_APP) == {ids[3]}
     place = written[1]

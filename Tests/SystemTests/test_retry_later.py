@@ -15,9 +15,10 @@ IN_FLIGHT = 20
 COMMIT_SECONDS = 0.25
 DELAY = "2s"
 DELAY_SECONDS = 2
-# Two refusals, then APNs is well again.
-RECOVERING = {"default": {"is": "flaky", "steps": ["ServiceUnavailable", "503"]}}
-BROKEN = {"default": {"is": "ServiceUnavailable"}}
+# Two refusals, then APNs is well again. 429 blames the device: with 503 the circuit breaker would
+# open, and hold what is to be put off here.
+RECOVERING = {"default": {"is": "flaky", "steps": ["TooManyRequests", "429"]}}
+BROKEN = {"default": {"is": "TooManyRequests"}}
 GARBAGE = (
     (("heliograph-retry-due", b"soon"),),
     (("heliograph-retry-due", b"99999999999999999999"), ("heliograph-retry-attempts", b"-1")),
@@ -62,7 +63,7 @@ def forged(event, source, due_ms, **changes):
         "first-failure": due_ms - 60_000,
         "due": due_ms,
         "tier": DELAY,
-        "reason": "ServiceUnavailable",
+        "reason": "TooManyRequests",
         **changes,
     }
     headers = tuple((f"heliograph-retry-{n}", str(v).encode()) for n, v in facts.items())
@@ -101,7 +102,7 @@ def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulato
             bench.topics.source,
             *place.position,
         )
-        assert history["reason"] in ("ServiceUnavailable", "UnexplainedStatus")
+        assert history["reason"] in ("TooManyRequests", "UnexplainedStatus")
     assert collections.Counter(history_of(m)["attempts"] for m in retried) == {"1": 20, "2": 20}
     assert_waited_between_attempts(simulator, 20)
 
@@ -122,7 +123,7 @@ def assert_waited_between_attempts(simulator, count):
 
 def test_a_partition_that_waits_stops_no_other(broker, simulators, benches):
     bench = benches(broker)
-    simulator = simulators({"rules": [{"prefix": "dead", "is": "ServiceUnavailable"}]})
+    simulator = simulators({"rules": [{"prefix": "dead", "is": "TooManyRequests"}]})
     [topic] = create_retry_topics(bench, "1h")
     late = [new_event(device_token=f"dead{number:060x}") for number in range(50)]
     bench.produce([record(event) for event in late])
@@ -225,8 +226,8 @@ def test_what_would_expire_while_it_waits_is_not_put_off(broker, simulators, ben
     bench.wait_for_outcomes(1, service=service)
     service.drain()
     [(_, outcome)] = outcomes_of(broker, bench.topics)
-    assert (outcome["outcome"], outcome["reason"]) == ("undeliverable", "ServiceUnavailable")
-    assert outcome["http_status"] == 503
+    assert (outcome["outcome"], outcome["reason"]) == ("undeliverable", "TooManyRequests")
+    assert outcome["http_status"] == 429
     assert broker.count(topic) == 0
     assert broker.count(bench.topics.dead_letters) == 1
 
@@ -244,8 +245,8 @@ def test_the_last_tier_repeats_until_the_event_is_given_up(broker, simulators, b
     assert broker.count(last) >= 3
     for outcome in outcomes_by_id(bench).values():
         assert outcome["outcome"] == "undeliverable"
-        assert outcome["reason"] == "ServiceUnavailable"
-        assert outcome["http_status"] == 503
+        assert outcome["reason"] == "TooManyRequests"
+        assert outcome["http_status"] == 429
         assert outcome["latency_ms"] <= 8000 + DELAY_SECONDS * 1000 + 5000
     requests = collections.Counter(request["token"] for request in simulator.requests())
     attempts = {o["device_token"]: o["attempts"] for o in outcomes_by_id(bench).values()}

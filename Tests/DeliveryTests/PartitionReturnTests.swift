@@ -1,3 +1,4 @@
+import ConnectionPool
 import Delivery
 import Testing
 import Vocabulary
@@ -77,6 +78,32 @@ extension Bench {
         #expect(Bench.commits(bench.finish(id)).isEmpty)
         #expect(bench.engine.counts.terminal == 1)
         #expect(Bench.sent(try bench.arrive(0)) != nil)
+    }
+
+    @Test func `a partition that comes back before the first own commit goes on from memory`()
+        throws
+    {
+        let (_, _, theirs) = try inHand(seed: 2)
+        var bench = try Bench(isAssigned: false)
+        _ = bench.partitionComes(with: theirs)
+        let connection = ConnectionID(rawValue: 1)
+        bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        // Kafka refused what was committed meanwhile: the group's position is the other's still.
+        bench.engine.commitFinished(failed: [Bench.partition])
+        #expect(Bench.start(bench.partitionReturns(with: theirs)) == .at(Offset(1)))
+        bench.engine.commitFinished(failed: [])
+        #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
+    }
+
+    @Test func `a commit that failed while the partition was away is made again`() throws {
+        var (bench, id, commit) = try inHand()
+        #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn(after: .seconds(1))
+        bench.engine.commitFinished(failed: [Bench.partition])
+        let actions = bench.partitionComes(with: commit)
+        #expect(Bench.commits(actions).map(\.offset) == [Offset(1)])
     }
 
     @Test func `after ten minutes nothing is gone on with`() throws {

@@ -20,13 +20,15 @@ package struct IgnoredMetadata: Hashable, Sendable {
 
 /// The ledgers of the partitions that the shard owns, and of those it owned a while ago.
 ///
-/// A partition that comes back is gone on with from memory if the committed metadata still carries
-/// the shard's nonce: nobody else has committed since. What is in flight went on meanwhile and was
-/// entered here; what waited was let go, and is read again.
+/// A partition that comes back is gone on with from memory if nobody else has committed since: the
+/// committed metadata carries the shard's nonce, or is still what the shard began with. What is in
+/// flight went on meanwhile and was entered here; what waited was let go, and is read again.
 struct PartitionLedgers: Sendable {
     private struct Tenure: Sendable {
         let name: TopicPartition
         var ledger: OffsetLedger
+        /// The group's position when the assignment began; nil: unknown, or none.
+        var begunAt: CommittedPosition?
     }
 
     private struct Kept: Sendable {
@@ -71,15 +73,22 @@ struct PartitionLedgers: Sendable {
                 ignored = error
             }
         }
-        if let before, before.tenure.name == name, metadata?.nonce == nonce {
-            var tenure = before.tenure
+        if var tenure = before?.tenure, tenure.name == name, let metadata,
+            metadata.nonce == nonce || tenure.begunAt == position
+        {
             let start = tenure.ledger.nextOffset
             tenure.ledger.resumed()
+            // A commit that was under way when the partition went may have failed unnoticed.
+            let due = tenure.ledger.commitRequested(by: nonce, for: name)
+            if due?.offset != position?.offset || due?.metadata != position?.metadata {
+                tenure.ledger.commitFailed()
+            }
+            tenure.begunAt = position
             owned[partition.index] = tenure
             return (start, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
-        owned[partition.index] = Tenure(name: name, ledger: ledger)
+        owned[partition.index] = Tenure(name: name, ledger: ledger, begunAt: position)
         return (position?.offset, ignored)
     }
 

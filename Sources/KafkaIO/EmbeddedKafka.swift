@@ -79,6 +79,12 @@ package import Vocabulary
         unsafe rd_kafka_mock_topic_set_error(cluster, topic.name, error)
     }
 
+    /// Every answer of the broker comes so much later; brokers are numbered from 1.
+    package func setDelay(_ delay: Duration, ofBroker broker: Int) {
+        let milliseconds = Int32(clamping: delay.milliseconds)
+        unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
+    }
+
     /// Brokers are numbered from 1.
     package func setBroker(_ broker: Int, isUp: Bool) {
         if isUp {

@@ -10,6 +10,10 @@ struct KafkaCommand: AsyncParsableCommand {
         discussion: """
             Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is
             librdkafka's mock cluster: it keeps about 5 MB a partition, and nothing over a restart.
+
+            A line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; REQUEST
+            is produce, fetch, offsetCommit, heartbeat, ...; CODE is a number of the Kafka protocol,
+            or -195 for a connection that ends. Each is answered by a line: {"done": true}.
             """
     )
 
@@ -30,6 +34,13 @@ struct KafkaCommand: AsyncParsableCommand {
             try kafka.createTopic(KafkaTopic(String(name)), partitions: partitions)
         }
         Terminal.print(#"{"bootstrap_servers":"\#(kafka.bootstrapServers)"}"#)
+        // Reading blocks, so it has a thread of its own; the process's end ends it.
+        Thread.detachNewThread {
+            while let line = readLine() {
+                let isDone = KafkaFault(line)?.apply(to: kafka) ?? false
+                Terminal.print(#"{"done":\#(isDone)}"#)
+            }
+        }
         await Signals.untilTermination()
         Terminal.end(.success)
     }

@@ -42,7 +42,7 @@ package struct Metrics: Sendable {
             ),
             .counters(
                 "events_terminal_total",
-                "Events with a terminal outcome, by outcome.",
+                "Events with a terminal outcome that Kafka acknowledged, by outcome.",
                 of: shards,
                 \.outcomes
             ) { [.init("outcome", $0.rawValue)] },
@@ -54,7 +54,7 @@ package struct Metrics: Sendable {
             ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
             .gauge(
                 "inflight_events",
-                "Events in memory without a terminal outcome.",
+                "Events in memory, up to the acknowledgement of their outcome.",
                 of: shards,
                 \.inFlightEvents
             ),
@@ -76,6 +76,12 @@ package struct Metrics: Sendable {
                 of: shards,
                 \.returned
             ),
+            .counter(
+                "events_released_total",
+                "Events handed back unfinished: their partition's next owner consumes them again.",
+                of: shards,
+                \.released
+            ),
             .gauge(
                 "waiting_for_due_events",
                 "Events from retry topics that are not due; among inflight_events.",
@@ -84,7 +90,7 @@ package struct Metrics: Sendable {
             ),
             .gauge(
                 "events_unaccounted",
-                "Consumed minus terminal, in flight and deferred; other than 0 is a bug.",
+                "Consumed minus terminal, in flight, deferred and released; not 0: a bug.",
                 value: unaccounted.map { "\($0)" }
             ),
             .histogram(

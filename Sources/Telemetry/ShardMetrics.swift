@@ -16,6 +16,7 @@ package final class ShardMetrics: Sendable {
     package let awaitingSchema = Gauge()
     package let deferred = Counter()
     package let returned = Counter()
+    package let released = Counter()
     package let waitingForDue = Gauge()
     package let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
 

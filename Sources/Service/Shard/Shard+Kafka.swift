@@ -243,8 +243,11 @@ extension Shard {
 
     /// The record is written, or never will be: nobody waits for it any more.
     private func settle(_ tag: PublicationTag) {
+        let delivery = engine.delivery(tag.delivery)
         engine.published(tag)
-        if engine.delivery(tag.delivery) == nil { publisher.concluded(tag.delivery) }
+        guard let delivery, engine.delivery(tag.delivery) == nil else { return }
+        publisher.concluded(tag.delivery)
+        countOutcome(of: delivery)
     }
 
     private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {

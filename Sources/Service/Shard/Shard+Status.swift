@@ -14,6 +14,7 @@ extension Shard {
         metrics.retries.add(UInt64(counts.retries - recorded.retries))
         metrics.retriesDenied.add(UInt64(counts.retriesDenied - recorded.retriesDenied))
         metrics.madeRoom.add(UInt64(counts.madeRoom - recorded.madeRoom))
+        metrics.released.add(UInt64(counts.released - recorded.released))
         recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.waitingForDue.set(engine.heldEvents)
@@ -106,8 +107,9 @@ extension Shard {
         }
     }
 
-    func countOutcome(of id: DeliveryID) {
-        guard let delivery = engine.delivery(id), let outcome = delivery.outcome else { return }
+    /// Counts what has ended; to be called once Kafka has all of its records.
+    func countOutcome(of delivery: Delivery) {
+        guard let outcome = delivery.outcome else { return }
         metrics.count(outcome.kind, reason: outcome.reason)
         let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
         let elapsed = outcome.completedAt.milliseconds - start.milliseconds

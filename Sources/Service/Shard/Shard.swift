@@ -228,7 +228,6 @@ final class Shard {
             settings.suppressedTokens.insert(token, since: since)
         case .readmitToken(let token): settings.suppressedTokens.remove(token)
         case .publish(let id, let publications):
-            countOutcome(of: id)
             for publication in Publication.allCases where publications.contains(publication) {
                 publish(PublicationTag(id, publication))
             }

@@ -28,14 +28,14 @@ def clean_environment():
 class Child:
     """A running process; `lines("stderr")` grows as it speaks."""
 
-    def __init__(self, arguments, environment=None):
+    def __init__(self, arguments, environment=None, takes_input=False):
         self.name = pathlib.Path(arguments[0]).name
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
         self._open_streams = 2
         self._process = subprocess.Popen(
             arguments,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**clean_environment(), **(environment or {})},
@@ -107,6 +107,11 @@ class Child:
         for reader in self._readers:
             reader.join(5)
         return code
+
+    def tell(self, line):
+        """Writes a line to its standard input."""
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
 
     def send(self, number):
         if self.is_running:

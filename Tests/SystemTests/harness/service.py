@@ -12,6 +12,7 @@ from .deadlines import eventually
 from .events import APP
 from .kafka import Kafka
 from .processes import Child, built_binary, json_object
+from .sampler import Sampler
 
 CRASH_WORDS = ("Fatal error", "Crash", "crashed", "Stack dump", "Backtrace", "Illegal instruction")
 
@@ -77,16 +78,23 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
     }
 
 
+def opened_port(line):
+    """The admin port, if the line of the log tells it."""
+    entry = json_object(line)
+    return entry["port"] if entry and entry.get("message") == "admin port open" else None
+
+
 class Service:
     """A running service."""
 
-    def __init__(self, folder: pathlib.Path, settings):
+    def __init__(self, folder: pathlib.Path, settings, environment=None):
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "heliograph.yaml"
         text = settings if isinstance(settings, str) else yaml.safe_dump(settings)
         path.write_text(text)
-        self.child = Child([built_binary("heliograph"), "run", "--config", str(path)])
+        self.child = Child([built_binary("heliograph"), "run", "--config", str(path)], environment)
         self._port = None
+        self.sampler = Sampler(self)
 
     def log_lines(self, message):
         """The log's entries with that message."""
@@ -101,13 +109,13 @@ class Service:
     @property
     def port(self):
         if self._port is None:
-
-            def opened(line):
-                entry = json_object(line)
-                return entry["port"] if entry and entry.get("message") == "admin port open" else None
-
-            self._port = int(self.child.wait_for("stderr", opened))
+            self._port = int(self.child.wait_for("stderr", opened_port))
         return self._port
+
+    @property
+    def has_port(self):
+        """Whether the admin port is open, or was; does not wait."""
+        return self._port is not None or any(map(opened_port, self.child.lines("stderr")))
 
     def fetch(self, path):
         """(status, body) of a GET on the admin port; (0, "") while nobody answers."""
@@ -144,7 +152,9 @@ class Service:
         self.assert_no_crash()
 
     def assert_no_crash(self):
-        said = "\n".join(self.child.lines("stdout") + self.child.lines("stderr"))
+        lines = self.child.lines("stdout") + self.child.lines("stderr")
+        # What the log quotes, such as librdkafka's "Fatal error", is no crash.
+        said = "\n".join(line for line in lines if json_object(line) is None)
         found = [word for word in CRASH_WORDS if word in said]
         assert not found, f"{found} in the output of {self.child.told()}"
 
@@ -153,6 +163,9 @@ class Service:
 
     def __exit__(self, *exception):
         self.child.__exit__(*exception)
+        self.sampler.stop()
+        if exception[0] is None:
+            self.sampler.check()
 
 
 def outcomes_of(kafka: Kafka, topics: Topics):

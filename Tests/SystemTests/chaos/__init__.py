@@ -1,0 +1,1 @@
+"""Experiments: faults against the built service, and what came of every event."""

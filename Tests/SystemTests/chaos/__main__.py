@@ -1,0 +1,21 @@
+"""The command behind scripts/chaos."""
+
+import argparse
+import random
+import sys
+
+from .lab import EXPERIMENTS
+from .runner import run_all
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="small numbers, minutes in all")
+    parser.add_argument("--only", type=int, action="append", choices=range(1, 17), metavar="N")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 16))
+    options = parser.parse_args()
+    numbers = options.only or sorted(EXPERIMENTS)
+    return min(run_all(numbers, options.seed, options.short), 1)
+
+
+sys.exit(main())

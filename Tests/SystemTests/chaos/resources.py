@@ -1,0 +1,233 @@
+"""Experiments 11 to 15: what is stored, the clock, descriptors, memory, the admin port."""
+
+import contextlib
+import os
+import pathlib
+import resource
+import socket
+import threading
+import time
+
+from confluent_kafka import TopicPartition
+from harness.events import new_event, record
+
+from .lab import DRAIN_SECONDS, IN_FLIGHT, MEBIBYTE, SLOW, experiment, stopwatch
+from .peers import PATIENT
+from .processes import seconds_to_next_push
+
+FAKETIME = pathlib.Path(
+    os.environ.get("HELIOGRAPH_TEST_FAKETIME")
+    or "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+)
+
+
+@experiment(11, "metadata torture")
+def metadata_torture(lab):
+    bench = lab.bench(lab.persistent_broker())
+    simulator = lab.simulator({"latency_ms": 10})
+    settings = bench.slow(simulator)
+    rounds, warnings, known = lab.size(3, 25), 0, []
+    for _ in range(rounds):
+        before = len(bench.written)
+        bench.write(120)
+        offsets = bench.kafka.committed(bench.group, bench.topics.source)
+        forged = {p: forgery(lab, bench, max(o, 0), known) for p, o in offsets.items()}
+        commit(bench, forged)
+        service = bench.start(settings).wait_until_ready()
+        bench.wait_until_settled(60, service)
+        warnings += len(said_ignored(service))
+        service.drain(DRAIN_SECONDS)
+        known += [p.metadata for p in positions(bench) if p.metadata]
+        assert before < len(bench.written)
+    # Offsets that are set back make events come again: that is what was asked for.
+    lab.account(bench, [simulator], rounds * len(bench.written))
+    assert warnings >= rounds, f"only {warnings} warnings"
+    lab.note(f"{rounds * 4} forgeries, {warnings} warnings; offsets were set back at random")
+
+
+def said_ignored(service):
+    return [line for line in service.messages() if line.startswith("commit metadata ignored")]
+
+
+def forgery(lab, bench, offset, known):
+    """An offset at or before the committed one, and metadata that does not belong there."""
+    texts = ["committed by a script", "p1", "p1D", "p1B" + "A" * 4000, "p1R" + "_" * 300]
+    for text in lab.random.sample(known, min(3, len(known))):
+        place = lab.random.randrange(len(text))
+        texts += [text[:place], text[:place] + "!" + text[place + 1 :], text]
+    return lab.random.randint(max(0, offset - 20), offset), lab.random.choice(texts)
+
+
+def commit(bench, forged):
+    with bench.kafka.consumer(bench.group) as consumer:
+        consumer.commit(
+            offsets=[
+                TopicPartition(bench.topics.source, partition, offset, metadata)
+                for partition, (offset, metadata) in forged.items()
+            ],
+            asynchronous=False,
+        )
+
+
+def positions(bench):
+    asked = [TopicPartition(bench.topics.source, p) for p in range(4)]
+    with bench.kafka.consumer(bench.group) as consumer:
+        return consumer.committed(asked, timeout=20)
+
+
+@experiment(12, "clock jumps")
+def clock_jump(lab):
+    if not FAKETIME.is_file():
+        lab.note(f"not run: {FAKETIME} (Debian: libfaketime) is not there")
+        return
+    bench, simulator = lab.bench(lab.persistent_broker()), lab.simulator({"latency_ms": 20})
+    clock = lab.folder / "clock"
+    clock.write_text("+0")
+    environment = {
+        "LD_PRELOAD": str(FAKETIME),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    service = bench.start(bench.slow(simulator, **PATIENT), environment).wait_until_ready()
+    for jump in ("+0", "+3600", "-3600", "+86400", "+0"):
+        bench.write(200)
+        bench.wait_for_share(0.9, service)
+        clock.write_text(jump)
+        bench.write(200)
+        with stopwatch() as passed:
+            bench.wait_until_settled(90, service)
+        lab.recovered(passed(), 60)
+    retries = service.sampler.last.get("retries_total", 0)
+    service.drain(DRAIN_SECONDS)
+    lab.account(bench, [simulator], 0)
+    lab.note(f"+1 h, -1 h, +1 day and back; {retries:g} retries; recovery: all settled")
+
+
+@experiment(13, "no file descriptor left")
+def descriptors(lab):
+    bench, simulator = lab.bench(lab.persistent_broker()), lab.simulator(SLOW)
+    link, url = lab.link(simulator)
+    service = bench.start(bench.slow(simulator, url, **PATIENT)).wait_until_ready()
+    bench.write(600)
+    bench.wait_for_share(0.3, service)
+    pid, start = service.child.pid, open_descriptors(service)
+    hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (8, hard))
+    link.cut()
+    bench.write(600)
+    time.sleep(lab.size(4, 30))
+    assert service.child.is_running, service.child.told()
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+    lab.recovered(seconds_to_next_push(simulator, service), 10)
+    bench.wait_until_settled(90, service)
+    end = open_descriptors(service)
+    service.drain(DRAIN_SECONDS)
+    lab.account(bench, [simulator], IN_FLIGHT)
+    lab.wish(end <= start + 5, "as many descriptors as before")
+    lab.note(f"{start} descriptors before, {end} after; a read-only root was not tried")
+
+
+def open_descriptors(service):
+    return len(os.listdir(f"/proc/{service.child.pid}/fd"))
+
+
+@experiment(14, "memory cap: Kafka full, APNs dead")
+def memory_cap(lab):
+    bench, simulator = lab.bench(lab.faulty_broker()), lab.simulator({"latency_ms": 20})
+    link, url = lab.link(simulator)
+    limits = {"in_flight_events": 10_000, "in_flight_bytes": "8MiB"}
+    settings = bench.slow(simulator, url, limits=limits, **PATIENT)
+    service = bench.start(settings).wait_until_ready(60)
+    bench.write(100)
+    bench.wait_for_outcomes(100, service=service)
+    pid = service.child.pid
+    cap = address_space(pid) + 256 * MEBIBYTE
+    resource.prlimit(pid, resource.RLIMIT_AS, (cap, cap))
+    link.become("silent", cutting=True)
+    for _ in range(4):
+        bench.write_records([record(new_event(payload=big_payload())) for _ in range(1000)])
+    time.sleep(lab.size(5, 120))
+    assert service.child.is_running, service.child.told()
+    bytes_held = service.sampler.last.get("inflight_bytes", 0)
+    link.become("open", cutting=True)
+    lab.recovered(seconds_to_next_push(simulator, service), 10)
+    bench.settle(service)
+    lab.account(bench, [simulator], IN_FLIGHT)
+    assert bytes_held <= 8 * MEBIBYTE + 5000, f"{bytes_held} bytes in flight"
+    rss = service.sampler.peaks.rss_bytes / MEBIBYTE
+    assert rss <= 220, f"RSS was {rss:.0f} MiB"
+    lab.note(f"16 MiB waited in Kafka, {bytes_held / MEBIBYTE:.1f} MiB were held")
+
+
+def big_payload():
+    return {"aps": {"alert": "A"}, "filling": "x" * 3900}
+
+
+def address_space(pid):
+    pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
+@experiment(15, "slow loris on the admin port")
+def slow_loris(lab):
+    bench = lab.bench(lab.persistent_broker())
+    simulator = lab.simulator({"latency_ms": 20})
+    service = bench.start(bench.slow(simulator)).wait_until_ready()
+    clean = seconds_for_burst(bench, service)
+    with lorises(service.port, lab.size(200, 500)) as count_open:
+        attacked = seconds_for_burst(bench, service)
+        times, answers = zip(*(timed_health(service) for _ in range(20)))
+        opened = count_open()
+    service.drain(DRAIN_SECONDS)
+    lab.account(bench, [simulator], 0)
+    slowest = max(times) * 1000
+    answered = answers.count(200)
+    lab.wish(answered == len(answers) and slowest <= 100, "/live within 100 ms each time")
+    lab.wish(opened <= 64, "at most 64 connections")
+    lab.note(
+        f"{opened} of the connections stayed; /live answered {answered} of {len(answers)} times, "
+        f"at most {slowest:.0f} ms; burst {clean:.1f} s before, {attacked:.1f} s meanwhile"
+    )
+
+
+def seconds_for_burst(bench, service):
+    with stopwatch() as passed:
+        bench.write(2000)
+        bench.wait_until_settled(60, service)
+        return passed()
+
+
+def timed_health(service):
+    with stopwatch() as passed:
+        status, _ = service.fetch("/live")
+        return passed(), status
+
+
+@contextlib.contextmanager
+def lorises(port, count):
+    """Connections that send a byte of a header every second; gives a count of those open."""
+    end = threading.Event()
+    sockets = []
+    for _ in range(count):
+        with contextlib.suppress(OSError):
+            sockets.append(socket.create_connection(("127.0.0.1", port), timeout=1))
+            sockets[-1].sendall(b"GET /live HTTP/1.1\r\nX-Slow: ")
+
+    def drip():
+        while not end.wait(1):
+            for one in list(sockets):
+                try:
+                    one.sendall(b"x")
+                except OSError:
+                    sockets.remove(one)
+
+    dripping = threading.Thread(target=drip, daemon=True)
+    dripping.start()
+    try:
+        yield lambda: len(sockets)
+    finally:
+        end.set()
+        dripping.join()
+        for one in sockets:
+            one.close()

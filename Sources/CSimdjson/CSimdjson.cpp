@@ -38,12 +38,26 @@ uint64_t mixed(uint64_t hash, uint64_t word) noexcept {
     return hash ^ (hash >> 29);
 }
 
+/// Longer strings are hashed by their first and last bytes alone, half of this each: the hash picks
+/// candidates, and each multiplication waits for the one before it.
+constexpr size_t hashed_bytes = 64;
+
 /// Hashes `count` bytes and notes backslashes; reads up to 7 bytes past the end if `padded`.
 template <bool padded>
 uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
     uint64_t hash = count;
     uint64_t backslashes = 0;
     size_t position = 0;
+    if (count > hashed_bytes) {
+        for (; position < hashed_bytes / 2; position += 8) {
+            hash = mixed(hash, load(bytes + position));
+        }
+        for (size_t start = 0; start + 8 <= count; start += 8) {
+            backslashes |= has_backslash(load(bytes + start));
+        }
+        backslashes |= has_backslash(load(bytes + count - 8));
+        position = count - hashed_bytes / 2;
+    }
     for (; position + 8 <= count; position += 8) {
         const uint64_t word = load(bytes + position);
         backslashes |= has_backslash(word);

@@ -74,9 +74,9 @@ extension EventDecoder {
     }
 
     private borrowing func isMetadata(_ node: JSONNode) -> Bool {
-        guard node.kind == .object, node.count <= 16 else { return false }
-        var cursor = document.children(of: node)
-        while let (_, value) = document.nextMember(&cursor) {
+        guard node.isObject, node.count <= 16 else { return false }
+        var cursor = ChildCursor(node)
+        while let (_, value) = cursor.nextMember(in: document) {
             if !value.isString { return false }
         }
         return true

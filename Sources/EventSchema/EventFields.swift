@@ -37,14 +37,14 @@ struct EventFields {
     }
 
     private static let fields = Field.allCases
-    private static let table = NameTable(fields.map { JSONName($0.rawValue) })
+    private static let table = NameTable(fields.map(\.rawValue))
 
     /// A repeated name leaves its field nil: neither value is more right than the other.
     init(_ root: JSONNode, _ document: borrowing JSONDocument) {
-        guard root.kind == .object else { return }
+        guard root.isObject else { return }
         var seen: UInt32 = 0
-        var cursor = document.children(of: root)
-        while let (name, value) = document.nextMember(&cursor) {
+        var cursor = ChildCursor(root)
+        while let (name, value) = cursor.nextMember(in: document) {
             guard let position = Self.table.position(of: name, in: document) else { continue }
             let bit = UInt32(1) << UInt32(position)
             if seen & bit == 0 {

@@ -12,12 +12,32 @@ extension JSONDocument {
     /// A string's content; nil for what is no string.
     package borrowing func string(_ node: JSONNode) -> String? {
         guard node.isString else { return nil }
-        return String(decoding: content(of: node), as: UTF8.self)
+        return withContent(of: node) { content in
+            unsafe content.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// Whether an expression matches anywhere in a string; false for what is no string.
+    package borrowing func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
+        node.isString && withContent(of: node) { pattern.matches($0) }
+    }
+
+    /// The same as `content`, for a moment, and without counting a reference.
+    @inline(__always)
+    private borrowing func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
+        if node.kind == .escapedString { return body(content(of: node).span) }
+        let range = node.range.lowerBound + 1..<node.range.upperBound - 1
+        return body(source.span.extracting(range))
     }
 
     /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
     package borrowing func scalarCount(of node: JSONNode) -> Int {
-        content(of: node).reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
+        guard node.isString else { return 0 }
+        return withContent(of: node) { content in
+            var count = 0
+            for index in content.indices where content[index] & 0xC0 != 0x80 { count += 1 }
+            return count
+        }
     }
 
     /// A number's exact value; nil if it is no number, has a fraction, or does not fit.

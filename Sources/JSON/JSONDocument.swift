@@ -10,8 +10,8 @@ import CSimdjson
     private let parser: OpaquePointer
     private let maxByteCount: Int
     /// Two words an entry; the layout is that of `hg_json_parse`.
-    @usableFromInline var tape: [UInt64]
-    @usableFromInline private(set) var entryCount = 0
+    package private(set) var tape: [UInt64]
+    private(set) var entryCount = 0
     /// The text of the document; empty after a failure.
     package private(set) var source: [UInt8] = []
 
@@ -70,14 +70,12 @@ extension JSONDocument {
     /// It traps if the last `parse` failed, or none was made.
     package var root: JSONNode { node(at: 0) }
 
-    @inlinable @inline(__always)
     borrowing func node(at index: Int) -> JSONNode {
         precondition(index < entryCount, "a node of another document")
         return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
-    @inlinable @inline(__always)
     package borrowing func children(of container: JSONNode) -> JSONCursor {
         switch container.kind {
         case .array, .object:
@@ -88,7 +86,6 @@ extension JSONDocument {
     }
 
     /// The next item of an array.
-    @inlinable @inline(__always)
     package borrowing func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
@@ -98,7 +95,6 @@ extension JSONDocument {
     }
 
     /// The next member of an object, in source order.
-    @inlinable @inline(__always)
     package borrowing func nextMember(
         _ cursor: inout JSONCursor
     ) -> (name: JSONNode, value: JSONNode)? {
@@ -111,7 +107,6 @@ extension JSONDocument {
     }
 
     /// The value of the first member of that name.
-    @inlinable
     package borrowing func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
         guard object.kind == .object else { return nil }
         var index = object.index + 1
@@ -125,14 +120,12 @@ extension JSONDocument {
     }
 
     /// Whether a string's content is that of `name`.
-    @inlinable
     package borrowing func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
         guard node.isString, node.hash == name.contentHash else { return false }
         return hasContent(node, name.bytes)
     }
 
-    @usableFromInline
-    borrowing func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
+    private borrowing func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
         guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
         return StringContent.isEqual(
             source,

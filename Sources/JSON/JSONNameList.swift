@@ -1,14 +1,13 @@
 /// Strings that are looked for often, in one buffer: comparing counts no references.
 package struct JSONNameList: Hashable, Sendable {
-    @usableFromInline
-    struct Entry: Hashable, Sendable {
-        @usableFromInline let hash: UInt32
-        @usableFromInline let start: Int32
-        @usableFromInline let byteCount: Int32
+    package struct Entry: Hashable, Sendable {
+        package let hash: UInt32
+        package let start: Int32
+        package let byteCount: Int32
     }
 
-    @usableFromInline private(set) var bytes: [UInt8] = []
-    @usableFromInline private(set) var entries: [Entry] = []
+    private(set) var bytes: [UInt8] = []
+    package private(set) var entries: [Entry] = []
 
     package init() {}
 
@@ -36,13 +35,11 @@ package struct JSONNameList: Hashable, Sendable {
     }
 
     /// The hash that the parser computes for a string of that content.
-    @inlinable
     package func hash(_ position: Int) -> UInt32 { entries[position].hash }
 }
 
 extension JSONDocument {
     /// Whether a string's content is a name of the list.
-    @inlinable @inline(__always)
     package borrowing func isEqual(
         _ node: JSONNode,
         to position: Int,
@@ -50,15 +47,16 @@ extension JSONDocument {
     ) -> Bool {
         let entry = names.entries[position]
         guard node.hash == entry.hash, node.isString else { return false }
-        return hasContent(node, of: entry, in: names)
+        return hasContent(node, of: position, in: names)
     }
 
-    @usableFromInline
-    borrowing func hasContent(
+    /// Whether a string's content is a name of the list, without a look at the hash.
+    package borrowing func hasContent(
         _ node: JSONNode,
-        of entry: JSONNameList.Entry,
+        of position: Int,
         in names: borrowing JSONNameList
     ) -> Bool {
+        let entry = names.entries[position]
         let start = Int(entry.start)
         let range = start..<start + Int(entry.byteCount)
         guard node.kind == .string else {
@@ -68,7 +66,6 @@ extension JSONDocument {
     }
 
     /// Whether an object has a member of that name.
-    @inlinable
     package borrowing func member(
         of object: JSONNode,
         named position: Int,

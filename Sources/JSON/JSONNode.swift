@@ -2,6 +2,8 @@
 ///
 /// It means something only together with the `JSONDocument` that gave it out, until the next
 /// `parse`; after that it names some other value, or traps, but never reads foreign memory.
+/// Its fields are open because no body of a `package` declaration is inlined into another module,
+/// while fields are read in place.
 package struct JSONNode: Hashable, Sendable {
     package enum Kind: UInt8, Hashable, Sendable {
         case null
@@ -18,50 +20,50 @@ package struct JSONNode: Hashable, Sendable {
     }
 
     /// The entry's place on the tape.
-    package let index: Int
-    @usableFromInline let span: UInt64
-    @usableFromInline let shape: UInt64
+    package var index: Int
+    /// The entry's two words, as `hg_json_parse` writes them.
+    package var span: UInt64
+    package var shape: UInt64
 
-    @inlinable
     init(index: Int, span: UInt64, shape: UInt64) {
         self.index = index
         self.span = span
         self.shape = shape
     }
 
-    @inlinable @inline(__always) package var kind: Kind {
+    package var kind: Kind {
         Kind(rawValue: UInt8(truncatingIfNeeded: shape >> 56)) ?? .null
     }
 
-    @inlinable @inline(__always) package var isString: Bool {
+    package var isString: Bool {
         kind == .string || kind == .escapedString
     }
 
-    @inlinable @inline(__always) package var isNumber: Bool { kind == .integer || kind == .number }
+    package var isNumber: Bool { kind == .integer || kind == .number }
 
     /// The value's bytes in the source, quotes and brackets included.
-    @inlinable @inline(__always) package var range: Range<Int> {
+    package var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
     }
 
-    @inlinable @inline(__always) package var byteCount: Int {
+    package var byteCount: Int {
         Int(span >> 32) - Int(span & 0xFFFF_FFFF)
     }
 
     /// The members of an object or the items of an array.
-    @inlinable @inline(__always) package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+    package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
-    @inlinable @inline(__always) package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+    package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
-    @inlinable @inline(__always) var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+    var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
 /// A string that is looked for often: its bytes, and their hash as the parser computes it.
 package struct JSONName: Hashable, Sendable {
     package let text: String
-    @usableFromInline let bytes: [UInt8]
+    let bytes: [UInt8]
     package let contentHash: UInt32
 
     package init(_ text: String) {
@@ -73,10 +75,9 @@ package struct JSONName: Hashable, Sendable {
 
 /// A place in an object or array whose children are being visited.
 package struct JSONCursor: Hashable, Sendable {
-    @usableFromInline var index: Int
-    @usableFromInline var remaining: Int
+    package var index: Int
+    package var remaining: Int
 
-    @inlinable
     init(index: Int, remaining: Int) {
         self.index = index
         self.remaining = remaining

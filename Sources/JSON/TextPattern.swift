@@ -7,6 +7,8 @@ import CRE2
 @safe package final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
     private nonisolated(unsafe) let expression: OpaquePointer
+    /// The same without RE2, where it is that simple.
+    private let bytePattern: BytePattern?
     /// As it was written.
     package let text: String
 
@@ -24,13 +26,18 @@ import CRE2
             }
         }
         unsafe expression = unsafe compiled
+        bytePattern = BytePattern(text)
         self.text = text
     }
 
     deinit { unsafe hg_re2_free(expression) }
 
     /// Whether the expression matches anywhere in the bytes.
-    package func matches(_ bytes: ArraySlice<UInt8>) -> Bool {
+    package func matches(_ bytes: ArraySlice<UInt8>) -> Bool { matches(bytes.span) }
+
+    /// Whether the expression matches anywhere in the bytes.
+    func matches(_ bytes: Span<UInt8>) -> Bool {
+        if let bytePattern { return bytePattern.matches(bytes) }
         let expression = unsafe expression
         return unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_re2_matches(expression, bytes.baseAddress, bytes.count)

@@ -6,9 +6,20 @@ package struct DeviceToken: Hashable, Sendable {
 
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
     package init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count.isMultiple(of: 2), text.utf8.allSatisfy(\.isHexDigit)
+        guard !text.isEmpty, text.utf8.count.isMultiple(of: 2), Self.isHexadecimal(text.utf8.span)
         else { return nil }
         hexadecimal = text
+    }
+
+    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
+    private static func isHexadecimal(_ bytes: Span<UInt8>) -> Bool {
+        var areDigits = true
+        for index in bytes.indices {
+            let isDigit = bytes[index] &- UInt8(ascii: "0") < 10
+            let isLetter = (bytes[index] | 0x20) &- UInt8(ascii: "a") < 6
+            areDigits = areDigits && (isDigit || isLetter)
+        }
+        return areDigits
     }
 }
 

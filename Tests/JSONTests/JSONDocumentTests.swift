@@ -135,4 +135,21 @@ import Testing
             try JSONValue.parse(Array(#"{"a":1,"a":2}"#.utf8))
         }
     }
+
+    @Test func `a name is found at any length, however it is written`() throws {
+        var document = JSONDocument()
+        for length in 0...140 {
+            let name = (0..<length).map { String(UnicodeScalar(UInt8(97 + $0 % 26))) }.joined()
+            let escaped = name.replacing("m", with: "\\u006d")
+            let middle =
+                name.isEmpty
+                ? "" : String(name.prefix(length / 2)) + "_" + name.dropFirst(length / 2 + 1)
+            for text in ["{\"\(name)\":1}", "{\"\(escaped)\":1}"] {
+                try document.parse(Array(text.utf8))
+                #expect(document.member(of: document.root, named: JSONName(name)) != nil, "\(text)")
+                let other = document.member(of: document.root, named: JSONName(middle))
+                #expect((other == nil) == (middle != name), "\(text)")
+            }
+        }
+    }
 }

@@ -41,6 +41,36 @@ import Testing
         for text in others { #expect(!compiled.matches(Array(text.utf8)[...]), "\(text)") }
     }
 
+    /// Inside a group nothing is recognised as simple, so RE2 runs the second one.
+    @Test(arguments: [
+        "^([0-9A-Fa-f]{2})+$", "^[A-Za-z0-9.-]+$", "^[^\\x00-\\x1f\\x7f]*$", "^[^\\x00-\\x1f]+$",
+        "^[0-9a-f]{8}-[0-9a-f]{4}$", "^[0-9a-f]{2}[a-z]{1,3}$", "^v[0-9]{2,}$", "^[a-f]*$",
+        "^a\\.b$", "^[\\-\\.\\]a]+$", "^[+--]+$", "^[-a]{0,2}$", "^$", "^[^a]$", "^[^a]{2}$",
+        "^a{0}b$", "^(a{3})+$", "^(ab)+$", "^(a+)+$", "^[a-f]+[0-9]+$", "^a?b$", "^a+?$", "^a|b$",
+        "^\\x61{2}$", "^[\\x41-\\x43]+$", "^a.b$", "^aé$", "^[é]+$", "a+$", "^a+", "^[a&&b]+$",
+    ])
+    func `a simple expression means without an engine what it means to the engine`(
+        pattern: String
+    ) throws {
+        let compiled = try TextPattern(pattern)
+        let engine = try TextPattern("(?:\(pattern))")
+        let pieces = ["a", "b", "f", "é", "0", "9", "A", "-", ".", "]", "\n", "v", "+", ",", "😀"]
+        var random = SystemRandomNumberGenerator()
+        for count in 0..<200 {
+            let length = count < 20 ? count : Int.random(in: 0...6, using: &random)
+            let few = count.isMultiple(of: 2) ? pieces[...] : pieces.prefix(3)
+            let text = (0..<length).map { _ in few.randomElement(using: &random) ?? "" }.joined()
+            let bytes = Array(text.utf8)[...]
+            #expect(compiled.matches(bytes) == engine.matches(bytes), "\(text.debugDescription)")
+        }
+        for text in [
+            "00fc13", "00fc1", "0123abcd-ab01", "v1", "v12", "a.b", "ab12", "bb", "aaaaaa",
+        ] {
+            let bytes = Array(text.utf8)[...]
+            #expect(compiled.matches(bytes) == engine.matches(bytes), "\(text)")
+        }
+    }
+
     @Test(arguments: [
         "(", ")", "a)", "[a", "[b-a]", "*", "a**", "^*", "(?)", "(?<1a>b)", "(?i)a", "\\",
         "[\\", "\\x4", "\\u12", "\\u{110000}", "\\uD83D", "\\uDE00", "\\c1", "\\Z", "\\a",

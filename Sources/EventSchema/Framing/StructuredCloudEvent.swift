@@ -27,17 +27,17 @@ struct StructuredCloudEvent {
     }
 
     private static let members = Member.allCases
-    private static let table = NameTable(members.map { JSONName($0.rawValue) })
+    private static let table = NameTable(members.map(\.rawValue))
 
     /// Reads a document that claims to be a CloudEvent.
     init(_ root: JSONNode, _ document: borrowing JSONDocument) throws(FramingError) {
-        guard root.kind == .object else { throw Self.error("a CloudEvent is a JSON object") }
+        guard root.isObject else { throw Self.error("a CloudEvent is a JSON object") }
         var attributes = CloudEventAttributes()
         var data: JSONNode?
         var base64: JSONNode?
         var seen: UInt32 = 0
-        var cursor = document.children(of: root)
-        while let (name, value) = document.nextMember(&cursor) {
+        var cursor = ChildCursor(root)
+        while let (name, value) = cursor.nextMember(in: document) {
             guard let position = Self.table.position(of: name, in: document) else { continue }
             let bit = UInt32(1) << UInt32(position)
             guard seen & bit == 0 else {

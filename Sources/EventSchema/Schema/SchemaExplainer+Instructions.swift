@@ -13,8 +13,8 @@ extension SchemaExplainer {
         case .members: explainMembers(instruction, value, document)
         case .items: explainItems(instruction, value, document)
         case .propertyNames:
-            var cursor = document.children(of: value)
-            while let (name, _) = document.nextMember(&cursor) {
+            var cursor = ChildCursor(value)
+            while let (name, _) = cursor.nextMember(in: document) {
                 check(instruction.a, name, document, at: keyword)
             }
         case .required: explainMissing(instruction.a..<instruction.b, value, document, keyword)
@@ -99,8 +99,8 @@ extension SchemaExplainer {
         _ document: borrowing JSONDocument
     ) {
         let rule = program.memberRules[Int(instruction.a)]
-        var cursor = document.children(of: object)
-        while let (name, member) = document.nextMember(&cursor) {
+        var cursor = ChildCursor(object)
+        while let (name, member) = cursor.nextMember(in: document) {
             var isKnown = false
             if let position = program.position(of: name, in: rule.properties, document) {
                 isKnown = true
@@ -133,8 +133,8 @@ extension SchemaExplainer {
         let rule = program.itemRules[Int(instruction.a)]
         let keywords = program.notes.itemKeywords[Int(instruction.a)]
         var position = 0
-        var cursor = document.children(of: array)
-        while let item = document.nextItem(&cursor) {
+        var cursor = ChildCursor(array)
+        while let item = cursor.nextItem(in: document) {
             if position < rule.prefix.count {
                 let node = program.operands[Int(rule.prefix.lowerBound) + position]
                 check(node, item, document, at: "\(keywords.prefix)/\(position)")
@@ -152,8 +152,8 @@ extension SchemaExplainer {
         _ keyword: String
     ) {
         var matches: Int32 = 0
-        var cursor = document.children(of: array)
-        while let item = document.nextItem(&cursor) {
+        var cursor = ChildCursor(array)
+        while let item = cursor.nextItem(in: document) {
             if program.admits(instruction.a, item, document, &work) { matches += 1 }
         }
         let isTooFew = matches < instruction.b

@@ -45,7 +45,7 @@ struct SchemaExplainer {
         let isSecret = program.notes.secretNodes.contains(node)
         if isSecret { secretDepth += 1 }
         defer { if isSecret { secretDepth -= 1 } }
-        let isContainer = value.kind == .object || value.kind == .array
+        let isContainer = value.isObject || value.isArray
         guard entry.tracksEvaluation, isContainer else {
             for index in Int(entry.start)..<Int(entry.end)
             where !program.holds(program.instructions[index], value, document, &work) {
@@ -95,9 +95,9 @@ struct SchemaExplainer {
     ) {
         let instruction = program.instructions[index]
         let isForObjects = instruction.operation == .unevaluatedProperties
-        guard value.kind == (isForObjects ? .object : .array) else { return }
+        guard (isForObjects ? value.isObject : value.isArray) else { return }
         var position = 0
-        var cursor = document.children(of: value)
+        var cursor = ChildCursor(value)
         while let child = program.nextChild(&cursor, isForObjects, document) {
             if !marks.contains(position) {
                 check(instruction.a, child, document, at: program.notes.keywords[index])

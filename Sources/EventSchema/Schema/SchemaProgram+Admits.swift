@@ -14,7 +14,7 @@ extension SchemaProgram {
         guard work.begin(value) else { return false }
         defer { work.end() }
         let entry = nodes[Int(node)]
-        if entry.tracksEvaluation, value.kind == .object || value.kind == .array {
+        if entry.tracksEvaluation, value.isObject || value.isArray {
             var marks = EvaluationMarks(count: value.count)
             return admits(entry, value, document, &marks, &work)
         }
@@ -42,14 +42,15 @@ extension SchemaProgram {
             return value.isString ? holdsForString(instruction, value, document) : true
         case .maxBytes:
             guard value.isString else { return value.byteCount <= Int(instruction.a) }
+            guard value.isEscaped else { return value.byteCount - 2 <= Int(instruction.a) }
             return document.content(of: value).count <= Int(instruction.a)
         case .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf:
             return value.isNumber ? holdsForNumber(instruction, value, document) : true
         case .minItems, .maxItems, .uniqueItems, .items, .contains:
-            return value.kind == .array ? holdsForArray(instruction, value, document, &work) : true
+            return value.isArray ? holdsForArray(instruction, value, document, &work) : true
         case .minProperties, .maxProperties, .required, .dependentRequired, .dependentSchema,
             .members, .propertyNames:
-            return value.kind == .object
+            return value.isObject
                 ? holdsForObject(instruction, value, document, &work) : true
         case .apply: return admits(instruction.a, value, document, &work)
         case .anyOf, .oneOf, .not, .condition:
@@ -99,8 +100,8 @@ extension SchemaProgram {
         case .uniqueItems: return document.hasUniqueItems(array)
         case .contains:
             var matches: Int32 = 0
-            var cursor = document.children(of: array)
-            while let item = document.nextItem(&cursor) {
+            var cursor = ChildCursor(array)
+            while let item = cursor.nextItem(in: document) {
                 guard admits(instruction.a, item, document, &work) else { continue }
                 matches += 1
                 if instruction.c == .max, matches >= instruction.b { return true }
@@ -110,8 +111,8 @@ extension SchemaProgram {
         default:
             let rule = itemRules[Int(instruction.a)]
             var operand = rule.prefix.lowerBound
-            var cursor = document.children(of: array)
-            while let item = document.nextItem(&cursor) {
+            var cursor = ChildCursor(array)
+            while let item = cursor.nextItem(in: document) {
                 if operand < rule.prefix.upperBound {
                     guard admits(operands[Int(operand)], item, document, &work) else {
                         return false
@@ -143,16 +144,16 @@ extension SchemaProgram {
             guard has(instruction.a, object, document) else { return true }
             return admits(instruction.b, object, document, &work)
         case .propertyNames:
-            var cursor = document.children(of: object)
-            while let (name, _) = document.nextMember(&cursor) {
+            var cursor = ChildCursor(object)
+            while let (name, _) = cursor.nextMember(in: document) {
                 guard admits(instruction.a, name, document, &work) else { return false }
             }
             return true
         default:
             let rule = memberRules[Int(instruction.a)]
             let isOpen = rule.patterns.isEmpty && rule.additional < 0
-            var cursor = document.children(of: object)
-            while let (name, member) = document.nextMember(&cursor) {
+            var cursor = ChildCursor(object)
+            while let (name, member) = cursor.nextMember(in: document) {
                 // Most members of an open object are strangers: one look at the table tells.
                 if isOpen, isStranger(name, to: rule.properties) { continue }
                 guard admitsMember(rule, name, member, document, &work) else { return false }

@@ -56,7 +56,7 @@ extension SchemaProgram {
             return true
         case .apply: return admits(instruction.a, value, document, &marks, &work)
         case .dependentSchema:
-            guard value.kind == .object, has(instruction.a, value, document) else { return true }
+            guard value.isObject, has(instruction.a, value, document) else { return true }
             return admits(instruction.b, value, document, &marks, &work)
         case .anyOf, .oneOf:
             var matches = 0
@@ -101,9 +101,9 @@ extension SchemaProgram {
         _ work: inout SchemaWork
     ) -> Bool {
         let isForObjects = instruction.operation == .unevaluatedProperties
-        guard value.kind == (isForObjects ? .object : .array) else { return true }
+        guard (isForObjects ? value.isObject : value.isArray) else { return true }
         var position = 0
-        var cursor = document.children(of: value)
+        var cursor = ChildCursor(value)
         while let child = nextChild(&cursor, isForObjects, document) {
             if !marks.contains(position), !admits(instruction.a, child, document, &work) {
                 return false
@@ -116,11 +116,11 @@ extension SchemaProgram {
 
     /// The next item of an array, or the next member's value.
     func nextChild(
-        _ cursor: inout JSONCursor,
+        _ cursor: inout ChildCursor,
         _ isForObjects: Bool,
         _ document: borrowing JSONDocument
     ) -> JSONNode? {
-        isForObjects ? document.nextMember(&cursor)?.value : document.nextItem(&cursor)
+        isForObjects ? cursor.nextMember(in: document)?.value : cursor.nextItem(in: document)
     }
 
     /// Marks the children that an instruction looks at, whether they keep to it or not.
@@ -132,12 +132,12 @@ extension SchemaProgram {
         _ work: inout SchemaWork
     ) {
         var position = 0
-        var cursor = document.children(of: value)
+        var cursor = ChildCursor(value)
         switch (instruction.operation, value.kind) {
         case (.members, .object):
             let rule = memberRules[Int(instruction.a)]
             if rule.additional >= 0 { return marks.insertAll() }
-            while let (name, _) = document.nextMember(&cursor) {
+            while let (name, _) = cursor.nextMember(in: document) {
                 if isNamed(name, by: rule, document) { marks.insert(position) }
                 position += 1
             }
@@ -146,7 +146,7 @@ extension SchemaProgram {
             if rule.rest >= 0 { return marks.insertAll() }
             for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
         case (.contains, .array):
-            while let item = document.nextItem(&cursor) {
+            while let item = cursor.nextItem(in: document) {
                 if admits(instruction.a, item, document, &work) { marks.insert(position) }
                 position += 1
             }

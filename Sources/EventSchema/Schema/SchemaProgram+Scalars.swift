@@ -26,12 +26,15 @@ extension SchemaProgram {
         _ document: borrowing JSONDocument
     ) -> Bool {
         switch instruction.operation {
-        case .minLength: return document.scalarCount(of: value) >= Int(instruction.a)
+        case .minLength:
+            // A scalar is at most four bytes, and never fewer than one.
+            return !value.isEscaped && value.byteCount - 2 >= Int(instruction.a) * 4
+                || document.scalarCount(of: value) >= Int(instruction.a)
         case .maxLength:
             // No string has more scalars than bytes.
             return value.byteCount - 2 <= Int(instruction.a)
                 || document.scalarCount(of: value) <= Int(instruction.a)
-        case .pattern: return patterns[Int(instruction.a)].matches(document.content(of: value))
+        case .pattern: return document.matches(value, patterns[Int(instruction.a)])
         default:
             guard let format = Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) else {
                 return true
@@ -50,7 +53,7 @@ extension SchemaProgram {
             return document.isMultiple(value, of: limit.exact)
         }
         let order: Int
-        if limit.isInteger, value.kind == .integer, let integer = document.integer(value) {
+        if limit.isInteger, value.isPlainInteger, let integer = document.integer(value) {
             order = integer < limit.integer ? -1 : integer > limit.integer ? 1 : 0
         } else {
             order = document.compare(value, with: limit.exact)
@@ -95,16 +98,16 @@ extension SchemaProgram {
             return document.compare(value, with: limits[Int(literal.first)].exact) == 0
         case .string: return document.isEqual(value, to: Int(literal.first), in: names)
         case .array:
-            guard value.kind == .array, value.count == Int(literal.count) else { return false }
+            guard value.isArray, value.count == Int(literal.count) else { return false }
             var operand = Int(literal.first)
-            var cursor = document.children(of: value)
-            while let item = document.nextItem(&cursor) {
+            var cursor = ChildCursor(value)
+            while let item = cursor.nextItem(in: document) {
                 guard isEqual(item, operands[operand], document) else { return false }
                 operand += 1
             }
             return true
         case .object:
-            guard value.kind == .object, value.count == Int(literal.count) else { return false }
+            guard value.isObject, value.count == Int(literal.count) else { return false }
             for pair in 0..<Int(literal.count) {
                 let operand = Int(literal.first) + 2 * pair
                 let name = Int(operands[operand])

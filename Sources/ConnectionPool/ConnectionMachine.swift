@@ -29,6 +29,8 @@ package struct ConnectionMachine: Hashable, Sendable {
     private let requiresProof: Bool
     /// The peer has taken the credential, or none has to be shown.
     package private(set) var isProven = false
+    /// It was given up for another credential; how it ends says nothing about the peer.
+    package private(set) var isSuperseded = false
 
     package init(id: ConnectionID, requiresProof: Bool, now: Instant) {
         self.id = id
@@ -75,6 +77,11 @@ package struct ConnectionMachine: Hashable, Sendable {
     }
 
     package mutating func drainingBegan() {
+        phase = .draining
+    }
+
+    package mutating func superseded() {
+        isSuperseded = true
         phase = .draining
     }
 

@@ -54,6 +54,8 @@ package struct PoolMachine: Hashable, Sendable {
     package enum Verdict: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
+        /// It was being opened for a credential that is of no use any more.
+        case superseded
     }
 
     private let limits: Limits
@@ -154,7 +156,15 @@ package struct PoolMachine: Hashable, Sendable {
     package mutating func suspended(actions: inout [Action]) {
         guard !isSuspended else { return }
         isSuspended = true
-        for connection in connections { connectionRetired(connection.id, actions: &actions) }
+        retireAll(actions: &actions)
+    }
+
+    /// Lets every connection finish: those from now on show another key or certificate, which
+    /// begins with a clean record.
+    package mutating func credentialReplaced(actions: inout [Action]) {
+        retireAll(actions: &actions)
+        for index in connections.indices { connections[index].superseded() }
+        backoff.connectSucceeded()
     }
 
     package mutating func resumed() {
@@ -176,7 +186,9 @@ package struct PoolMachine: Hashable, Sendable {
         let connection = connections.remove(at: index)
         // One that worked earned a quick reconnect. One that was sent away before it showed a good
         // credential did not, however politely: with a revoked key that would be churn for ever.
-        if !connection.isProven { backoff.connectFailed(now: now, using: &random) }
+        if !connection.isProven, !connection.isSuperseded {
+            backoff.connectFailed(now: now, using: &random)
+        }
     }
 
     /// Opens what is wanted, and looks after what is open.
@@ -217,6 +229,19 @@ package struct PoolMachine: Hashable, Sendable {
     package var usableConnections: Int { connections.count(where: \.isUsable) }
 
     // MARK: Private
+
+    /// Open connections finish; what is being opened is given up.
+    private mutating func retireAll(actions: inout [Action]) {
+        for index in connections.indices {
+            let connection = connections[index]
+            if connection.isConnecting {
+                connections[index].superseded()
+                actions.append(.close(connection.id, .superseded))
+            } else {
+                connectionRetired(connection.id, actions: &actions)
+            }
+        }
+    }
 
     private func index(of id: ConnectionID) -> Int? {
         connections.firstIndex { $0.id == id }

@@ -6,9 +6,16 @@ package import Vocabulary
 extension DeliveryEngine {
     // MARK: Inputs
 
-    /// The key or certificate of a credential, by its place in the configuration, was loaded anew.
+    /// The key or certificate of a credential, by its place in the configuration, was loaded anew:
+    /// it is tried at once, on connections of its own; the old ones finish.
     package mutating func credentialReplaced(_ credential: Int, now: Moment) {
         parking[credential].replaced(now: now.instant)
+        for environment in APNsEnvironment.allCases {
+            let lane = Route(credential: credential, environment: environment).index
+            var poolActions: [PoolMachine.Action] = []
+            lanes[lane].pool.credentialReplaced(actions: &poolActions)
+            carryOut(poolActions, lane: lane)
+        }
         touchLanes(of: credential)
     }
 

@@ -44,6 +44,38 @@ private let first = ConnectionID(rawValue: 1)
 private let second = ConnectionID(rawValue: 2)
 
 @Suite struct PoolMachineTests {
+    @Test func `a replaced credential drains what is open, and begins anew at once`() {
+        var bench = Bench(.init(minConnections: 2))
+        bench.pool.useBegan()
+        #expect(bench.advance() == [.connect(first), .connect(second)])
+        bench.open(1)
+        #expect(bench.wantStream() == first)
+        var actions: [PoolMachine.Action] = []
+        bench.pool.credentialReplaced(actions: &actions)
+        #expect(actions == [.drain(first), .close(second, .superseded)])
+        #expect(bench.pool.openStreams == 1, "what is under way finishes")
+        #expect(bench.wantStream() == nil)
+        // How they end says nothing about the new credential: no backoff.
+        bench.close(2)
+        bench.pool.streamBroke(on: first, now: bench.now)
+        bench.close(1)
+        let third = ConnectionID(rawValue: 3)
+        #expect(bench.advance(by: .seconds(1)).contains(.connect(third)))
+    }
+
+    @Test func `a suspended pool gives up what it was opening`() {
+        var bench = Bench()
+        bench.pool.useBegan()
+        #expect(bench.advance() == [.connect(first)])
+        var actions: [PoolMachine.Action] = []
+        bench.pool.suspended(actions: &actions)
+        #expect(actions == [.close(first, .superseded)])
+        bench.close(1)
+        #expect(bench.advance(by: .seconds(600)).isEmpty)
+        bench.pool.resumed()
+        #expect(bench.advance() == [.connect(second)])
+    }
+
     @Test func `an unused pool connects only when something is wanted`() {
         var bench = Bench()
         #expect(bench.advance().isEmpty)

@@ -230,6 +230,50 @@ import Vocabulary
         #expect(bench.engine.parking(of: 0).isWorking)
     }
 
+    @Test func `a parked credential's connections all close, those of others stay`() throws {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 403, .invalidProviderToken)
+        bench.turn()
+        #expect(bench.lastActions.contains(.drain(connection)))
+        #expect(bench.engine.pool(of: BulkheadBench.news).usableConnections == 0)
+        bench.engine.connectionClosed(connection, now: bench.now)
+        for _ in 0..<59 {
+            bench.turn(after: .seconds(1))
+            #expect(bench.engine.pool(of: BulkheadBench.news).connections.isEmpty)
+        }
+        #expect(bench.engine.parking(of: 1).isWorking)
+        #expect(bench.engine.pool(of: BulkheadBench.mail).usableConnections > 0)
+    }
+
+    @Test func `a replaced credential drains its connections, and what is under way finishes`()
+        throws
+    {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        try bench.arrive("1")
+        #expect(bench.turn() == ["1"])
+        bench.engine.credentialReplaced(0, now: bench.now)
+        try bench.arrive("2")
+        #expect(bench.turn().isEmpty, "nothing new on a connection of the old key")
+        let drained = bench.lastActions.filter { if case .drain = $0 { true } else { false } }
+        #expect(drained == [.drain(connection)])
+        let next = try #require(
+            bench.routes.filter { $0.value == BulkheadBench.news && $0.key != connection }.keys
+                .max()
+        )
+        bench.answer("1")
+        bench.engine.connectionClosed(connection, now: bench.now)
+        bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn() == ["2"])
+        bench.answer("2")
+        bench.turn()
+        #expect(bench.outcomes["1"]?.kind == .accepted)
+        #expect(bench.outcomes["2"]?.kind == .accepted)
+    }
+
     @Test func `a new key takes a parked credential up again at once`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")

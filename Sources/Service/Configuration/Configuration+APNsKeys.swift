@@ -55,11 +55,17 @@ extension Configuration.Credential {
             of: .bundleID,
             "The bundle IDs it covers; an exact one beats a pattern, a longer pattern a shorter."
         )
+        environments = section.list(
+            "environments",
+            of: .word(placeholder: .production),
+            default: APNsEnvironment.allCases,
+            "Where it may be used; a key that is good for one environment only names that one."
+        )
         environment = section.value(
             "environment",
             .word(placeholder: .production),
-            default: .production,
-            "Environment of the events that name none."
+            default: environments.first ?? .production,
+            "Environment of the events that name none; without it the first of `environments`."
         )
     }
 

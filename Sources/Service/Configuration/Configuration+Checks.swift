@@ -71,7 +71,7 @@ extension Configuration {
             reader.report("is empty, expected at least one credential", at: "apns.credentials")
         }
         var names: [String: String] = [:]
-        var covers: [BundleIDPattern: String] = [:]
+        var covers: [Coverage: String] = [:]
         for (index, credential) in apns.credentials.enumerated() {
             let path = "apns.credentials.\(index)"
             if !credential.name.isEmpty {
@@ -81,15 +81,48 @@ extension Configuration {
                 }
                 names[credential.name] = names[credential.name] ?? "\(path).name"
             }
+            checkEnvironments(of: credential, path, reader)
             for pattern in credential.bundleIDs {
-                if let other = covers[pattern] {
+                let coverages = Set(credential.environments).map { Coverage(pattern, $0) }
+                if let other = coverages.compactMap({ covers[$0] }).min() {
                     reader.report(
-                        "has '\(pattern)' like \(other), expected it once",
+                        "has '\(pattern)' like \(other), expected it once for an environment",
                         at: "\(path).bundle_ids"
                     )
                 }
-                covers[pattern] = covers[pattern] ?? "\(path).bundle_ids"
+                for coverage in coverages {
+                    covers[coverage] = covers[coverage] ?? "\(path).bundle_ids"
+                }
             }
+        }
+    }
+
+    private func checkEnvironments(
+        of credential: Credential,
+        _ path: String,
+        _ reader: ConfigurationReader
+    ) {
+        let hasBadEntry = reader.problems.contains { $0.path.hasPrefix("\(path).environments.") }
+        if credential.environments.isEmpty {
+            guard !hasBadEntry else { return }
+            reader.report("is empty, expected an environment", at: "\(path).environments")
+        } else if !credential.environments.contains(credential.environment) {
+            let names = credential.environments.map(\.rawValue).joined(separator: ", ")
+            reader.report(
+                "is '\(credential.environment.rawValue)', expected one of `environments`: \(names)",
+                at: "\(path).environment"
+            )
+        }
+    }
+
+    /// What only one credential may cover.
+    private struct Coverage: Hashable {
+        var pattern: BundleIDPattern
+        var environment: APNsEnvironment
+
+        init(_ pattern: BundleIDPattern, _ environment: APNsEnvironment) {
+            self.pattern = pattern
+            self.environment = environment
         }
     }
 

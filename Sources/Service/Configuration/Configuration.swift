@@ -118,6 +118,8 @@ package struct Configuration: Hashable, Sendable {
         package var name: String
         package var proof: Proof
         package var bundleIDs: [BundleIDPattern]
+        /// Where it may be used; never empty.
+        package var environments: [APNsEnvironment]
         /// Of the events that name none.
         package var environment: APNsEnvironment
 

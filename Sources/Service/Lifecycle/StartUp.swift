@@ -144,7 +144,7 @@ extension CredentialScope {
             name: credential.name,
             bundleIDs: credential.bundleIDs.map(\.description),
             defaultEnvironment: credential.environment,
-            environments: material.environments,
+            environments: material.environments.intersection(credential.environments),
             isProvenByHandshake: material.certificate != nil
         )
     }

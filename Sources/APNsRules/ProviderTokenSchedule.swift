@@ -5,6 +5,9 @@ package import Vocabulary
 /// APNs wants one at most every 20 minutes and at least every 60 ("Establishing a token-based
 /// connection to APNs"). Tokens are numbered, so that many answers about the same stale token
 /// lead to one refresh.
+///
+/// The monotonic clock decides how often. The wall clock decides as well how old: APNs looks at
+/// `iat`, which a clock that was set since has made too old, or put into the future.
 package struct ProviderTokenSchedule: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         /// Send with the token there is.
@@ -17,10 +20,16 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
 
     package static let minInterval: Duration = .seconds(20 * 60)
     package static let maxAge: Duration = .seconds(60 * 60)
+    /// By the wall clock; the rest of the hour is for the difference to APNs' own clock.
+    package static let maxWallClockAge: Duration = .seconds(50 * 60)
+    /// So far in the future an `iat` may be: clocks are corrected by seconds all the time.
+    package static let clockTolerance: Duration = .seconds(60)
 
     private struct Token: Hashable, Sendable {
         var serial: Int
         var mintedAt: Instant
+        /// Its `iat`.
+        var issuedAt: Timestamp
         /// It replaced a token that APNs called expired.
         var isEarly: Bool
     }
@@ -41,17 +50,24 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
     }
 
     /// Asked before sending; never says `wait`.
-    package func tokenWanted(now: Instant) -> Action {
+    package func tokenWanted(now: Moment) -> Action {
         guard let current else { return .mint }
-        return now - current.mintedAt >= refreshAfter ? .mint : .useCurrent
+        let age = now.instant - current.mintedAt
+        let isDue = age >= refreshAfter || Self.isStrange(current.issuedAt, now.timestamp)
+        return isDue && age >= Self.minInterval ? .mint : .useCurrent
     }
 
     /// A token was made.
     ///
     /// - Returns: the token's number, to be named when APNs calls it expired.
-    package mutating func minted(now: Instant) -> Int {
+    package mutating func minted(now: Moment) -> Int {
         let serial = (current?.serial ?? 0) + 1
-        current = Token(serial: serial, mintedAt: now, isEarly: refreshIsEarly)
+        current = Token(
+            serial: serial,
+            mintedAt: now.instant,
+            issuedAt: now.timestamp,
+            isEarly: refreshIsEarly
+        )
         refreshIsEarly = false
         return serial
     }
@@ -68,5 +84,11 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
         guard now >= next else { return .wait(until: next) }
         refreshIsEarly = true
         return .mint
+    }
+
+    /// Whether the wall clock makes the token older than APNs takes it, or not made yet.
+    private static func isStrange(_ issuedAt: Timestamp, _ now: Timestamp) -> Bool {
+        let age = Duration.milliseconds(now.milliseconds - issuedAt.milliseconds)
+        return age > maxWallClockAge || age < .zero - clockTolerance
     }
 }

@@ -33,7 +33,10 @@ package struct Heliograph: Sendable {
     ) async throws -> ShardCounts {
         let schemaMetrics = SchemaMetrics()
         let shards = try await start(schemaMetrics)
-        defer { shards.schemas.stop() }
+        defer {
+            shards.schemas.stop()
+            shards.credentials.stop()
+        }
         let admin = AdminService(
             server: AdminServer(
                 host: configuration.admin.host,
@@ -70,16 +73,19 @@ package struct Heliograph: Sendable {
     private func start(_ schemaMetrics: SchemaMetrics) async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
-        let materials = try startUp.credentialMaterials()
+        let credentials = try Credentials(configuration.apns, log: log)
         let shardCount = configuration.shards ?? ProcessInfo.processInfo.activeProcessorCount
-        let settings = try startUp.shardSettings(materials, shardCount: shardCount)
+        let settings = try startUp.shardSettings(
+            credentials.materials,
+            shardCount: shardCount
+        )
         try await ShardThread.run(named: "start-up") {
             Result { () throws(ServiceError) in try startUp.checkTopics() }
         }.get()
         log.notice("heliograph starts", [.version: Self.version, .shards: "\(shardCount)"])
         return try ShardGroup(
             settings: settings,
-            tokens: ProviderTokens(materials.map(\.signingKey)),
+            credentials: credentials,
             schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
             tokenStatus: tokenStatusReader(settings),
             count: shardCount,
@@ -107,13 +113,15 @@ package struct Heliograph: Sendable {
         let health = ServiceHealth(
             controls: shards.controls,
             schemas: shards.schemas,
+            credentials: shards.credentials,
             tokenStatus: shards.tokenStatus
         )
         let metrics = Metrics(
             version: Self.version,
             shards: shards.metrics,
             schemas: schemaMetrics,
-            tokens: shards.tokenMetrics
+            tokens: shards.tokenMetrics,
+            credentials: shards.credentials.metrics
         )
         let startedAt = SystemClock.now
         return AdminState(

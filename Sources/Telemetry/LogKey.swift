@@ -8,6 +8,8 @@ package enum LogKey: String, Hashable, Sendable, CaseIterable {
     case count
     /// A credential's name in the configuration.
     case credential
+    /// Until a certificate expires.
+    case days
     case environment
     case error
     case outcome

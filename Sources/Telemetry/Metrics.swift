@@ -7,23 +7,26 @@ package struct Metrics: Sendable {
     package let shards: [ShardMetrics]
     package let schemas: SchemaMetrics
     package let tokens: TokenMetrics
+    package let credentials: CredentialMetrics
 
     package init(
         version: String,
         shards: [ShardMetrics],
         schemas: SchemaMetrics = SchemaMetrics(),
-        tokens: TokenMetrics = TokenMetrics()
+        tokens: TokenMetrics = TokenMetrics(),
+        credentials: CredentialMetrics = CredentialMetrics()
     ) {
         self.version = version
         self.shards = shards
         self.schemas = schemas
         self.tokens = tokens
+        self.credentials = credentials
     }
 
     /// Every family, in the order of the documentation, read now.
     package var families: [MetricFamily] {
-        eventFamilies + schemaFamilies + apnsFamilies + tokens.families(shards) + kafkaFamilies
-            + processFamilies
+        eventFamilies + schemaFamilies + apnsFamilies + credentials.families
+            + tokens.families(shards) + kafkaFamilies + processFamilies
     }
 
     private var eventFamilies: [MetricFamily] {

@@ -9,14 +9,77 @@ import Vocabulary
         Self.start + .seconds(minutes * 60 + seconds)
     }
 
+    /// `wallMinutes` is what the wall clock shows; nil: it agrees with the monotonic one.
+    private func moment(minutes: Int, seconds: Int = 0, wallMinutes: Int? = nil) -> Moment {
+        let wallSeconds = wallMinutes.map { $0 * 60 } ?? minutes * 60 + seconds
+        return Moment(
+            instant: at(minutes: minutes, seconds: seconds),
+            timestamp: Timestamp(milliseconds: 1_437_179_036_000 + Int64(wallSeconds) * 1000)
+        )
+    }
+
+    @Test(arguments: [
+        // The clocks agree.
+        (20, 20, false), (44, 44, false), (45, 45, true),
+        // The wall clock jumped forward: `iat` is old for APNs, but 20 minutes must pass.
+        (21, 50, false), (21, 51, true), (19, 500, false), (20, 500, true),
+        // It was set back: `iat` lies in the future.
+        (21, -1, false), (21, -2, true), (19, -500, false), (20, -500, true),
+        // A wall clock that stands still keeps no token beyond its age.
+        (45, 0, true),
+    ])
+    func `a token is replaced when the wall clock makes it strange, never within 20 minutes`(
+        minutes: Int,
+        wallMinutes: Int,
+        isMinted: Bool
+    ) {
+        var schedule = ProviderTokenSchedule()
+        _ = schedule.minted(now: moment(minutes: 0))
+        let now = moment(minutes: minutes, wallMinutes: wallMinutes)
+        #expect((schedule.tokenWanted(now: now) == .mint) == isMinted)
+        guard isMinted else { return }
+        _ = schedule.minted(now: now)
+        // The new one is as strange as the clock is: not at all.
+        #expect(schedule.tokenWanted(now: now) == .useCurrent)
+    }
+
+    @Test(arguments: 0..<40)
+    func `whatever the wall clock does, tokens are 20 to 60 minutes apart`(seed: UInt64) {
+        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func dice(_ sides: UInt64) -> Int {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return Int(random % sides)
+        }
+        var schedule = ProviderTokenSchedule()
+        var mintedAt = [0]
+        var serial = schedule.minted(now: moment(minutes: 0))
+        for minute in 1...600 {
+            let now = moment(minutes: minute, wallMinutes: minute + dice(400) - 200)
+            // A share of the answers calls the token expired.
+            let isRefused = dice(4) == 0
+            let action =
+                isRefused
+                ? schedule.expired(serial: serial, now: now.instant)
+                : schedule.tokenWanted(now: now)
+            guard action == .mint else { continue }
+            serial = schedule.minted(now: now)
+            mintedAt.append(minute)
+        }
+        for (earlier, later) in zip(mintedAt, mintedAt.dropFirst()) {
+            #expect((20..<60).contains(later - earlier))
+        }
+    }
+
     @Test func `a token is minted first, used, and replaced at its age`() {
         var schedule = ProviderTokenSchedule()
-        #expect(schedule.tokenWanted(now: at(minutes: 0)) == .mint)
-        #expect(schedule.minted(now: at(minutes: 0)) == 1)
-        #expect(schedule.tokenWanted(now: at(minutes: 44, seconds: 59)) == .useCurrent)
-        #expect(schedule.tokenWanted(now: at(minutes: 45)) == .mint)
-        #expect(schedule.minted(now: at(minutes: 45)) == 2)
-        #expect(schedule.tokenWanted(now: at(minutes: 46)) == .useCurrent)
+        #expect(schedule.tokenWanted(now: moment(minutes: 0)) == .mint)
+        #expect(schedule.minted(now: moment(minutes: 0)) == 1)
+        #expect(schedule.tokenWanted(now: moment(minutes: 44, seconds: 59)) == .useCurrent)
+        #expect(schedule.tokenWanted(now: moment(minutes: 45)) == .mint)
+        #expect(schedule.minted(now: moment(minutes: 45)) == 2)
+        #expect(schedule.tokenWanted(now: moment(minutes: 46)) == .useCurrent)
     }
 
     @Test(arguments: [
@@ -31,7 +94,7 @@ import Vocabulary
         expected: ProviderTokenSchedule.Action
     ) {
         var schedule = ProviderTokenSchedule()
-        let serial = schedule.minted(now: Self.start)
+        let serial = schedule.minted(now: moment(minutes: 0))
         #expect(
             schedule.expired(serial: serial, now: at(minutes: minutes, seconds: seconds))
                 == expected
@@ -40,9 +103,9 @@ import Vocabulary
 
     @Test func `answers about an older token change nothing`() {
         var schedule = ProviderTokenSchedule()
-        let old = schedule.minted(now: at(minutes: 0))
+        let old = schedule.minted(now: moment(minutes: 0))
         #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .mint)
-        let new = schedule.minted(now: at(minutes: 30))
+        let new = schedule.minted(now: moment(minutes: 30))
         #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .useCurrent)
         #expect(schedule.expired(serial: old, now: at(minutes: 60)) == .useCurrent)
         #expect(new == old + 1)
@@ -50,14 +113,14 @@ import Vocabulary
 
     @Test func `there is one early refresh, then the regular age counts`() {
         var schedule = ProviderTokenSchedule()
-        let first = schedule.minted(now: at(minutes: 0))
+        let first = schedule.minted(now: moment(minutes: 0))
         #expect(schedule.expired(serial: first, now: at(minutes: 25)) == .mint)
-        let early = schedule.minted(now: at(minutes: 25))
+        let early = schedule.minted(now: moment(minutes: 25))
         let regular = ProviderTokenSchedule.Action.wait(until: at(minutes: 70))
         #expect(schedule.expired(serial: early, now: at(minutes: 25)) == regular)
         #expect(schedule.expired(serial: early, now: at(minutes: 50)) == regular)
-        #expect(schedule.tokenWanted(now: at(minutes: 70)) == .mint)
-        let next = schedule.minted(now: at(minutes: 70))
+        #expect(schedule.tokenWanted(now: moment(minutes: 70)) == .mint)
+        let next = schedule.minted(now: moment(minutes: 70))
         #expect(schedule.expired(serial: next, now: at(minutes: 90)) == .mint)
     }
 

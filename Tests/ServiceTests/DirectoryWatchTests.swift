@@ -2,11 +2,13 @@ import Service
 import Testing
 
 @Suite struct DirectoryWatchTests {
-    private static func reading(_ text: String) -> DirectoryWatch.Reading {
+    private static func reading(_ text: String) -> Result<SchemaFiles, SchemaProblems> {
         .success(SchemaFiles(texts: ["a.json": Array(text.utf8)]))
     }
 
-    private static let broken = DirectoryWatch.Reading.failure(SchemaProblems("is not readable"))
+    private static let broken = Result<SchemaFiles, SchemaProblems>.failure(
+        SchemaProblems("is not readable")
+    )
 
     @Test(arguments: [
         // What is in use is nothing new.
@@ -23,7 +25,7 @@ import Testing
         (["broken", "broken", "broken", "old", "old"], ["broken", "old"]),
     ])
     func `a change is taken when two readings agree`(texts: [String], taken: [String]) {
-        func reading(_ text: String) -> DirectoryWatch.Reading {
+        func reading(_ text: String) -> Result<SchemaFiles, SchemaProblems> {
             text == "broken" ? Self.broken : Self.reading(text)
         }
         var watch = DirectoryWatch(inUse: Self.reading("old"))

@@ -23,6 +23,32 @@ import Vocabulary
         #expect(lines.contains("heliograph_shards 2"))
     }
 
+    @Test func `a credential shows what it has`() {
+        let reloads = CounterTable(CallResult.allCases)
+        reloads[.failed].add()
+        let credentials = CredentialMetrics(reloads: reloads) {
+            [
+                .init(credential: "key", loadedAt: 7, certificateExpiry: nil, tokenAge: 90),
+                .init(credential: "legacy", loadedAt: 8, certificateExpiry: 99, tokenAge: nil),
+            ]
+        }
+        let metrics = Metrics(version: "1.2.3", shards: [], credentials: credentials)
+        let lines = PrometheusText.render(metrics.families).split(separator: "\n")
+            .filter { $0.hasPrefix("heliograph_c") || $0.hasPrefix("heliograph_p") }
+        let samples = [
+            "heliograph_credentials_reloads_total{result=\"ok\"} 0",
+            "heliograph_credentials_reloads_total{result=\"failed\"} 1",
+            "heliograph_credentials_last_load_timestamp_seconds{credential=\"key\"} 7",
+            "heliograph_credentials_last_load_timestamp_seconds{credential=\"legacy\"} 8",
+            "heliograph_certificate_expiry_timestamp_seconds{credential=\"legacy\"} 99",
+            "heliograph_provider_token_age_seconds{credential=\"key\"} 90",
+        ]
+        #expect(
+            lines.filter { $0.contains("credential") || $0.contains("reloads") }.map(String.init)
+                .filter { !$0.contains("parked") } == samples
+        )
+    }
+
     @Test func `a reason both lists know is told apart by its decider`() {
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: .apns(.payloadTooLarge))

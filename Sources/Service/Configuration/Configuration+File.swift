@@ -43,6 +43,8 @@ extension Configuration {
             + Self.problems {
                 let materials = try startUp.credentialMaterials()
                 _ = try startUp.shardSettings(materials, shardCount: 1)
+                let endpoints = try startUp.endpoints()
+                for material in materials { _ = try endpoints.all(of: material) }
             }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
     }

@@ -4,7 +4,7 @@ extension Configuration {
     /// A signing key has some 250 bytes.
     static let maxKeyFileByteCount = 1 << 16
     /// The system's own bundle has some 200 KiB.
-    private static let maxCAFileByteCount = 8 << 20
+    static let maxCAFileByteCount = 8 << 20
 
     /// Looks at the files that the configuration names.
     ///

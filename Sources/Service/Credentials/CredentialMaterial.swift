@@ -21,60 +21,67 @@ enum CredentialMaterial: Sendable {
         if case .certificate(let certificate) = self { certificate } else { nil }
     }
 
-    /// Where APNs takes it: what is marked in a certificate, both where nothing is known.
+    /// Where APNs takes it, as far as it can be seen in it.
     var environments: Set<APNsEnvironment> {
-        guard let facts = certificate?.facts else { return [.production, .sandbox] }
-        if facts.isForProduction == facts.isForSandbox { return [.production, .sandbox] }
-        return facts.isForProduction ? [.production] : [.sandbox]
+        certificate?.facts.environments ?? [.production, .sandbox]
     }
 }
 
-/// Why a credential's files are of no use; under the key of the file that is to blame.
+/// Why a credential's files are of no use; under the key of the configuration that is to blame.
 struct CredentialMaterialError: Error {
     let key: String
     let file: String
     let cause: String
+
+    var text: String { "\(key): '\(file)' is \(cause)" }
 }
 
 extension CredentialMaterial {
-    /// Reads the files of a credential.
-    init(_ credential: Configuration.Credential) throws(CredentialMaterialError) {
+    /// Makes of a credential's files what they are for.
+    init(
+        _ credential: Configuration.Credential,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
         switch credential.proof {
-        case .providerToken(let teamID, let keyID, let keyFile):
-            let identity = ProviderTokenIdentity(keyID: keyID, teamID: teamID)
-            guard let identity else {
+        case .providerToken(let teamID, let keyID, _):
+            guard let identity = ProviderTokenIdentity(keyID: keyID, teamID: teamID) else {
                 throw CredentialMaterialError(
                     key: "key_id",
                     file: keyID,
                     cause: "not 10 letters or digits, or `team_id` is not"
                 )
             }
-            let pem = try Self.read(keyFile, "key_file")
+            let pem = try Self.needed("key_file", files)
             do throws(SigningKeyError) {
-                self = .signingKey(
-                    SigningKey(identity: identity, signer: try ES256Signer(pem: pem))
-                )
+                let signer = try ES256Signer(pem: pem)
+                self = .signingKey(SigningKey(identity: identity, signer: signer))
             } catch {
-                throw CredentialMaterialError(
-                    key: "key_file",
-                    file: keyFile,
-                    cause: error.description
-                )
+                throw Self.fault("key_file", files, error.description)
             }
-        case .certificate(let files): self = .certificate(try Self.certificate(files))
+        case .certificate:
+            let certificate = try Self.certificate(files)
+            try Self.check(certificate.facts, credential, files)
+            self = .certificate(certificate)
+        }
+    }
+
+    /// Whether both prove the same.
+    func isSame(as other: CredentialMaterial) -> Bool {
+        switch (self, other) {
+        case (.signingKey(let key), .signingKey(let other)): key.isSame(as: other)
+        case (.certificate(let certificate), .certificate(let other)):
+            certificate.identity.certificateChainPEM == other.identity.certificateChainPEM
+                && certificate.identity.privateKeyPEM == other.identity.privateKeyPEM
+        case (.signingKey, .certificate), (.certificate, .signingKey): false
         }
     }
 
     private static func certificate(
-        _ files: Configuration.CertificateFiles
+        _ files: WatchedFiles
     ) throws(CredentialMaterialError) -> ClientCertificate {
-        let bytes = try read(files.certificate, "certificate_file")
-        var passphrase: String?
-        if let file = files.passphrase {
-            passphrase = SecretText.line(of: try read(file, "passphrase_file"))
-        }
-        var privateKey = bytes
-        if let file = files.privateKey { privateKey = try read(file, "private_key_file") }
+        let bytes = try needed("certificate_file", files)
+        let passphrase = try files.bytes("passphrase_file").map(SecretText.line)
+        let privateKey = try files.bytes("private_key_file") ?? bytes
         do throws(CertificateError) {
             if ClientCertificate.isPKCS12(bytes) {
                 return try ClientCertificate(pkcs12: bytes, passphrase: passphrase)
@@ -85,22 +92,68 @@ extension CredentialMaterial {
                 passphrase: passphrase
             )
         } catch {
-            throw CredentialMaterialError(
-                key: "certificate_file",
-                file: files.certificate,
-                cause: error.description
-            )
+            throw fault("certificate_file", files, error.description)
         }
     }
 
-    private static func read(
-        _ file: String,
-        _ key: String
+    /// Compares what the certificate is good for with what the configuration wants of it.
+    private static func check(
+        _ facts: CertificateFacts,
+        _ credential: Configuration.Credential,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
+        for pattern in credential.bundleIDs where !facts.covers(pattern) {
+            let topics = facts.topics.joined(separator: ", ")
+            throw fault("bundle_ids", files, "not good for \(pattern), its topics are \(topics)")
+        }
+        let marked = facts.environments
+        guard marked.isDisjoint(with: credential.environments) else { return }
+        let names = marked.map(\.rawValue).sorted().joined(separator: ", ")
+        throw fault("environments", files, "good for \(names) only")
+    }
+
+    /// `key` is to blame, for the file that stands under it, or else the certificate's.
+    private static func fault(
+        _ key: String,
+        _ files: WatchedFiles,
+        _ cause: String
+    ) -> CredentialMaterialError {
+        let file = files.path(key) ?? files.path("certificate_file") ?? ""
+        return CredentialMaterialError(key: key, file: file, cause: cause)
+    }
+
+    private static func needed(
+        _ key: String,
+        _ files: WatchedFiles
     ) throws(CredentialMaterialError) -> [UInt8] {
-        do throws(FileError) {
-            return try BoundedFile.read(file, limit: Configuration.maxKeyFileByteCount)
-        } catch {
-            throw CredentialMaterialError(key: key, file: file, cause: error.description)
+        guard let bytes = try files.bytes(key) else { throw fault(key, files, "missing") }
+        return bytes
+    }
+}
+
+extension SigningKey {
+    func isSame(as other: SigningKey) -> Bool {
+        identity == other.identity && signer.publicKeyPEM == other.signer.publicKeyPEM
+    }
+}
+
+extension CertificateFacts {
+    /// Where APNs takes it: what is marked, both where nothing is.
+    var environments: Set<APNsEnvironment> {
+        if isForProduction == isForSandbox { return [.production, .sandbox] }
+        return isForProduction ? [.production] : [.sandbox]
+    }
+
+    /// Whether it is good for a bundle ID, with any suffix, or for one that a pattern covers.
+    ///
+    /// A certificate that names no topics is believed.
+    func covers(_ pattern: BundleIDPattern) -> Bool {
+        guard !topics.isEmpty else { return true }
+        return topics.contains { topic in
+            switch pattern {
+            case .exact(let bundleID): topic == bundleID || topic.hasPrefix("\(bundleID).")
+            case .prefix(let prefix): topic.hasPrefix(prefix)
+            }
         }
     }
 }

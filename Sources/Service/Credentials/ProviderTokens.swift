@@ -3,62 +3,86 @@ import HTTP2IO
 import Synchronization
 import Vocabulary
 
-/// The provider tokens of all credentials: one per key, shared by all shards and connections.
+/// The provider token of one key, shared by all credentials, shards and connections that use it.
 ///
 /// APNs counts new tokens per team and refuses more than one in 20 minutes, so no shard mints on
 /// its own.
-final class ProviderTokens: Sendable {
-    private struct Entry {
+final class ProviderTokenSource: Sendable {
+    private struct State {
         var schedule = ProviderTokenSchedule()
         var serial = 0
         var mintedAt: Instant?
         var token: [UInt8] = []
     }
 
-    private let keys: [SigningKey?]
-    private let entries: Mutex<[Entry]>
+    let key: SigningKey
+    private let state = Mutex(State())
 
-    /// Keys in the order of the configuration's credentials; nil where a certificate speaks.
-    init(_ keys: [SigningKey?]) {
-        self.keys = keys
-        entries = Mutex(Array(repeating: Entry(), count: keys.count))
+    init(_ key: SigningKey) {
+        self.key = key
     }
 
-    /// The credential's token, minted now if its time has come; nil where a certificate speaks.
-    func token(credential index: Int, now: Moment) -> [UInt8]? {
-        guard let key = keys[index] else { return nil }
-        return entries.withLock { entries in
-            switch entries[index].schedule.tokenWanted(now: now.instant) {
+    /// The token, minted now if its time has come.
+    func token(now: Moment) -> [UInt8] {
+        state.withLock { state in
+            switch state.schedule.tokenWanted(now: now) {
             case .useCurrent, .wait: break
-            case .mint: Self.mint(key, &entries[index], now: now)
+            case .mint: mint(&state, now: now)
             }
-            return entries[index].token
+            return state.token
         }
     }
 
-    /// APNs says that the token with which this credential sent at that moment has expired.
-    func expired(credential index: Int, sentAt: Instant, now: Moment) {
-        guard let key = keys[index] else { return }
-        entries.withLock { entries in
-            guard let mintedAt = entries[index].mintedAt else { return }
-            let serial = sentAt < mintedAt ? entries[index].serial - 1 : entries[index].serial
-            switch entries[index].schedule.expired(serial: serial, now: now.instant) {
+    /// APNs says that the token with which something was sent at that moment has expired.
+    func expired(sentAt: Instant, now: Moment) {
+        state.withLock { state in
+            guard let mintedAt = state.mintedAt else { return }
+            let serial = sentAt < mintedAt ? state.serial - 1 : state.serial
+            switch state.schedule.expired(serial: serial, now: now.instant) {
             case .useCurrent, .wait: break
-            case .mint: Self.mint(key, &entries[index], now: now)
+            case .mint: mint(&state, now: now)
             }
         }
     }
 
-    private static func mint(_ key: SigningKey, _ entry: inout Entry, now: Moment) {
+    /// How long ago the token was minted; nil: none was yet.
+    func age(now: Instant) -> Duration? {
+        state.withLock { state in state.mintedAt.map { now - $0 } }
+    }
+
+    private func mint(_ state: inout State, now: Moment) {
         let input = ProviderTokenText.signingInput(
             identity: key.identity,
             issuedAt: now.timestamp
         )
-        entry.token = ProviderTokenText.token(
+        state.token = ProviderTokenText.token(
             signingInput: input,
             signature: key.signer.sign(input)
         )
-        entry.serial = entry.schedule.minted(now: now.instant)
-        entry.mintedAt = now.instant
+        state.serial = state.schedule.minted(now: now)
+        state.mintedAt = now.instant
+    }
+}
+
+/// The sources of all keys: the same key has the same one, whichever credential names it, and also
+/// when its file comes back after another was there.
+struct ProviderTokenSources {
+    private var sources: [ProviderTokenSource] = []
+
+    /// The key's source; what nobody uses is forgotten once its token is too old to be sent.
+    mutating func source(
+        for key: SigningKey,
+        inUse: [ProviderTokenSource],
+        now: Instant
+    ) -> ProviderTokenSource {
+        if let known = sources.first(where: { $0.key.isSame(as: key) }) { return known }
+        sources.removeAll { source in
+            let isInUse = inUse.contains { $0 === source }
+            let age = source.age(now: now) ?? ProviderTokenSchedule.maxAge
+            return !isInUse && age >= ProviderTokenSchedule.maxAge
+        }
+        let source = ProviderTokenSource(key)
+        sources.append(source)
+        return source
     }
 }

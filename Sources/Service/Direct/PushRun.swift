@@ -35,7 +35,7 @@ package struct PushRun {
         guard let route else {
             throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
         }
-        let endpoint = try APNsEndpoints(configuration.apns).endpoint(
+        let endpoint = try startUp.endpoints().endpoint(
             route.environment,
             materials[route.credential]
         )
@@ -78,13 +78,13 @@ package struct PushRun {
         _ material: CredentialMaterial
     ) -> HeaderBlock {
         let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-        let tokens = ProviderTokens([material.signingKey])
+        let token = material.signingKey.map { ProviderTokenSource($0).token(now: now) }
         var block = HeaderBlock()
         endpoint.headers.fill(
             &block,
             for: event,
             topic: APNsTopicRule.topic(of: event.destination, pushType: event.pushType),
-            providerToken: tokens.token(credential: 0, now: now)
+            providerToken: token
         )
         return block
     }

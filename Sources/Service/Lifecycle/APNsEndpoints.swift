@@ -5,28 +5,29 @@ import HTTP2IO
 import Vocabulary
 
 /// Where each route's connections go: host, TLS context, proxy.
-struct APNsEndpoints {
+struct APNsEndpoints: Sendable {
     private let apns: Configuration.APNs
+    private let trust: TLSTrust
+    private let proxyPassword: String?
+    /// Of all that show no certificate.
+    private let plain: TLSContext
 
-    init(_ apns: Configuration.APNs) {
+    /// `files` are `ca_file` and `proxy_password_file`.
+    init(_ apns: Configuration.APNs, _ files: WatchedFiles) throws(ServiceError) {
         self.apns = apns
+        do throws(CredentialMaterialError) {
+            trust = try files.bytes("ca_file").map { .pem($0) } ?? .system
+            proxyPassword = try files.bytes("proxy_password_file").map(SecretText.line)
+        } catch {
+            throw ServiceError(text: "apns.\(error.text)")
+        }
+        plain = try Self.context(apns, trust, identity: nil)
     }
 
-    /// The endpoints of all credentials, by the route's index.
-    func all(_ materials: [CredentialMaterial]) throws(ServiceError) -> [APNsEndpoint] {
-        let plain = try tlsContext(identity: nil)
-        let password = try proxyPassword()
-        var contexts: [TLSContext] = []
-        for material in materials {
-            guard let certificate = material.certificate else {
-                contexts.append(plain)
-                continue
-            }
-            contexts.append(try tlsContext(identity: certificate.identity))
-        }
-        return Route.all(credentialCount: materials.count).map { route in
-            endpoint(route.environment, contexts[route.credential], proxyPassword: password)
-        }
+    /// The endpoints of one credential, in the order of `APNsEnvironment`.
+    func all(of material: CredentialMaterial) throws(ServiceError) -> [APNsEndpoint] {
+        let tls = try context(material)
+        return APNsEnvironment.allCases.map { endpoint($0, tls) }
     }
 
     /// The endpoint of one credential in an environment.
@@ -34,12 +35,19 @@ struct APNsEndpoints {
         _ environment: APNsEnvironment,
         _ material: CredentialMaterial
     ) throws(ServiceError) -> APNsEndpoint {
-        let context = try tlsContext(identity: material.certificate?.identity)
-        return endpoint(environment, context, proxyPassword: try proxyPassword())
+        endpoint(environment, try context(material))
     }
 
-    private func tlsContext(identity: TLSIdentity?) throws(ServiceError) -> TLSContext {
-        let trust: TLSTrust = apns.caFile.map { .file($0) } ?? .system
+    private func context(_ material: CredentialMaterial) throws(ServiceError) -> TLSContext {
+        guard let identity = material.certificate?.identity else { return plain }
+        return try Self.context(apns, trust, identity: identity)
+    }
+
+    private static func context(
+        _ apns: Configuration.APNs,
+        _ trust: TLSTrust,
+        identity: TLSIdentity?
+    ) throws(ServiceError) -> TLSContext {
         do throws(TLSError) {
             return try TLSContext.client(trust: trust, identity: identity)
         } catch {
@@ -50,8 +58,7 @@ struct APNsEndpoints {
 
     private func endpoint(
         _ environment: APNsEnvironment,
-        _ tls: TLSContext,
-        proxyPassword: String?
+        _ tls: TLSContext
     ) -> APNsEndpoint {
         let endpoint = apns.endpoints[environment]
         let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
@@ -61,11 +68,11 @@ struct APNsEndpoints {
             port: endpoint.port,
             tls: tls,
             headers: RequestHeaders(authority: authority),
-            proxy: proxy(to: endpoint, password: proxyPassword)
+            proxy: proxy(to: endpoint)
         )
     }
 
-    private func proxy(to endpoint: Endpoint, password: String?) -> APNsEndpoint.Proxy? {
+    private func proxy(to endpoint: Endpoint) -> APNsEndpoint.Proxy? {
         guard let proxy = apns.proxy, apns.noProxy?.covers(endpoint.host) != true else {
             return nil
         }
@@ -74,19 +81,9 @@ struct APNsEndpoints {
             port: endpoint.port,
             authorization: proxy.username.map { user in
                 // RFC 7617: user and password, joined by a colon, in Base64.
-                "Basic " + Data("\(user):\(password ?? "")".utf8).base64EncodedString()
+                "Basic " + Data("\(user):\(proxyPassword ?? "")".utf8).base64EncodedString()
             }
         )
         return APNsEndpoint.Proxy(host: proxy.host, port: proxy.port, tunnel: tunnel)
-    }
-
-    private func proxyPassword() throws(ServiceError) -> String? {
-        guard let file = apns.proxyPasswordFile else { return nil }
-        do throws(FileError) {
-            let limit = Configuration.maxKeyFileByteCount
-            return SecretText.line(of: try BoundedFile.read(file, limit: limit))
-        } catch {
-            throw ServiceError(text: "apns.proxy_password_file: '\(file)' \(error)")
-        }
     }
 }

@@ -6,6 +6,7 @@ import Vocabulary
 struct ServiceHealth: Sendable {
     let controls: [ShardControl]
     let schemas: ForeignSchemas
+    let credentials: Credentials
     let tokenStatus: TokenStatusReader?
 
     /// A loop that has not turned for so long is stuck: it wakes itself every second.
@@ -48,6 +49,10 @@ struct ServiceHealth: Sendable {
                 guard let trouble = route.trouble else { continue }
                 obstacles.insert(.init(part: part, reason: trouble))
             }
+        }
+        for trouble in credentials.troubles(now: SystemClock.wallClock) {
+            let part = trouble.credential.map { "credential \($0)" } ?? "credentials"
+            obstacles.insert(.init(part: part, reason: trouble.reason))
         }
         if let problem = schemas.directory?.problem {
             obstacles.insert(.init(part: "schemas", reason: problem))

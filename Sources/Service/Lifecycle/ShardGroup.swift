@@ -7,7 +7,7 @@ import Vocabulary
 /// All shards of the process, as one service: runs until they are asked to drain.
 struct ShardGroup: Service {
     private let settings: ShardSettings
-    private let tokens: ProviderTokens
+    let credentials: Credentials
     let schemas: ForeignSchemas
     private let log: Logger
     let controls: [ShardControl]
@@ -17,7 +17,7 @@ struct ShardGroup: Service {
 
     init(
         settings: ShardSettings,
-        tokens: ProviderTokens,
+        credentials: Credentials,
         schemas: ForeignSchemas,
         tokenStatus: TokenStatusReader?,
         count: Int,
@@ -25,7 +25,7 @@ struct ShardGroup: Service {
     ) throws {
         self.tokenStatus = tokenStatus
         self.settings = settings
-        self.tokens = tokens
+        self.credentials = credentials
         self.schemas = schemas
         self.log = log
         controls = try (0..<count).map { _ in try ShardControl() }
@@ -86,7 +86,7 @@ struct ShardGroup: Service {
                 settings: settings,
                 control: controls[index],
                 metrics: metrics[index],
-                tokens: tokens,
+                credentials: credentials,
                 schemas: schemas,
                 log: log
             )

@@ -25,19 +25,13 @@ struct StartUp {
 
     /// Reads the credentials' files; every bad one is reported, with its key in the configuration.
     func credentialMaterials() throws(ServiceError) -> [CredentialMaterial] {
-        var lines: [String] = []
-        var materials: [CredentialMaterial] = []
-        for (index, credential) in configuration.apns.credentials.enumerated() {
-            do throws(CredentialMaterialError) {
-                materials.append(try CredentialMaterial(credential))
-            } catch {
-                lines.append(
-                    "apns.credentials.\(index).\(error.key): '\(error.file)' is \(error.cause)"
-                )
-            }
-        }
-        guard lines.isEmpty else { throw ServiceError(lines: lines) }
-        return materials
+        let credentials = configuration.apns.credentials
+        return try CredentialMaterial.all(credentials, credentials.map { $0.readFiles() })
+    }
+
+    /// Where connections go, with CA and proxy as their files have them now.
+    func endpoints() throws(ServiceError) -> APNsEndpoints {
+        try APNsEndpoints(configuration.apns, configuration.apns.readCommonFiles())
     }
 
     func shardSettings(
@@ -65,7 +59,6 @@ struct StartUp {
             engine: try engineSettings(materials, shardCount: shardCount),
             payloadPolicy: payloadPolicy,
             eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
-            endpoints: try APNsEndpoints(configuration.apns).all(materials),
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             seed: UInt64.random(in: 0...UInt64.max)
         )

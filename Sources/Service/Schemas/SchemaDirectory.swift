@@ -1,5 +1,4 @@
 import EventSchema
-import Foundation
 import HTTP2IO
 import Logging
 import Synchronization
@@ -8,10 +7,8 @@ import Vocabulary
 
 /// Keeps the operator's schemas as `schemas.directory` has them, for all shards.
 ///
-/// A thread of its own reads the directory every other second, whatever the file system: inotify
-/// tells nothing of network mounts. A change is taken once two readings in a row agree, so that
-/// neither a half-written file nor half of a ConfigMap's swap is. What does not compile is told,
-/// and the old schemas stay.
+/// A thread of its own watches the directory; see `ContentWatch`. What does not compile is told, and
+/// the old schemas stay.
 final class SchemaDirectory: Sendable {
     private struct State {
         var schemas: PayloadSchemas
@@ -25,7 +22,7 @@ final class SchemaDirectory: Sendable {
     private let state: Mutex<State>
     /// Grows with every set of schemas that is taken; the first is 1.
     private let version = Atomic(1)
-    private let stopped = Atomic(false)
+    private let thread = WatchThread()
 
     /// Reads and compiles the schemas for the first time.
     init(
@@ -45,7 +42,7 @@ final class SchemaDirectory: Sendable {
     }
 
     func stop() {
-        stopped.store(true, ordering: .releasing)
+        thread.stop()
     }
 
     // MARK: For the shards
@@ -66,24 +63,18 @@ final class SchemaDirectory: Sendable {
     // MARK: The thread
 
     private func startWatching(_ files: SchemaFiles) {
-        let thread = Thread { [weak self] in
-            var watch = DirectoryWatch(inUse: .success(files))
-            while self?.look(&watch) == true { Thread.sleep(forTimeInterval: 1) }
+        thread.start(named: "schemas", DirectoryWatch(inUse: .success(files))) {
+            [weak self] watch in self?.look(&watch)
         }
-        thread.name = "schemas"
-        thread.start()
     }
 
-    /// - Returns: Whether to look again.
-    private func look(_ watch: inout DirectoryWatch) -> Bool {
-        guard !stopped.load(ordering: .acquiring) else { return false }
+    private func look(_ watch: inout DirectoryWatch) {
         let path = path
         let reading = Result { () throws(SchemaProblems) in try SchemaFiles.read(path) }
         if let changed = watch.read(reading) { take(changed) }
-        return true
     }
 
-    private func take(_ reading: DirectoryWatch.Reading) {
+    private func take(_ reading: Result<SchemaFiles, SchemaProblems>) {
         do throws(SchemaProblems) {
             let schemas = try bindings.compile(try reading.get(), in: path)
             state.withLock { state in
@@ -107,31 +98,5 @@ final class SchemaDirectory: Sendable {
     private static var now: Int { Int(SystemClock.wallClock.seconds) }
 }
 
-/// Decides when a directory has changed.
-package struct DirectoryWatch: Sendable {
-    package typealias Reading = Result<SchemaFiles, SchemaProblems>
-
-    /// What was last taken, or refused.
-    private var settled: Reading
-    /// The reading before, if it was another.
-    private var candidate: Reading?
-
-    package init(inUse: Reading) {
-        settled = inUse
-    }
-
-    /// - Returns: The reading, when it is new and the same as the one before.
-    package mutating func read(_ reading: Reading) -> Reading? {
-        guard reading != settled else {
-            candidate = nil
-            return nil
-        }
-        guard reading == candidate else {
-            candidate = reading
-            return nil
-        }
-        settled = reading
-        candidate = nil
-        return reading
-    }
-}
+/// Decides when a directory of schemas has changed.
+package typealias DirectoryWatch = ContentWatch<Result<SchemaFiles, SchemaProblems>>

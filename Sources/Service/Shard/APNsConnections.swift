@@ -54,8 +54,8 @@ final class APNsConnections {
     /// Every open stream's body fits: a slow socket refuses no request.
     private static let maxBacklogByteCount = 32 << 20
 
-    /// By the route's index.
-    private let endpoints: [APNsEndpoint]
+    /// By the route's index; new ones are for new connections.
+    var endpoints: [APNsEndpoint]
     private let resolver: Resolver
     private var random: SeededGenerator
     private var links: [ConnectionID: Link] = [:]

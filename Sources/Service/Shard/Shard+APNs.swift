@@ -29,7 +29,7 @@ extension Shard {
         if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
             metrics.countResponse(status: answer.status, after: now.instant - sentAt)
-            if let route = delivery.route { judge(answer, route) }
+            if let route = delivery.route { judge(answer, route, sentAt) }
         }
         engine.responseArrived(answer, for: id, now: now)
     }
@@ -53,14 +53,14 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private func judge(_ answer: APNsAnswer, _ route: Route) {
+    private func judge(_ answer: APNsAnswer, _ route: Route, _ sentAt: Instant) {
         let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
         guard verdict.fault == .credential else {
             troubles.credentialWorked(route)
             return
         }
         let reason = answer.reason?.text ?? "status \(answer.status)"
-        guard troubles.credentialFailed(route, reason) else { return }
+        guard troubles.credentialFailed(route, reason, sentAt: sentAt) else { return }
         log.error(
             "APNs refuses the credential",
             [
@@ -81,7 +81,7 @@ extension Shard {
             ]
         )
         if Verdict.goAway(reason: reason).fault == .credential {
-            _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY")
+            _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
         }
     }
 
@@ -97,6 +97,17 @@ extension Shard {
                 .environment: route.environment.rawValue, .error: failure.description,
             ]
         )
+    }
+
+    /// Takes over what was loaded anew; called between two turns.
+    func takeCredentials() {
+        guard let newer = credentials.inUse(newerThan: &credentialsVersion) else { return }
+        connections.endpoints = newer.flatMap(\.endpoints)
+        for index in newer.indices where newer[index].generation != inUse[index].generation {
+            engine.credentialReplaced(index, now: now)
+            troubles.credentialReplaced(index, at: now.instant)
+        }
+        inUse = newer
     }
 
     func credentialName(_ route: Route) -> String {

@@ -1,4 +1,5 @@
 import APNsRules
+import ConnectionPool
 import Delivery
 import EventSchema
 import HTTP2IO
@@ -49,7 +50,10 @@ final class Shard {
     let connections: APNsConnections
     let publisher: OutcomePublisher
     var retryPartitions: RetryPartitions
-    let tokens: ProviderTokens
+    let credentials: Credentials
+    /// The credentials as this shard uses them; see `takeCredentials`.
+    var inUse: [CredentialInUse]
+    var credentialsVersion = 0
     let schemas: ForeignSchemas
     var troubles = Troubles()
     var clockSkew = ClockSkew()
@@ -82,14 +86,15 @@ final class Shard {
         settings: ShardSettings,
         control: ShardControl,
         metrics: ShardMetrics,
-        tokens: ProviderTokens,
+        credentials: Credentials,
         schemas: ForeignSchemas,
         log: Logger
     ) throws {
         self.settings = settings
         self.control = control
         self.metrics = metrics
-        self.tokens = tokens
+        self.credentials = credentials
+        inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
         self.schemas = schemas
         self.log = log
         loop = try EventLoop()
@@ -106,7 +111,7 @@ final class Shard {
             limits: settings.eventLimits
         )
         connections = try APNsConnections(
-            endpoints: settings.endpoints,
+            endpoints: inUse.flatMap(\.endpoints),
             seed: settings.seed
         )
         publisher = OutcomePublisher(topics: settings.topics)
@@ -170,6 +175,7 @@ final class Shard {
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
         connections.flush(loop, &happenings)
+        takeCredentials()
         tellEngineOfAPNs()
         takeReports()
         takeSchemas()
@@ -220,9 +226,11 @@ final class Shard {
         case .cancel(let id, let connection): connections.cancel(id, on: connection)
         case .ping(let id): connections.ping(id)
         case .drain(let id): connections.drain(id)
-        case .close(let id, _): connections.close(id, .timedOut, &happenings)
+        case .close(let id, .superseded): connections.close(id, .closedHere, &happenings)
+        case .close(let id, .connectTimedOut), .close(let id, .pingUnanswered):
+            connections.close(id, .timedOut, &happenings)
         case .refreshProviderToken(let credential, let sentAt):
-            tokens.expired(credential: credential, sentAt: sentAt, now: now)
+            inUse[credential].token?.expired(sentAt: sentAt, now: now)
         case .fetchSchema(let schema): fetchSchema(schema)
         case .suppressToken(let token, let since):
             settings.suppressedTokens.insert(token, since: since)
@@ -274,7 +282,7 @@ final class Shard {
             id,
             delivery,
             on: connection,
-            providerToken: tokens.token(credential: route.credential, now: now),
+            providerToken: inUse[route.credential].token?.token(now: now),
             &happenings
         )
     }

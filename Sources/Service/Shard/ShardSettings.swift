@@ -12,8 +12,6 @@ struct ShardSettings: Sendable {
     var engine: EngineSettings
     var payloadPolicy: PayloadPolicy
     var eventLimits: JSONLimits
-    /// By the route's index.
-    var endpoints: [APNsEndpoint]
     var suppressedTokens: SuppressedTokens
     /// Of the jitter; each shard has its own.
     var seed: UInt64

@@ -10,6 +10,7 @@ struct Troubles: Sendable {
     private var kafkaFailedAt: Instant?
     /// What APNs said of the credential, by route.
     private(set) var credentials: [Route: String] = [:]
+    private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     private(set) var connections: [Route: String] = [:]
     private var commit: String?
@@ -52,8 +53,18 @@ struct Troubles: Sendable {
         return produce != name
     }
 
-    mutating func credentialFailed(_ route: Route, _ reason: String) -> Bool {
-        credentials.updateValue(reason, forKey: route) != reason
+    /// What was sent with a key or certificate that is replaced by now says nothing.
+    mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant) -> Bool {
+        if let replacedAt = replacedAt[route.credential], sentAt < replacedAt { return false }
+        return credentials.updateValue(reason, forKey: route) != reason
+    }
+
+    /// Another key or certificate is in use from then on.
+    mutating func credentialReplaced(_ credential: Int, at now: Instant) {
+        replacedAt[credential] = now
+        for environment in APNsEnvironment.allCases {
+            credentialWorked(Route(credential: credential, environment: environment))
+        }
     }
 
     mutating func credentialWorked(_ route: Route) {

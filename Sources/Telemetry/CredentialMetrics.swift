@@ -1,0 +1,86 @@
+/// What a process knows of its credentials, beside its shards.
+package struct CredentialMetrics: Sendable {
+    /// One credential, read now.
+    package struct Reading: Hashable, Sendable {
+        /// Its name in the configuration.
+        package var credential: String
+        /// When its files were taken, in seconds since the epoch.
+        package var loadedAt: Int64
+        /// When its certificate expires, in seconds since the epoch; nil: it has none.
+        package var certificateExpiry: Int64?
+        /// Of its provider token, in seconds; nil: none was made yet.
+        package var tokenAge: Int64?
+
+        package init(
+            credential: String,
+            loadedAt: Int64,
+            certificateExpiry: Int64?,
+            tokenAge: Int64?
+        ) {
+            self.credential = credential
+            self.loadedAt = loadedAt
+            self.certificateExpiry = certificateExpiry
+            self.tokenAge = tokenAge
+        }
+    }
+
+    private let reloads: CounterTable<CallResult>
+    private let readings: @Sendable () -> [Reading]
+
+    /// - Parameters:
+    ///   - reloads: Changes of the credentials' files, by whether they could be taken.
+    ///   - readings: Asked whenever the metrics are.
+    package init(
+        reloads: CounterTable<CallResult> = CounterTable(CallResult.allCases),
+        readings: @escaping @Sendable () -> [Reading] = { [] }
+    ) {
+        self.reloads = reloads
+        self.readings = readings
+    }
+
+    var families: [MetricFamily] {
+        let readings = readings()
+        return [
+            .counters(
+                "credentials_reloads_total",
+                "Changes of the files of credentials, by whether they could be taken.",
+                table: reloads
+            ) { [.init("result", $0.rawValue)] },
+            Self.gauge(
+                "credentials_last_load_timestamp_seconds",
+                "When the key or certificate in use was loaded.",
+                readings,
+                \.loadedAt
+            ),
+            Self.gauge(
+                "certificate_expiry_timestamp_seconds",
+                "When the credential's certificate expires. Alert 30 days before.",
+                readings,
+                \.certificateExpiry
+            ),
+            Self.gauge(
+                "provider_token_age_seconds",
+                "Age of the credential's provider token, which is replaced after 45 minutes.",
+                readings,
+                \.tokenAge
+            ),
+        ]
+    }
+
+    private static func gauge(
+        _ name: String,
+        _ help: String,
+        _ readings: [Reading],
+        _ value: (Reading) -> Int64?
+    ) -> MetricFamily {
+        let samples = readings.compactMap { reading in
+            value(reading).map { number in
+                MetricFamily.Sample(
+                    labels: [.init("credential", reading.credential)],
+                    value: "\(number)"
+                )
+            }
+        }
+        return MetricFamily(name: name, help: help, kind: .gauge, samples: samples)
+    }
+}

@@ -1,45 +1,14 @@
 """How the service gets to APNs: by certificate, through a proxy."""
 
-import subprocess
-
 import pytest
 
+from harness.certificates import openssl, write_certificate
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.proxy import running_proxy
 from harness.service import outcomes_of
 
 TOPICS = [APP, f"{APP}.voip"]
-
-# What Apple writes into a provider certificate: the Subject's user ID, the marks of both
-# environments, and the list of topics with their kinds.
-REQUEST = f"""
-[req]
-distinguished_name = name
-x509_extensions = extensions
-prompt = no
-[name]
-UID = {APP}
-CN = Apple Push Services: {APP}
-[extensions]
-extendedKeyUsage = clientAuth
-1.2.840.113635.100.6.3.1 = DER:05:00
-1.2.840.113635.100.6.3.2 = DER:05:00
-1.2.840.113635.100.6.3.6 = ASN1:SEQUENCE:topics
-[topics]
-topic1 = UTF8:{TOPICS[0]}
-kinds1 = SEQUENCE:app
-topic2 = UTF8:{TOPICS[1]}
-kinds2 = SEQUENCE:voip
-[app]
-kind = UTF8:app
-[voip]
-kind = UTF8:voip
-"""
-
-
-def openssl(*arguments):
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -56,14 +25,8 @@ def simulator(simulators):
 def certificate(tmp_path):
     """A folder with certificate.pem, key.pem and both in identity.p12, passphrase opensesame."""
     folder = tmp_path / "certificate"
-    folder.mkdir()
-    (folder / "request.conf").write_text(REQUEST)
+    write_certificate(folder)
     (folder / "passphrase").write_text("opensesame\n")
-    openssl(
-        *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
-        *("-days", "2", "-config", folder / "request.conf"),
-        *("-keyout", folder / "key.pem", "-out", folder / "certificate.pem"),
-    )
     openssl(
         *("pkcs12", "-export", "-passout", "pass:opensesame"),
         *("-inkey", folder / "key.pem", "-in", folder / "certificate.pem"),

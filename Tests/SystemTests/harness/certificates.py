@@ -1,0 +1,72 @@
+"""Provider certificates as Apple issues them, made by OpenSSL's command."""
+
+import subprocess
+
+from .events import APP
+
+
+def request(app):
+    """What Apple writes into a provider certificate.
+
+    The Subject's user ID, the marks of both environments, and the list of topics with their
+    kinds.
+    """
+    return f"""
+[req]
+distinguished_name = name
+x509_extensions = extensions
+prompt = no
+[name]
+UID = {app}
+CN = Apple Push Services: {app}
+[extensions]
+extendedKeyUsage = clientAuth
+1.2.840.113635.100.6.3.1 = DER:05:00
+1.2.840.113635.100.6.3.2 = DER:05:00
+1.2.840.113635.100.6.3.6 = ASN1:SEQUENCE:topics
+[topics]
+topic1 = UTF8:{app}
+kinds1 = SEQUENCE:app
+topic2 = UTF8:{app}.voip
+kinds2 = SEQUENCE:voip
+[app]
+kind = UTF8:app
+[voip]
+kind = UTF8:voip
+"""
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def write_certificate(folder, app=APP, days=2, expired=False):
+    """Writes certificate.pem and key.pem."""
+    folder.mkdir()
+    (folder / "request.conf").write_text(request(app))
+    openssl(
+        *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
+        *("-out", folder / "key.pem"),
+    )
+    subject = ("-config", folder / "request.conf", "-key", folder / "key.pem")
+    if not expired:
+        openssl(
+            *("req", "-x509", "-days", days, *subject),
+            *("-out", folder / "certificate.pem"),
+        )
+        return
+    # `req -x509` makes none that has ended: an authority of one certificate does.
+    openssl("req", "-new", *subject, "-out", folder / "request.pem")
+    (folder / "index.txt").write_text("")
+    (folder / "ca.conf").write_text(
+        "[ca]\ndefault_ca = own\n[own]\n"
+        f"database = {folder / 'index.txt'}\nnew_certs_dir = {folder}\nrand_serial = yes\n"
+        "default_md = sha256\npolicy = any\n[any]\nUID = optional\ncommonName = optional\n"
+        + request(app)
+    )
+    openssl(
+        *("ca", "-batch", "-selfsign", "-config", folder / "ca.conf", "-notext"),
+        *("-extensions", "extensions", "-keyfile", folder / "key.pem"),
+        *("-startdate", "20200101000000Z", "-enddate", "20210101000000Z"),
+        *("-in", folder / "request.pem", "-out", folder / "certificate.pem"),
+    )

@@ -1,0 +1,241 @@
+"""Keys and certificates change while the service runs, and nothing is lost by it."""
+
+import os
+import shutil
+
+import pytest
+
+from harness.certificates import openssl, write_certificate
+from harness.deadlines import eventually
+from harness.events import APP, new_event, record, records
+from harness.service import outcomes_of
+
+TAKEN = "a credential's files changed and are in use"
+REFUSED = "a credential's files changed and cannot be used, the old ones stay"
+CONTINUOUS = 20
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+def swapped(path, write):
+    """Replaces a file as Kubernetes does: what the path leads to changes at once."""
+    fresh = path.with_name(f"{path.name}.fresh")
+    write(fresh)
+    os.replace(fresh, path)
+
+
+def new_key(path):
+    curve = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    openssl("genpkey", *curve, "-out", path)
+
+
+def metric(service, name):
+    """{labels: value} of one metric, by its full name."""
+    samples = (line.rpartition(" ") for line in service.fetch("/metrics")[1].splitlines())
+    return {
+        series.removeprefix(name): float(value)
+        for series, _, value in samples
+        if series.partition("{")[0] == name
+    }
+
+
+def wait_for_log(service, message, count=1):
+    eventually(lambda: len(service.log_lines(message)) >= count, 30, service.child.told)
+
+
+def assert_all_accepted(bench, service, count):
+    bench.wait_for_outcomes(count, service=service)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert len(outcomes) == count
+    told = {(outcome["outcome"], outcome["reason"]) for outcome in outcomes}
+    assert {outcome for outcome, _ in told} == {"accepted"}, told
+
+
+def send_until(bench, condition, service):
+    """Produces events all the while until `condition()`; returns how many."""
+    count = 0
+
+    def sent_and_met():
+        nonlocal count
+        bench.produce(records(CONTINUOUS))
+        count += CONTINUOUS
+        return condition()
+
+    eventually(sent_and_met, 40, service.child.told)
+    return count
+
+
+@pytest.fixture
+def key_file(tmp_path, simulator):
+    """A copy of the simulator's key that a test may overwrite."""
+    path = tmp_path / "AuthKey.p8"
+    shutil.copy(simulator.ready["key_file"], path)
+    return path
+
+
+def by_key(bench, simulator, key_file):
+    settings = bench.configuration(simulator)
+    settings["apns"]["credentials"][0]["key_file"] = str(key_file)
+    return settings
+
+
+def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
+    bench, simulator, key_file
+):
+    service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
+    good = key_file.read_bytes()
+    swapped(key_file, lambda path: path.write_text("no key at all\n"))
+    sent = send_until(bench, lambda: service.log_lines(REFUSED), service)
+    [line] = service.log_lines(REFUSED)
+    assert line["credential"] == "example"
+    assert "apns.credentials.0.key_file" in line["problem"]
+    status, body = service.fetch("/ready")
+    assert status == 503 and "key_file" in body, body
+    assert "no key at all" not in "\n".join(service.child.lines("stderr"))
+    key_file.unlink()
+    wait_for_log(service, REFUSED, 2)
+    swapped(key_file, lambda path: path.write_bytes(good))
+    service.wait_until_ready()
+    sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
+    assert_all_accepted(bench, service, sent)
+    # The same key again is no change: one connection, one provider token.
+    assert metric(service, "heliograph_credentials_reloads_total") == {
+        '{result="ok"}': 1,
+        '{result="failed"}': 2,
+    }
+    assert metric(service, "heliograph_apns_connects_total") == {"": 1}
+    assert set(metric(service, "heliograph_provider_token_age_seconds")) == {
+        '{credential="example"}'
+    }
+    service.drain()
+
+
+def test_the_right_key_in_place_of_a_wrong_one_takes_the_credential_up_at_once(
+    bench, simulator, key_file
+):
+    right = key_file.read_bytes()
+    new_key(key_file)
+    service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
+    bench.produce([record(new_event())])
+    eventually(
+        lambda: "InvalidProviderToken" in service.fetch("/ready")[1], 30, service.child.told
+    )
+    # A revoked key keeps no connection.
+    eventually(
+        lambda: metric(service, "heliograph_apns_connections") == {"": 0},
+        30,
+        service.child.told,
+    )
+    swapped(key_file, lambda path: path.write_bytes(right))
+    wait_for_log(service, TAKEN)
+    before = bench.kafka.count(bench.topics.results)
+    bench.produce(records(3))
+    bench.wait_for_outcomes(before + 3, service=service)
+    latest = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert sum(outcome["outcome"] == "accepted" for outcome in latest) >= 3, latest
+    service.wait_until_ready()
+    service.drain()
+
+
+def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_path):
+    folder = tmp_path / "certificate"
+    write_certificate(folder)
+    credential = {
+        "name": "legacy",
+        "bundle_ids": [APP],
+        "certificate_file": str(folder / "certificate.pem"),
+        "private_key_file": str(folder / "key.pem"),
+    }
+    settings = bench.configuration(simulator)
+    settings["apns"]["credentials"] = [credential]
+    service = bench.start(settings).wait_until_ready()
+    wait_for_log(service, "a certificate expires soon")
+    expiry = metric(service, "heliograph_certificate_expiry_timestamp_seconds")
+    sent = send_until(bench, lambda: simulator.accepted(), service)
+
+    connects = metric(service, "heliograph_apns_connects_total")[""]
+    # Two files cannot be swapped at once: between the two, what is there does not fit.
+    write_certificate(tmp_path / "next", days=90)
+    for name in ("certificate.pem", "key.pem"):
+        swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
+    sent += send_until(bench, lambda: service.log_lines(TAKEN), service)
+    sent += send_until(
+        bench,
+        # Another connection, and the old one has ended.
+        lambda: metric(service, "heliograph_apns_connects_total")[""] > connects
+        and metric(service, "heliograph_apns_connections") == {"": 1},
+        service,
+    )
+    assert_all_accepted(bench, service, sent)
+    later = metric(service, "heliograph_certificate_expiry_timestamp_seconds")
+    assert later['{credential="legacy"}'] > expiry['{credential="legacy"}'] + 80 * 86_400
+    assert not service.log_lines("connection to APNs lost or not made")
+
+    # One for another app is refused.
+    write_certificate(tmp_path / "foreign", app="com.example.Foreign")
+    for name in ("certificate.pem", "key.pem"):
+        swapped(
+            folder / name, lambda path, name=name: shutil.copy(tmp_path / "foreign" / name, path)
+        )
+    eventually(
+        lambda: any("bundle_ids" in line["problem"] for line in service.log_lines(REFUSED)),
+        30,
+        service.child.told,
+    )
+    sent += CONTINUOUS
+    bench.produce(records(CONTINUOUS))
+    assert_all_accepted(bench, service, sent)
+    service.drain()
+
+
+def test_an_expired_certificate_is_named(bench, simulator, tmp_path):
+    write_certificate(tmp_path / "old", expired=True)
+    settings = bench.configuration(simulator)
+    settings["apns"]["credentials"].append(
+        {
+            "name": "legacy",
+            "bundle_ids": [f"{APP}.voip"],
+            "certificate_file": str(tmp_path / "old" / "certificate.pem"),
+            "private_key_file": str(tmp_path / "old" / "key.pem"),
+        }
+    )
+    service = bench.start(settings)
+    wait_for_log(service, "a certificate is not valid now")
+    eventually(
+        lambda: "the certificate has expired" in service.fetch("/ready")[1],
+        30,
+        service.child.told,
+    )
+    # The other credential is as good as ever.
+    bench.produce(records(CONTINUOUS))
+    assert_all_accepted(bench, service, CONTINUOUS)
+    service.drain()
+
+
+def test_another_ca_is_taken(bench, simulator, tmp_path):
+    ca = tmp_path / "ca.pem"
+    shutil.copy(simulator.ready["ca_file"], ca)
+    settings = bench.configuration(simulator)
+    settings["apns"]["ca_file"] = str(ca)
+    service = bench.start(settings).wait_until_ready()
+    sent = send_until(bench, lambda: simulator.accepted(), service)
+    message = "apns.ca_file or apns.proxy_password_file cannot be used, the old one stays"
+    good = ca.read_bytes()
+    swapped(ca, lambda path: path.write_text("-----BEGIN NOTHING-----\n"))
+    sent += send_until(bench, lambda: service.log_lines(message), service)
+    write_certificate(tmp_path / "other")
+    other = (tmp_path / "other" / "certificate.pem").read_bytes()
+    swapped(ca, lambda path: path.write_bytes(good + other))
+    taken = "apns.ca_file or apns.proxy_password_file changed and is in use"
+    sent += send_until(bench, lambda: service.log_lines(taken), service)
+    assert_all_accepted(bench, service, sent)
+    service.wait_until_ready()
+    service.drain()

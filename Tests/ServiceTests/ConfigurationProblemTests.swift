@@ -226,6 +226,12 @@ import Testing
         ("passphrase_file: a.txt", ["certificate_file: is missing"]),
         ("certificate_file: a.pem, team_id: ABCDE12345", ["team_id: stands beside a certificate"]),
         ("key_id: ABCDE12345, key_file: a.p8", ["team_id: is missing"]),
+        ("team_id: ABCDE12345, key_id_file: a.id, key_file: a.p8", []),
+        (
+            "team_id: ABCDE12345, key_id: ABCDE12345, key_id_file: a.id, key_file: a.p8",
+            ["key_id: stands beside `key_id_file`"]
+        ),
+        ("certificate_file: a.pem, key_id_file: a.id", ["key_id_file: stands beside a certi"]),
     ])
     func `a credential is a certificate or a key`(keys: String, starts: [String]) {
         let yaml = "apns: {credentials: [{name: a, bundle_ids: [a.b], \(keys)}]}"

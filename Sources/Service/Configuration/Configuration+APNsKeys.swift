@@ -103,12 +103,41 @@ extension Configuration.Credential {
         )
     }
 
+    /// In the configuration, or in a file.
+    private static func keyID(
+        _ section: ConfigurationSection,
+        isNeeded: Bool
+    ) -> Configuration.KeyID {
+        let hasFile = section.isSet("key_id_file")
+        if hasFile, section.isSet("key_id") {
+            section.reader.report(
+                "stands beside `key_id_file`, expected one of the two",
+                at: (section.path + ["key_id"]).joined(separator: ".")
+            )
+        }
+        let text = section.required(
+            "key_id",
+            .appleIdentifier,
+            isNeeded: isNeeded && !hasFile,
+            "Apple's identifier of the key; not beside a certificate."
+        )
+        let file = section.optional(
+            "key_id_file",
+            .filePath,
+            """
+            File with that identifier, in place of `key_id`: it may then change together with \
+            `key_file` while the service runs.
+            """
+        )
+        return file.map { .file($0) } ?? .text(text)
+    }
+
     /// The keys of a provider-token credential.
     private static func providerToken(
         _ section: ConfigurationSection,
         isNeeded: Bool
     ) -> Proof {
-        let names = ["team_id", "key_id", "key_file"]
+        let names = ["team_id", "key_id", "key_id_file", "key_file"]
         if !isNeeded, let name = names.first(where: section.isSet) {
             section.reader.report(
                 "stands beside a certificate, expected one of the two",
@@ -122,12 +151,7 @@ extension Configuration.Credential {
                 isNeeded: isNeeded,
                 "Apple's identifier of the team; not beside a certificate."
             ),
-            keyID: section.required(
-                "key_id",
-                .appleIdentifier,
-                isNeeded: isNeeded,
-                "Apple's identifier of the key; not beside a certificate."
-            ),
+            keyID: keyID(section, isNeeded: isNeeded),
             keyFile: section.required(
                 "key_file",
                 .filePath,

@@ -126,10 +126,17 @@ package struct Configuration: Hashable, Sendable {
         /// How it shows APNs who it is.
         package enum Proof: Hashable, Sendable {
             /// By a token that is signed with the key of a `.p8` file.
-            case providerToken(teamID: String, keyID: String, keyFile: String)
+            case providerToken(teamID: String, keyID: KeyID, keyFile: String)
             /// By a certificate in the TLS handshake.
             case certificate(CertificateFiles)
         }
+    }
+
+    /// Where Apple's identifier of a key stands.
+    package enum KeyID: Hashable, Sendable {
+        case text(String)
+        /// Beside the key: the two may change together while the service runs.
+        case file(String)
     }
 
     package struct CertificateFiles: Hashable, Sendable {

@@ -56,7 +56,9 @@ extension Configuration.Credential {
     /// The files that it names, by their keys.
     var files: [(key: String, file: String)] {
         switch proof {
-        case .providerToken(_, _, let keyFile): return [("key_file", keyFile)]
+        case .providerToken(_, .text, let keyFile): return [("key_file", keyFile)]
+        case .providerToken(_, .file(let keyIDFile), let keyFile):
+            return [("key_file", keyFile), ("key_id_file", keyIDFile)]
         case .certificate(let files):
             let named = [
                 ("certificate_file", files.certificate), ("private_key_file", files.privateKey),

@@ -44,13 +44,7 @@ extension CredentialMaterial {
     ) throws(CredentialMaterialError) {
         switch credential.proof {
         case .providerToken(let teamID, let keyID, _):
-            guard let identity = ProviderTokenIdentity(keyID: keyID, teamID: teamID) else {
-                throw CredentialMaterialError(
-                    key: "key_id",
-                    file: keyID,
-                    cause: "not 10 letters or digits, or `team_id` is not"
-                )
-            }
+            let identity = try Self.identity(teamID, keyID, files)
             let pem = try Self.needed("key_file", files)
             do throws(SigningKeyError) {
                 let signer = try ES256Signer(pem: pem)
@@ -63,6 +57,26 @@ extension CredentialMaterial {
             try Self.check(certificate.facts, credential, files)
             self = .certificate(certificate)
         }
+    }
+
+    private static func identity(
+        _ teamID: String,
+        _ keyID: Configuration.KeyID,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) -> ProviderTokenIdentity {
+        let (key, text) =
+            switch keyID {
+            case .text(let text): ("key_id", text)
+            case .file: ("key_id_file", SecretText.line(of: try needed("key_id_file", files)))
+            }
+        guard let identity = ProviderTokenIdentity(keyID: text, teamID: teamID) else {
+            throw CredentialMaterialError(
+                key: key,
+                file: files.path(key) ?? text,
+                cause: "not 10 letters or digits, or `team_id` is not"
+            )
+        }
+        return identity
     }
 
     /// Whether both prove the same.

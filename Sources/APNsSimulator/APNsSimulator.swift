@@ -136,7 +136,7 @@ private struct Material {
                 signingKey = made
             }
             judge = try RequestJudge(
-                keys: keys,
+                keys: keys + configuration.furtherKeys,
                 scenario: configuration.scenario,
                 strictness: configuration.strictness,
                 bundleIDs: configuration.bundleIDs

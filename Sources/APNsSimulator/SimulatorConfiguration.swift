@@ -11,6 +11,8 @@ package struct SimulatorConfiguration: Sendable {
     package var names = ["localhost", "127.0.0.1", "::1"]
     /// The signing keys APNs knows; nil makes one.
     package var keys: [RegisteredKey]?
+    /// Known beside those, or beside the one that is made.
+    package var furtherKeys: [RegisteredKey] = []
     package var scenario = Scenario()
     package var strictness = Strictness()
     /// Bundle IDs that exist although they end like a topic's suffix.

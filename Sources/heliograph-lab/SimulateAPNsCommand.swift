@@ -26,6 +26,9 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "Where to write the signing key (.p8).")
     var writeKey: String
 
+    @Option(help: "A further key to accept, as KEYID:TEAMID:FILE with its .p8 file; repeatable.")
+    var acceptKey: [String] = []
+
     @Option(help: "The port of the production host; 0 is a free one.")
     var productionPort: UInt16 = 0
 
@@ -48,6 +51,7 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         var configuration = SimulatorConfiguration()
         configuration.production = .loopback(port: productionPort)
         configuration.sandbox = .loopback(port: sandboxPort)
+        configuration.furtherKeys = try acceptKey.map(Self.key)
         if let scenario {
             guard let text = FileManager.default.contents(atPath: scenario) else {
                 throw DemoError("scenario file '\(scenario)' cannot be read")
@@ -68,6 +72,18 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         let simulator = try APNsSimulator(configuration).start()
         try introduce(simulator)
         return simulator
+    }
+
+    private static func key(_ text: String) throws -> RegisteredKey {
+        let parts = text.split(separator: ":", maxSplits: 2).map(String.init)
+        guard parts.count == 3, let pem = FileManager.default.contents(atPath: parts[2]) else {
+            throw DemoError("'\(text)' is no KEYID:TEAMID:FILE with a readable file")
+        }
+        return RegisteredKey(
+            keyID: parts[0],
+            teamID: parts[1],
+            publicKeyPEM: try ES256Signer(pem: Array(pem)).publicKeyPEM
+        )
     }
 
     private func introduce(_ simulator: RunningSimulator) throws {

@@ -44,11 +44,11 @@ def simulators(tmp_path):
     with contextlib.ExitStack() as stack:
         count = 0
 
-        def start(scenario=DEMO_SCENARIO):
+        def start(scenario=DEMO_SCENARIO, *further):
             nonlocal count
             count += 1
             folder = tmp_path / f"simulator-{count}"
-            return stack.enter_context(running_simulator(folder, scenario))
+            return stack.enter_context(running_simulator(folder, scenario, *further))
 
         yield start
 

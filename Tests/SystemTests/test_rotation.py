@@ -118,6 +118,44 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
     service.drain()
 
 
+def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_again(
+    bench, simulators, tmp_path
+):
+    """Key and identifier change together, as one swap of a link; and back again."""
+    new_key(tmp_path / "next.p8")
+    simulator = simulators({}, "--accept-key", f"NEXT123456:DEF123GHIJ:{tmp_path / 'next.p8'}")
+    for name, key_id, key_file in (
+        ("old", simulator.ready["key_id"], simulator.ready["key_file"]),
+        ("new", "NEXT123456", tmp_path / "next.p8"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "key_id").write_text(f"{key_id}\n")
+        shutil.copy(key_file, tmp_path / name / "key.p8")
+    current = tmp_path / "current"
+    current.symlink_to("old")
+    settings = bench.configuration(simulator)
+    credential = settings["apns"]["credentials"][0]
+    del credential["key_id"]
+    credential.update(key_file=str(current / "key.p8"), key_id_file=str(current / "key_id"))
+    service = bench.start(settings).wait_until_ready()
+    sent = send_until(bench, lambda: simulator.accepted(), service)
+    for times, name in enumerate(("new", "old"), start=1):
+        swapped(current, lambda path, name=name: path.symlink_to(name))
+        connects = metric(service, "heliograph_apns_connects_total")[""]
+        sent += send_until(
+            bench,
+            lambda times=times, connects=connects: len(service.log_lines(TAKEN)) == times
+            and metric(service, "heliograph_apns_connects_total")[""] > connects
+            and metric(service, "heliograph_apns_connections") == {"": 1},
+            service,
+        )
+    assert_all_accepted(bench, service, sent)
+    # APNs allows a key one new token in 20 minutes: the first key's is in use again.
+    age = metric(service, "heliograph_provider_token_age_seconds")['{credential="example"}']
+    assert age >= 3
+    service.drain()
+
+
 def test_the_right_key_in_place_of_a_wrong_one_takes_the_credential_up_at_once(
     bench, simulator, key_file
 ):

@@ -28,8 +28,11 @@ class Simulator:
 
 
 @contextlib.contextmanager
-def running_simulator(folder, scenario):
-    """Starts the simulator with a scenario: a path, or a value to be written as JSON."""
+def running_simulator(folder, scenario, *further):
+    """Starts the simulator with a scenario: a path, or a value to be written as JSON.
+
+    `further` are more arguments.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if not isinstance(scenario, pathlib.Path):
         path = folder / "scenario.json"
@@ -43,5 +46,5 @@ def running_simulator(folder, scenario):
         "--write-key": folder / "key.p8",
     }
     arguments = [str(part) for option in options.items() for part in option]
-    with Child([built_binary("heliograph-lab"), "simulate-apns", *arguments]) as child:
+    with Child([built_binary("heliograph-lab"), "simulate-apns", *arguments, *further]) as child:
         yield Simulator(child, child.wait_for_json(), log)

@@ -27,6 +27,17 @@ extension ReasonTable {
         for row in statusRows { page += row.markdown }
         page += """
 
+            ## Reasons of APNs for broadcasts and channels
+
+            They judge `/4/broadcasts` and the management of channels, `heliograph channels`. No \
+            device token is concerned.
+
+
+            """
+        page += header
+        for row in broadcastRows { page += row.markdown }
+        page += """
+
             ## Reasons of Heliograph itself
 
             `decided_by` is `heliograph`, or `apns` for `UnexplainedStatus`.

@@ -1,6 +1,14 @@
 package import Vocabulary
 
-/// The published table of answers: one row per status and reason.
+/// What a request to APNs is about; the answers to the two kinds have tables of their own.
+package enum RequestKind: Hashable, Sendable, CaseIterable {
+    /// A notification for one device: `/3/device`.
+    case device
+    /// A broadcast, `/4/broadcasts`, or the management of channels, `/1/apps`.
+    case broadcast
+}
+
+/// The published tables of answers: one row per status and reason.
 ///
 /// It is what `Verdict.classify` decides by, what `heliograph explain` prints, and what
 /// `docs/reasons.md` is generated from.
@@ -46,16 +54,25 @@ package enum ReasonTable {
         }
     }
 
-    /// The documented reasons, then what is left to decide by status alone.
+    /// About devices: the documented reasons, then what is left to decide by status alone.
     package static let rows = rejections + credentialRows + transientRows + statusRows
 
+    /// The table for requests of that kind.
+    package static func rows(of kind: RequestKind) -> [Row] {
+        switch kind {
+        case .device: rows
+        case .broadcast: broadcastRows
+        }
+    }
+
     /// The first row that covers the answer; the last row covers everything.
-    package static func row(status: Int, reason: Reason?) -> Row {
+    package static func row(status: Int, reason: Reason?, kind: RequestKind = .device) -> Row {
         if case .apns(let known)? = reason {
-            for row in rows where row.reason == known && row.statuses.contains(status) {
+            for row in rows(of: kind) where row.reason == known && row.statuses.contains(status) {
                 return row
             }
         }
+        let statusRows = kind == .device ? statusRows : broadcastStatusRows
         for row in statusRows where row.statuses.contains(status) { return row }
         return everythingElse
     }
@@ -63,10 +80,11 @@ package enum ReasonTable {
     /// The rows for what a person typed: a reason, in any case and either spelling, or a status.
     ///
     /// Empty for a word that is neither.
-    package static func rows(matching text: String) -> [Row] {
+    package static func rows(matching text: String, kind: RequestKind = .device) -> [Row] {
+        let rows = rows(of: kind)
         if let status = Int(text) {
             let named = rows.filter { $0.reason != nil && $0.statuses.contains(status) }
-            return named + [row(status: status, reason: nil)]
+            return named + [row(status: status, reason: nil, kind: kind)]
         }
         let wanted = text.lowercased()
         for reason in APNsReason.allCases where reason.rawValue.lowercased() == wanted {

@@ -37,6 +37,8 @@ package enum Fault: String, Hashable, Sendable, CaseIterable {
     case event
     /// This device token; a delay concerns this device alone.
     case token
+    /// This broadcast channel; a delay concerns this channel alone.
+    case channel
     case credential
     case connection
     /// APNs itself.
@@ -59,10 +61,14 @@ package struct Verdict: Hashable, Sendable {
     /// Judges an HTTP answer: by status first, then by reason.
     ///
     /// A reason that comes with another status than Apple documents has no say. It is nil when the
-    /// answer has no body, or one without a reason (HTML).
-    package static func classify(status: Int, reason: Reason?) -> Verdict {
+    /// answer has no body, or one without a reason (HTML). The kind is that of the request.
+    package static func classify(
+        status: Int,
+        reason: Reason?,
+        kind: RequestKind = .device
+    ) -> Verdict {
         if status == 200 { return Verdict(.delivered, .nobody) }
-        return ReasonTable.row(status: status, reason: reason).verdict
+        return ReasonTable.row(status: status, reason: reason, kind: kind).verdict
     }
 
     /// Judges the debug data of a GOAWAY frame, for the connection and for what it left unprocessed.

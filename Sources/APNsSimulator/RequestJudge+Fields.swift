@@ -93,8 +93,8 @@ extension PushType {
 extension ReasonTable {
     /// The status that Apple documents for a reason.
     static func status(of reason: APNsReason) -> Int {
-        guard let row = rows.first(where: { $0.reason == reason }) else {
-            preconditionFailure("the table has a row for every reason")
+        guard let row = (rows + broadcastRows).first(where: { $0.reason == reason }) else {
+            preconditionFailure("the tables have a row for every reason")
         }
         return row.statuses.lowerBound
     }

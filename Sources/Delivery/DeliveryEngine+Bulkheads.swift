@@ -41,7 +41,7 @@ extension DeliveryEngine {
         switch verdict.fault {
         case .server: lanes[route.index].breaker.requestFailed(now: now.instant)
         case .connection: lanes[route.index].breaker.requestAbandoned()
-        case .nobody, .event, .token, .credential:
+        case .nobody, .event, .token, .channel, .credential:
             lanes[route.index].breaker.requestSucceeded(now: now.instant)
         }
         if verdict.fault == .credential {
@@ -175,6 +175,8 @@ extension DeliveryEngine {
 }
 
 extension Verdict {
-    /// The device has had enough for now.
-    var throttlesDevice: Bool { disposition == .retryHere && fault == .token }
+    /// The device, or the channel, has had enough for now.
+    var throttlesDevice: Bool {
+        disposition == .retryHere && (fault == .token || fault == .channel)
+    }
 }

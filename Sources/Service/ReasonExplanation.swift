@@ -11,12 +11,19 @@ package enum ReasonExplanation {
         let local = LocalReason.allCases.first {
             $0.rawValue.lowercased() == reason.lowercased()
         }
-        let parts = [apns(ReasonTable.rows(matching: reason)), local.map(text)]
+        let device = ReasonTable.rows(matching: reason)
+        // Most credential and server reasons are the same for both kinds of request.
+        let broadcast = ReasonTable.rows(matching: reason, kind: .broadcast)
+            .filter { !device.contains($0) }
+        let parts = [
+            apns(device, about: ""), apns(broadcast, about: " to a broadcast or a channel request"),
+            local.map(text),
+        ]
         let text = parts.compactMap(\.self).joined(separator: "\n\n")
         return text.isEmpty ? nil : text
     }
 
-    private static func apns(_ rows: [ReasonTable.Row]) -> String? {
+    private static func apns(_ rows: [ReasonTable.Row], about kind: String) -> String? {
         guard let first = rows.first, let known = first.reason else { return nil }
         let parts = rows.map { row in
             """
@@ -27,7 +34,7 @@ package enum ReasonExplanation {
               At fault:     \(row.verdict.fault.rawValue)
             """
         }
-        let heading = "\(known.rawValue) (APNs, status \(first.statusText))"
+        let heading = "\(known.rawValue) (APNs, status \(first.statusText)\(kind))"
         return ([heading] + parts).joined(separator: "\n")
     }
 

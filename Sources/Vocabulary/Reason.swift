@@ -9,13 +9,19 @@ package enum Reason: Hashable, Sendable {
     package init(apnsText text: String) {
         if let known = APNsReason(rawValue: text) {
             self = .apns(known)
-        } else if text == "BadEnvironmentKeyInToken" {
-            // The spelling seen on the wire; Apple's page prints the other one.
-            self = .apns(.badEnvironmentKeyIdInToken)
+        } else if let known = Self.otherSpellings[text] {
+            self = .apns(known)
         } else {
             self = .unknownAPNs(String(text.prefix(64)))
         }
     }
+
+    private static let otherSpellings: [String: APNsReason] = [
+        // Seen on the wire; Apple's page prints the other one.
+        "BadEnvironmentKeyInToken": .badEnvironmentKeyIdInToken,
+        // Apple's page about broadcasts prints it with a space.
+        "Service Unavailable": .serviceUnavailable,
+    ]
 
     package var text: String {
         switch self {
@@ -26,7 +32,8 @@ package enum Reason: Hashable, Sendable {
     }
 }
 
-/// The reasons of `/3/device` ("Handling notification responses from APNs", table "Error strings").
+/// The reasons of APNs ("Handling notification responses from APNs", table "Error strings", and
+/// "Handling error responses from Apple Push Notification service" about broadcasts).
 package enum APNsReason: String, Hashable, Sendable, CaseIterable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -60,6 +67,16 @@ package enum APNsReason: String, Hashable, Sendable, CaseIterable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
+    // About broadcasts and channels only.
+    case badChannelID = "BadChannelId"
+    case badRequestParams = "BadRequestParams"
+    case badRequestPayload = "BadRequestPayload"
+    case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+    case channelNotRegistered = "ChannelNotRegistered"
+    case featureNotEnabled = "FeatureNotEnabled"
+    case missingChannelID = "MissingChannelId"
+    case missingPushType = "MissingPushType"
+    case topicMismatch = "TopicMismatch"
 }
 
 /// The reasons that Heliograph itself gives: a closed list.

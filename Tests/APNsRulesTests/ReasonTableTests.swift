@@ -7,10 +7,16 @@ import Glibc
 #endif
 
 @Suite struct ReasonTableTests {
-    @Test func `each reason has one row, with sentences`() {
-        #expect(ReasonTable.rows.compactMap(\.reason).count == APNsReason.allCases.count)
-        #expect(Set(ReasonTable.rows.compactMap(\.reason)) == Set(APNsReason.allCases))
-        for row in ReasonTable.rows {
+    @Test func `every reason has a row`() {
+        let rows = RequestKind.allCases.flatMap(ReasonTable.rows(of:))
+        #expect(Set(rows.compactMap(\.reason)) == Set(APNsReason.allCases))
+    }
+
+    @Test(arguments: RequestKind.allCases)
+    func `no reason has two rows, and each row has sentences`(kind: RequestKind) {
+        let rows = ReasonTable.rows(of: kind)
+        #expect(Set(rows.compactMap(\.reason)).count == rows.compactMap(\.reason).count)
+        for row in rows {
             #expect(row.explanation.hasSuffix("."))
             #expect(row.remedy.hasSuffix("."))
             #expect(!row.explanation.contains("|") && !row.remedy.contains("|"))
@@ -23,6 +29,14 @@ import Glibc
     ])
     func `explain finds rows by reason or status`(text: String, count: Int) {
         #expect(ReasonTable.rows(matching: text).count == count)
+    }
+
+    @Test(arguments: [
+        ("ChannelNotRegistered", 1), ("badchannelid", 1), ("Service Unavailable", 1),
+        ("BadDeviceToken", 0), ("Unregistered", 0), ("429", 3), ("410", 1),
+    ])
+    func `explain finds the rows about broadcasts`(text: String, count: Int) {
+        #expect(ReasonTable.rows(matching: text, kind: .broadcast).count == count)
     }
 
     /// After a change of the table: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ReasonTableTests`.

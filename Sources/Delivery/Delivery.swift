@@ -7,7 +7,7 @@ package struct Delivery: Sendable {
         /// `publishing`.
         case awaitingSchema
         /// A retry record whose time has not come; its partition stands still for it.
-        /// Next: `waitingForStream`, `publishing`.
+        /// Next: `awaitingSchema`, `waitingForStream`, `publishing`.
         case waitingForDue
         /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`.
         case waitingForStream
@@ -30,6 +30,8 @@ package struct Delivery: Sendable {
     let byteCount: Int
     /// By its place in the configuration.
     let source: Int
+    /// The schema that has to be fetched before the event can be sent.
+    var awaitedSchema: SchemaReference?
     /// Nil for what is never sent.
     package internal(set) var route: Route?
     package internal(set) var topic: APNsTopic?

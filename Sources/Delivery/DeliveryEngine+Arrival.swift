@@ -2,7 +2,7 @@ import APNsRules
 package import Vocabulary
 
 extension DeliveryEngine {
-    /// A record arrived from Kafka; with a history when it comes out of a retry topic.
+    /// A record arrived from Kafka.
     ///
     /// - Parameters:
     ///   - record: The record.
@@ -43,6 +43,8 @@ extension DeliveryEngine {
             route(event, id, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
             let id = insert(record, event: event, history, entry: entry, now: now)
+            deliveries[id]?.awaitedSchema = schema
+            guard !holdUntilDue(id, now: now) else { break }
             wait(id, for: schema, now: now)
         }
         return true

@@ -89,23 +89,14 @@ extension DeliveryEngine {
 
     // MARK: And in again
 
-    /// How much longer than its tier's delay a record may be held: clocks differ.
-    private static let clockTolerance = Duration.seconds(1)
-
     /// Holds a retry record that is not due, and stops its partition.
-    ///
-    /// The wait is what the record says, but never longer than its tier's: neither a writer whose
-    /// clock is ahead nor a forged header stops a partition for good.
     ///
     /// - Returns: false when the record may be sent now.
     mutating func holdUntilDue(_ id: DeliveryID, now: Moment) -> Bool {
-        guard let delivery = deliveries[id], let history = delivery.history,
-            settings.later.delays.indices.contains(history.tier)
-        else { return false }
-        let delay = settings.later.delays[history.tier]
-        let asked = history.dueAt.milliseconds - now.timestamp.milliseconds
-        let wait = min(Duration.milliseconds(asked), delay + Self.clockTolerance)
+        guard let delivery = deliveries[id], let history = delivery.history else { return false }
+        let wait = settings.later.wait(of: history, now: now.timestamp)
         guard wait > .zero else { return false }
+        let delay = settings.later.delays[history.tier]
         deliveries[id]?.phase = .waitingForDue
         // Not the intake's for now: records that wait must not keep others out. There is one for
         // each partition of a retry topic, which is bound enough.
@@ -128,6 +119,10 @@ extension DeliveryEngine {
     ) {
         while isRoomForHeld, let id = takeHeld(now: now.instant) {
             guard let event = deliveries[id]?.event else { continue }
+            if let schema = deliveries[id]?.awaitedSchema {
+                wait(id, for: schema, now: now)
+                continue
+            }
             route(event, id, unregisteredSince, now: now)
         }
         var freed: [PartitionID] = []

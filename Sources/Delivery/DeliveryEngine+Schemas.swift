@@ -63,6 +63,7 @@ extension DeliveryEngine {
         switch decoded {
         case .event(let event):
             deliveries[id]?.event = event
+            deliveries[id]?.awaitedSchema = nil
             deliveries[id]?.phase = .waitingForStream
             route(event, id, unregisteredSince, now: now)
         case .invalid(let invalid): conclude(id, with: .invalid(invalid), now: now)

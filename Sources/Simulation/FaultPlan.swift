@@ -1,78 +1,244 @@
+import Delivery
 import Vocabulary
 
-/// What goes wrong in a simulated run, drawn from the seed.
+/// What goes wrong in a simulated hour, drawn from its seed.
 package struct FaultPlan: Hashable, Sendable {
-    package var seed: UInt64
-    package var partitions: Int
-    package var members: Int
-    package var events: Int
-    package var inFlightLimit: Int
-    /// Events are for devices 0 to this one: few devices make long lines.
-    package var lastDevice: UInt8
-    /// Faults stop at this virtual moment; then everything must drain.
+    package let seed: UInt64
+    /// Partitions of each source, with the source's weight.
+    var sources: [SourcePlan]
+    var members: Int
+    var inFlightLimit: Int
+    var inFlightBytes: Int
+    var devices: Int
+    /// How long the retry topics keep an event, by tier; empty: there are none.
+    var tiers: [Duration]
+    var giveUpAfter: Duration
+    /// Requests per second for one of the apps; nil: as many as can be.
+    var rateLimit: Double?
+    /// Events per second in the mean.
+    var eventsPerSecond: Double
+    /// Notifications that a member remembers.
+    var dedupWindow: Int
+    var fuse: TokenFuse.Settings?
+    /// From one turn of a member's loop to the next at least.
+    var turnInterval: Duration
+
+    var chances: Chances
+    var intervals: Intervals
+    var episodes: [Episode]
+
+    /// Faults stop here; the traffic goes on a little, then everything must drain.
     package var faultsEnd: Duration
+    var trafficEnd: Duration
+    /// The length of every run.
+    package static let length = Duration.seconds(3600)
 
-    // Chances, 0 to 1, each time the thing happens.
-    package var connectFails: Double
-    package var streamRefused: Double
-    package var streamReset: Double
-    package var silence: Double
-    package var goAway: Double
-    package var connectionBreaks: Double
-    package var streamLimitChanges: Double
-    package var serverError: Double
-    package var tooManyRequests: Double
-    package var unregistered: Double
-    package var badToken: Double
-    package var tokenExpired: Double
-    package var publicationFails: Double
-    package var commitFails: Double
-    package var offsetFetchFails: Double
-    package var invalidEvents: Double
-    package var expiringEvents: Double
-    package var tombstones: Double
+    struct SourcePlan: Hashable, Sendable {
+        var partitions: Int
+        var weight: Int
+        /// Its part of all events.
+        var share: Double
+    }
 
-    /// Mean time between deaths of a member; nil: none dies.
-    package var crashEvery: Duration?
-    /// Mean time between rolling restarts; nil: none.
-    package var restartEvery: Duration?
-    /// Mean time between members that the group gives up on while they live; nil: none.
-    package var fenceEvery: Duration?
+    /// Chances, 0 to 1, each time the thing happens.
+    struct Chances: Hashable, Sendable {
+        var connectFails: Double
+        var requestRefused: Double
+        var requestReset: Double
+        var silence: Double
+        var goAway: Double
+        var connectionBreaks: Double
+        var streamLimitChanges: Double
+        var serverError: Double
+        var tooManyRequests: Double
+        var shutdownAnswer: Double
+        var badToken: Double
+        var produceRefused: Double
+        var acknowledgementLost: Double
+        var doubledProduce: Double
+        var commitRefused: Double
+        var commitAnswerLost: Double
+        var offsetFetchFails: Double
+        var metadataForged: Double
+        var hotDevice: Double
+        var deadDevice: Double
+        var revivedDevice: Double
+        var invalidEvent: Double
+        var expiringEvent: Double
+        var tombstone: Double
+        var gap: Double
+        var uncoveredEvent: Double
+        var repeatedEvent: Double
+        var forgedRetryHeader: Double
+        var namedSchema: Double
+        var schemaFetchFails: Double
+    }
 
+    /// Mean times between things that happen to members; nil: never.
+    struct Intervals: Hashable, Sendable {
+        var crash: Duration?
+        var restart: Duration?
+        var fence: Duration?
+        var stall: Duration?
+        var resize: Duration?
+        var producerFailure: Duration?
+        var clockJump: Duration?
+        var providerTokenExpiry: Duration?
+    }
+}
+
+/// A bad time with a beginning and an end.
+struct Episode: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        /// Connections to the environment are refused, and the open ones break.
+        case connectionsRefused(APNsEnvironment)
+        /// The environment answers 503 with an HTML page.
+        case serverErrors(APNsEnvironment)
+        /// The environment takes requests and says nothing, not even to a PING.
+        case silence(APNsEnvironment)
+        /// The environment takes seconds to answer.
+        case slowAnswers(APNsEnvironment)
+        /// APNs takes nothing of this credential.
+        case credentialRevoked(Int)
+        /// No record, no acknowledgement, no commit goes through.
+        case kafkaDown
+        /// Acknowledgements take seconds.
+        case slowProduce
+        /// Many tokens are condemned at once: a wrong host or key.
+        case tokensCondemned(APNsEnvironment)
+        /// The Schema Registry does not answer.
+        case registryDown
+    }
+
+    var kind: Kind
+    var start: Duration
+    var length: Duration
+}
+
+extension FaultPlan {
     package init(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+        var dice = Dice(seed: seed)
+        self.seed = seed
+        sources = Self.sources(&dice)
+        members = dice.number(1...4)
+        inFlightLimit = dice.element([8, 40, 200, 1000])
+        inFlightBytes = dice.element([1 << 14, 1 << 20, 64 << 20])
+        devices = dice.number(50...3000)
+        eventsPerSecond = Double(dice.number(20...150)) / 10
+        tiers = dice.element([[], [60], [60, 900], [20, 120, 600]]).map(Duration.seconds)
+        giveUpAfter = .seconds(dice.element([300, 1200, 24 * 3600]))
+        rateLimit = dice.number(below: 4) == 0 ? 20 : nil
+        dedupWindow = dice.element([0, 20, 1000])
+        fuse = Self.fuse(&dice)
+        turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
+        faultsEnd = dice.seconds(900...2000)
+        trafficEnd = faultsEnd + dice.seconds(60...300)
+        chances = Chances(&dice)
+        intervals = Intervals(&dice)
+        let end = faultsEnd
+        episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
+            .filter { $0.start + $0.length <= end }
+    }
+
+    /// A fuse that blows and recovers within minutes; in a quarter of the runs none.
+    private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {
+        guard dice.number(below: 4) > 0 else { return nil }
+        return TokenFuse.Settings(
+            minimumAnswers: dice.element([10, 20]),
+            recovery: .seconds(30),
+            halfLife: .seconds(30)
+        )
+    }
+
+    private static func sources(_ dice: inout Dice) -> [SourcePlan] {
+        let urgent = SourcePlan(partitions: dice.number(1...3), weight: 8, share: 0.2)
+        let normal = SourcePlan(partitions: dice.number(1...6), weight: 1, share: 0.8)
+        let bulk = SourcePlan(partitions: dice.number(1...6), weight: 1, share: 3)
+        switch dice.number(below: 3) {
+        case 0: return [normal]
+        case 1: return [urgent, normal]
+        default: return [urgent, normal, bulk]
+        }
+    }
+}
+
+extension FaultPlan.Chances {
+    init(_ dice: inout Dice) {
         func chance(_ most: Double) -> Double {
             // A third of the runs is free of each fault, so that faults are seen alone as well.
-            Int.random(in: 0..<3, using: &random) == 0
-                ? 0 : Double.random(in: 0...most, using: &random)
+            dice.number(below: 3) == 0 ? 0 : most * dice.unit()
         }
-        self.seed = seed
-        partitions = Int.random(in: 1...12, using: &random)
-        members = Int.random(in: 1...3, using: &random)
-        events = Int.random(in: 200...2000, using: &random)
-        inFlightLimit = Int.random(in: 8...500, using: &random)
-        lastDevice = UInt8.random(in: 20...255, using: &random)
-        faultsEnd = .seconds(Int.random(in: 30...600, using: &random))
         connectFails = chance(0.5)
-        streamRefused = chance(0.1)
-        streamReset = chance(0.05)
-        silence = chance(0.02)
-        goAway = chance(0.01)
-        connectionBreaks = chance(0.01)
-        streamLimitChanges = chance(0.02)
-        serverError = chance(0.3)
-        tooManyRequests = chance(0.1)
-        unregistered = chance(0.1)
-        badToken = chance(0.1)
-        tokenExpired = chance(0.02)
-        publicationFails = chance(0.1)
-        commitFails = chance(0.2)
+        requestRefused = chance(0.05)
+        requestReset = chance(0.02)
+        silence = chance(0.01)
+        goAway = chance(0.005)
+        connectionBreaks = chance(0.005)
+        streamLimitChanges = chance(0.01)
+        serverError = chance(0.1)
+        tooManyRequests = chance(0.05)
+        shutdownAnswer = chance(0.005)
+        badToken = chance(0.02)
+        produceRefused = chance(0.05)
+        acknowledgementLost = chance(0.02)
+        doubledProduce = chance(0.02)
+        commitRefused = chance(0.1)
+        commitAnswerLost = chance(0.05)
         offsetFetchFails = chance(0.5)
-        invalidEvents = chance(0.1)
-        expiringEvents = chance(0.2)
-        tombstones = chance(0.05)
-        crashEvery = Bool.random(using: &random) ? .seconds(60) : nil
-        restartEvery = Bool.random(using: &random) ? .seconds(90) : nil
-        fenceEvery = Bool.random(using: &random) ? .seconds(60) : nil
+        metadataForged = chance(0.5)
+        hotDevice = chance(0.3)
+        deadDevice = chance(0.1)
+        revivedDevice = chance(0.8)
+        invalidEvent = chance(0.05)
+        expiringEvent = chance(0.3)
+        tombstone = chance(0.03)
+        gap = chance(0.05)
+        uncoveredEvent = chance(0.02)
+        repeatedEvent = chance(0.03)
+        forgedRetryHeader = chance(0.05)
+        namedSchema = chance(0.1)
+        schemaFetchFails = chance(0.8)
+    }
+}
+
+extension FaultPlan.Intervals {
+    init(_ dice: inout Dice) {
+        func interval(_ mean: ClosedRange<Int>) -> Duration? {
+            dice.number(below: 2) == 0 ? nil : dice.seconds(mean)
+        }
+        crash = interval(60...900)
+        restart = interval(60...900)
+        fence = interval(60...900)
+        stall = interval(60...600)
+        resize = interval(200...900)
+        producerFailure = interval(100...900)
+        clockJump = interval(100...900)
+        providerTokenExpiry = interval(200...1800)
+    }
+}
+
+extension Episode {
+    fileprivate init(before end: Duration, _ dice: inout Dice) {
+        let environment: APNsEnvironment = dice.number(below: 3) == 0 ? .sandbox : .production
+        kind =
+            switch dice.number(below: 9) {
+            case 0: .connectionsRefused(environment)
+            case 1: .serverErrors(environment)
+            case 2: .silence(environment)
+            case 3: .slowAnswers(environment)
+            case 4: .credentialRevoked(dice.number(below: Applications.credentialCount))
+            case 5: .kafkaDown
+            case 6: .slowProduce
+            case 7: .tokensCondemned(environment)
+            default: .registryDown
+            }
+        // One in four is long: twenty minutes.
+        length =
+            switch (kind, dice.number(below: 4)) {
+            case (.kafkaDown, _), (.slowProduce, _): dice.seconds(5...90)
+            case (_, 0): .seconds(1200)
+            default: dice.seconds(10...300)
+            }
+        start = dice.seconds(0...Int(end.components.seconds))
     }
 }

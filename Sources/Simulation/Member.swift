@@ -2,23 +2,141 @@ import Delivery
 import Vocabulary
 
 /// One process of the service: the real engine, and what its shard would hold.
-struct Member {
-    struct Connection {
-        var isOpen = false
-        var isDraining = false
-        var limit = 0
-        var streams: Set<DeliveryID> = []
-        /// Deliveries in the order of their streams, for a GOAWAY's last stream ID.
-        var order: [DeliveryID] = []
+final class Member {
+    let id: MemberID
+    /// Its process's.
+    let tokens: TokenList
+    var engine: DeliveryEngine
+    var connections: [ConnectionID: SimulatedConnection] = [:]
+    /// What it reads, in the order of the partitions.
+    var cursors: [Cursor] = []
+    /// Which of the cursors is read first in the next turn.
+    var firstCursor = 0
+    /// The turn that is planned; an earlier one replaces it.
+    var nextTurn: Instant?
+    var lastTurn = Instant(nanoseconds: -1_000_000_000)
+    /// It does nothing before this moment.
+    var stalledUntil = Instant(nanoseconds: 0)
+    var isLeaving = false
+    /// What the group has told it and it has not looked at: a member that hangs answers nothing.
+    var groupEvents: [GroupEvent] = []
+    /// The group's generation when its partitions were assigned.
+    var generation = 0
+    /// Partitions whose commit failed and was not repeated yet: since when.
+    var uncommitted: [PartitionID: Instant] = [:]
+    /// Every partition it ever had.
+    var owned: Set<PartitionID> = []
+    /// What the committed metadata called settled when the assignment began.
+    var settledBefore: [PartitionID: Set<Int64>] = [:]
+    /// When reading of the present assignment began.
+    var assignedAt = Instant(nanoseconds: 0)
+    /// Counts its producers.
+    var producer = 0
+    /// Outcomes on their way.
+    var publishing: [DeliveryID: Pending] = [:]
+    /// By delivery: the streams opened for it, and those given back unprocessed.
+    var streams: [DeliveryID: StreamCount] = [:]
+    /// Retry records in hand, and when each may be sent.
+    var notBefore: [RecordPlace: Instant] = [:]
+    /// Events in hand, by device; and those of the first source.
+    var load: [Int32: Int] = [:]
+    var urgentLoad = 0
+    /// By route.
+    var urgent = Array(repeating: UrgentQueue(), count: Applications.credentialCount * 2)
+    /// By device: since when its token is dead, as APNs told this member.
+    var deadTokens: [Int32: Timestamp] = [:]
+    /// Where the records of each event are, by its identity, that are neither at an end nor put off.
+    var inHand: [Int32: Set<RecordPlace>] = [:]
+    /// Identities of the events that APNs took from it.
+    var accepted: Set<Int32> = []
+    /// By route.
+    var fuses = Array(repeating: FuseWatch(), count: Applications.credentialCount * 2)
+    var knownSchemas: Set<SchemaReference> = []
+    /// Open streams by device: how many.
+    var streamsByDevice: [Int32: Int] = [:]
+    /// By credential: when APNs stops taking its provider token.
+    var tokenExpiries = Array(
+        repeating: Instant(nanoseconds: .max),
+        count: Applications.credentialCount
+    )
+
+    init(id: MemberID, engine: DeliveryEngine, tokens: TokenList) {
+        self.id = id
+        self.tokens = tokens
+        self.engine = engine
     }
 
-    let id: MemberID
-    var engine: DeliveryEngine
-    var connections: [ConnectionID: Connection] = [:]
-    /// Where it reads next, by partition.
-    var positions: [PartitionID: Int64] = [:]
-    var paused: Set<PartitionID> = []
-    var nextTurn: Instant?
-    /// Records taken and not settled, for the bound.
-    var isLeaving = false
+    /// Where one partition of the assignment is read, and how far it is settled.
+    struct Cursor {
+        let partition: PartitionID
+        var position: Int64
+        var isPaused = false
+        let start: Int64
+        /// The group's offset when it began.
+        let stored: Int64
+        /// By offset past `start`, up to `position`: settled as far as the member knows.
+        var settled: [Bool] = []
+        /// Before it everything is settled.
+        var frontier: Int64
+    }
+
+    enum GroupEvent {
+        case assigned([PartitionID], generation: Int)
+        case revoked
+        case lost
+    }
+
+    struct StreamCount {
+        var opened = 0
+        var unprocessed = 0
+    }
+
+    /// An outcome on its way to Kafka.
+    struct Pending {
+        let event: Int32
+        let partition: PartitionID
+        let offset: Int64
+        /// The record arrived in the present assignment, or in one before it.
+        let arrivedAt: Instant
+        /// Not yet acknowledged to the member.
+        var awaited: Publications
+        /// Not yet in Kafka, of everything that this outcome calls for.
+        var unwritten: Publications
+    }
+}
+
+/// A record's place in Kafka.
+struct RecordPlace: Hashable, Sendable {
+    let partition: PartitionID
+    let offset: Int64
+
+    init(partition: PartitionID, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+
+    init(_ record: Record) {
+        self.init(partition: record.partition, offset: record.offset.rawValue)
+    }
+}
+
+/// A connection as the peer sees it.
+struct SimulatedConnection {
+    let route: Route
+    var isOpen = false
+    var isDraining = false
+    var limit = 0
+    /// Something was accepted on it.
+    var isProven = false
+    /// The oldest PING without an answer.
+    var pingedAt: Instant?
+    /// Streams opened so far.
+    var streamCount: UInt32 = 0
+    /// The open ones, by delivery.
+    var streams: [DeliveryID: OpenStream] = [:]
+
+    struct OpenStream {
+        var number: UInt32
+        var event: Int32
+    }
 }

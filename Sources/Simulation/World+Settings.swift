@@ -4,18 +4,27 @@ import Delivery
 import Vocabulary
 
 extension World {
+    static func hygiene(for plan: FaultPlan) -> HygieneSettings {
+        HygieneSettings(
+            dedupWindow: plan.dedupWindow,
+            fuse: plan.fuse,
+            hashKey: HashKey(low: plan.seed, high: 7)
+        )
+    }
+
     static func settings(for plan: FaultPlan) throws(CredentialProblems) -> EngineSettings {
         try EngineSettings(
-            credentials: [
-                CredentialScope(
-                    name: "simulated",
-                    bundleIDs: ["com.example.*"],
-                    defaultEnvironment: .production
-                )
-            ],
+            credentials: Applications.credentials,
             pool: PoolMachine.Limits(maxConnections: 3),
             retry: RetryPolicy(),
-            intake: IntakeGate.Limits(events: plan.inFlightLimit, bytes: 1 << 30)
+            later: RetryTiers(plan.tiers),
+            giveUpAfter: plan.giveUpAfter,
+            intake: IntakeGate.Limits(events: plan.inFlightLimit, bytes: plan.inFlightBytes),
+            sourceWeights: plan.sources.map(\.weight),
+            rateLimits: plan.rateLimit.map {
+                [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]
+            } ?? [],
+            hygiene: hygiene(for: plan)
         )
     }
 }

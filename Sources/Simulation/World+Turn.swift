@@ -3,149 +3,241 @@ import Vocabulary
 
 /// What a shard's loop does, in virtual time.
 extension World {
-    /// Takes records in, ends the engine's turn, and carries its actions out.
-    mutating func turn(_ id: MemberID) {
-        guard members[id] != nil else { return }
-        takeRecords(id)
-        members[id]?.engine.turnEnded(now: moment)
+    /// Something happened to the member: its loop turns.
+    mutating func wake(_ member: Member) {
+        planTurn(of: member, at: now)
+    }
+
+    mutating func wakeOwner(of partition: PartitionID) {
+        for member in members where member.cursors.contains(where: { $0.partition == partition }) {
+            wake(member)
+        }
+    }
+
+    /// Everything that happens until the turn is taken up by it together.
+    private mutating func planTurn(of member: Member, at moment: Instant) {
+        let earliest = max(member.lastTurn + plan.turnInterval, member.stalledUntil)
+        let due = max(moment, earliest, now)
+        if let planned = member.nextTurn, planned <= due, planned >= member.stalledUntil { return }
+        member.nextTurn = due
+        after(due - now, .turn(member.id))
+    }
+
+    mutating func turnDue(_ id: MemberID) {
+        guard let member = member(id), member.nextTurn == now else { return }
+        guard member.stalledUntil <= now else {
+            member.nextTurn = nil
+            return planTurn(of: member, at: member.stalledUntil)
+        }
+        member.nextTurn = nil
+        member.lastTurn = now
+        turn(member)
+    }
+
+    private mutating func turn(_ member: Member) {
+        takeGroupEvent(member)
+        let wantsMore = takeRecords(member)
+        member.engine.turnEnded(
+            now: moment,
+            unregisteredSince: unregisteredSince(by: member)
+        )
         var batch: [Action] = []
         swap(&batch, &actions)
-        members[id]?.engine.takeActions(into: &batch)
-        for action in batch { carryOut(action, for: id) }
+        member.engine.takeActions(into: &batch)
+        for action in batch {
+            chronicle?.note("member \(member.id.number): \(action)", at: now)
+            carryOut(action, for: member)
+        }
         swap(&batch, &actions)
-        checkBounds(id)
-        planNextTurn(id)
-    }
-
-    private mutating func planNextTurn(_ id: MemberID) {
-        guard let member = members[id] else { return }
-        if member.engine.hasLeftGroup {
-            members[id] = nil
-            kafka.left(id)
-            after(.milliseconds(100), .groupRebalanced)
-            return
-        }
-        var next = member.engine.nextDeadline(now: now).map { max($0, now + .milliseconds(1)) }
-        if hasRecords(member) { next = min(next ?? .distantFuture, now + .milliseconds(1)) }
-        guard let next, next != member.nextTurn || next <= now else { return }
-        members[id]?.nextTurn = next
-        schedule.insert(.turn(id), due: next)
-    }
-
-    private func hasRecords(_ member: Member) -> Bool {
-        member.positions.contains { partition, position in
-            !member.paused.contains(partition)
-                && position < Int64(kafka.log[partition.index].count)
+        checkBounds(of: member)
+        if member.engine.hasLeftGroup { return memberLeft(member) }
+        if wantsMore { planTurn(of: member, at: now + .milliseconds(1)) }
+        if let due = member.engine.nextDeadline(now: now) {
+            planTurn(of: member, at: max(due, now + .milliseconds(1)))
         }
     }
 
-    private mutating func takeRecords(_ id: MemberID) {
-        // Taken out, so that the engine's tables are changed in place and not copied.
-        guard var member = members.removeValue(forKey: id) else { return }
-        let suppressed = suppressed
+    /// Takes what the engine has room for.
+    ///
+    /// - Returns: whether records are left that might be taken soon.
+    private mutating func takeRecords(_ member: Member) -> Bool {
+        guard isKafkaDown == 0 else { return false }
         var budget = member.engine.intakeBudget(now: now)
-        for partition in member.positions.keys.sorted() where !member.paused.contains(partition) {
-            guard var position = member.positions[partition] else { continue }
-            let end = kafka.log[partition.index].count
-            member.engine.endSeen(partition, Offset(Int64(end)))
-            while budget > 0, position < Int64(end) {
-                let entry = kafka.log[partition.index][Int(position)]
-                member.engine.recordArrived(
-                    entry.record,
-                    decoded: entry.decoded,
-                    now: moment,
-                    unregisteredSince: { suppressed[$0] }
-                )
-                position += 1
-                budget -= 1
+        var bytes = member.engine.intakeByteBudget
+        let isFull = budget == 0
+        let count = member.cursors.count
+        guard count > 0 else { return false }
+        member.firstCursor = (member.firstCursor + 1) % count
+        var isLeft = false
+        for step in 0..<count {
+            let index = (member.firstCursor + step) % count
+            guard !member.cursors[index].isPaused else { continue }
+            let partition = member.cursors[index].partition
+            let end = kafka.partitions[partition.index].end
+            member.engine.endSeen(partition, Offset(end))
+            var stopped = false
+            while !stopped,
+                member.cursors[index].position < kafka.partitions[partition.index].end
+            {
+                guard budget > 0 else {
+                    isLeft = true
+                    break
+                }
+                switch takeRecord(member, cursor: index) {
+                case .gap: continue
+                case .record(let byteCount):
+                    budget -= 1
+                    bytes -= byteCount
+                // The shard reads nothing behind it: its partition is to stand still.
+                case .recordNotDue:
+                    budget -= 1
+                    stopped = true
+                }
+                // As the shard's poll does: the record that uses the bytes up is the last one.
+                if bytes <= 0 { budget = 0 }
             }
-            member.positions[partition] = position
         }
-        members[id] = member
+        if isLeft, isFull { planTurn(of: member, at: now + .milliseconds(50)) }
+        return isLeft && !isFull
     }
 
-    private mutating func carryOut(_ action: Action, for id: MemberID) {
+    private enum Taken {
+        case gap
+        case record(byteCount: Int)
+        /// A retry record before its time.
+        case recordNotDue
+    }
+
+    private mutating func takeRecord(_ member: Member, cursor index: Int) -> Taken {
+        let cursor = member.cursors[index]
+        let position = cursor.position
+        let partition = kafka.partitions[cursor.partition.index]
+        let entry = partition.entries[Int(position)]
+        member.cursors[index].position += 1
+        guard let event = entry.event else {
+            member.cursors[index].note(isSettled: true)
+            return .gap
+        }
+        var history: RetryHistory?
+        if let retry = entry.retry { history = self.history(of: retry, in: partition) }
+        let skipped = member.engine.counts.skippedSettled
+        let record = record(event, at: position, of: cursor.partition)
+        let decoded = decoded(event, by: member)
+        let isTaken = member.engine.recordArrived(
+            record,
+            decoded: decoded,
+            history: history,
+            now: moment,
+            unregisteredSince: unregisteredSince(by: member)
+        )
+        checkConsumption(of: position, cursor, isTaken: isTaken, by: member)
+        let isTombstone = events[Int(event)].content == .tombstone
+        let isSkipped =
+            member.engine.counts.skippedSettled > skipped
+            && member.settledBefore[cursor.partition]?.contains(position) == true
+        if isSkipped { coverage.note(.skippedAsSettled) }
+        member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
+        if isTaken, !isTombstone { noteArrival(of: event, decoded, history, cursor, by: member) }
+        guard let history, settings.later.wait(of: history, now: timestamp) > .zero else {
+            return .record(byteCount: record.byteCount)
+        }
+        return .recordNotDue
+    }
+
+    private func history(
+        of retry: Int32,
+        in partition: SimulatedKafka.Partition
+    ) -> RetryHistory? {
+        let topics = kafka.retryTopics
+        guard let purpose = topics.purpose(of: partition.name.topic) else { return nil }
+        let headers = retryRecords[Int(retry)].headers
+        return RetryHistory(
+            headers: headers,
+            writtenAt: retryRecords[Int(retry)].writtenAt,
+            of: purpose,
+            in: topics,
+            now: timestamp
+        )
+    }
+
+    // MARK: Actions
+
+    private mutating func carryOut(_ action: Action, for member: Member) {
         switch action {
-        case .connect(let connection, _):
-            members[id]?.connections[connection] = Member.Connection()
-            let succeeds = !strikes(plan.connectFails)
-            after(latency(), .connectEnded(id, connection, succeeds: succeeds))
-        case .send(let delivery, let connection):
-            received(delivery, from: id, on: connection)
+        case .connect(let connection, let route): connect(connection, to: route, by: member)
+        case .send(let delivery, let connection): send(delivery, on: connection, by: member)
         case .cancel(let delivery, let connection):
-            _ = endStream(id, connection, delivery)
-        case .ping(let connection):
-            if !strikes(plan.silence) { after(latency(), .pingAnswered(id, connection)) }
+            _ = endStream(of: delivery, on: connection, by: member)
+        case .ping(let connection): pinged(connection, by: member)
         case .drain(let connection):
-            members[id]?.connections[connection]?.isDraining = true
-            after(.seconds(2), .connectionEnded(id, connection))
-        case .close(let connection, _):
-            after(.zero, .connectionEnded(id, connection))
-        case .refreshProviderToken, .fetchSchema: break
-        case .suppressToken(let token, let since): suppressed.insert(token, since: since)
-        case .readmitToken(let token): suppressed.remove(token)
+            member.connections[connection]?.isDraining = true
+            after(.seconds(2), .connectionEnded(member.id, connection))
+        case .close(let connection, _): after(.zero, .connectionEnded(member.id, connection))
+        case .refreshProviderToken(let credential, let sentAt):
+            refreshProviderToken(of: credential, sentAt: sentAt, by: member)
+        case .fetchSchema(let schema): fetchSchema(schema, by: member)
+        case .suppressToken(let token, let since): suppress(token, since: since, by: member)
+        case .readmitToken(let token): readmit(token, by: member)
         case .publish(let delivery, let publications):
-            for publication in publications.sorted(by: { $0.rawValue < $1.rawValue }) {
-                produce(PublicationTag(delivery, publication), for: id)
-            }
+            publish(delivery, publications, by: member)
         case .publishAgain(let delivery, let publication):
-            produce(PublicationTag(delivery, publication), for: id)
-        case .fetchStoredOffsets, .assign, .unassign, .commit, .pause, .resume, .leaveGroup:
-            carryOutInGroup(action, for: id)
+            publishAgain(delivery, publication, by: member)
+        case .fetchStoredOffsets:
+            after(latency(), .offsetsFetched(member.id, generation: member.generation))
+        case .assign(let starts): assign(starts, to: member)
+        case .unassign: unassign(member)
+        case .commit(let commits): commit(commits, by: member)
+        case .pause(let partitions): setPaused(true, partitions, of: member)
+        case .resume(let partitions): setPaused(false, partitions, of: member)
+        // The member is taken out when its engine says so.
+        case .leaveGroup: break
         }
     }
 
-    private mutating func produce(_ tag: PublicationTag, for id: MemberID) {
-        let succeeds = !strikes(plan.publicationFails)
-        after(latency() / 4, .deliveryReported(id, tag, succeeds: succeeds))
+    private mutating func setPaused(
+        _ isPaused: Bool,
+        _ partitions: [PartitionID],
+        of member: Member
+    ) {
+        if isPaused { coverage.note(.intakePaused) }
+        for index in member.cursors.indices
+        where partitions.contains(member.cursors[index].partition) {
+            member.cursors[index].isPaused = isPaused
+        }
+        if !isPaused { wake(member) }
     }
 
-    private mutating func carryOutInGroup(_ action: Action, for id: MemberID) {
-        switch action {
-        case .fetchStoredOffsets(let partitions):
-            let succeeds = !strikes(plan.offsetFetchFails)
-            after(latency() / 4, .offsetsFetched(id, partitions, succeeds: succeeds))
-        case .assign(let starts):
-            members[id]?.positions = [:]
-            members[id]?.paused = []
-            for start in starts {
-                let position = position(start)
-                members[id]?.positions[start.partition] = position
-            }
-        case .unassign:
-            members[id]?.positions = [:]
-            members[id]?.paused = []
-            kafka.letGo(id)
-            assignIfReady()
-        case .commit(let commits): commit(commits, by: id)
-        case .pause(let partitions): members[id]?.paused.formUnion(partitions)
-        case .resume(let partitions): members[id]?.paused.subtract(partitions)
-        default: break
-        }
+    private mutating func refreshProviderToken(
+        of credential: Int,
+        sentAt: Instant,
+        by member: Member
+    ) {
+        // A newer one was made since.
+        guard member.tokenExpiries[credential] <= now else { return }
+        member.tokenExpiries[credential] = providerTokenExpiry()
+        _ = sentAt
     }
 
-    private func position(_ start: PartitionStart) -> Int64 {
-        switch start.position {
-        case .at(let offset): offset.rawValue
-        case .beginning: 0
-        case .end: Int64(kafka.log[start.partition.index].count)
-        case .stored: kafka.committed[start.partition.index] ?? 0
-        }
-    }
-
-    private mutating func commit(_ commits: [PartitionCommit], by id: MemberID) {
-        let fails = strikes(plan.commitFails)
-        var refused: [PartitionID] = []
-        for commit in commits {
-            checkCommit(commit)
-            if fails || !kafka.commit(commit, by: id) {
-                refused.append(commit.partition)
-            }
-        }
-        after(latency() / 4, .commitEnded(id, refused, succeeds: refused.isEmpty))
+    /// One way over the network, and a little work.
+    mutating func latency() -> Duration {
+        dice.milliseconds(2...40)
     }
 }
 
-extension Instant {
-    static let distantFuture = Instant(nanoseconds: .max)
+extension Member.Cursor {
+    mutating func note(isSettled: Bool) {
+        settled.append(isSettled)
+        if isSettled { advance() }
+    }
+
+    mutating func settle(_ offset: Int64) {
+        let place = Int(offset - start)
+        guard settled.indices.contains(place) else { return }
+        settled[place] = true
+        advance()
+    }
+
+    private mutating func advance() {
+        while frontier < position, settled[Int(frontier - start)] { frontier += 1 }
+    }
 }

@@ -9,74 +9,108 @@ import Vocabulary
 package struct World {
     package let plan: FaultPlan
     let settings: EngineSettings
-    var random: SeededGenerator
-    /// Both clocks; stored, so that it can be read while a member is changed.
-    private(set) var moment: Moment
-    var schedule = TimedQueue<Happening>()
+    var dice: Dice
+    private(set) var now = Instant(nanoseconds: 0)
+    /// How wrong the members' wall clocks are at present.
+    var clockError = Duration.zero
+    private var schedule = Schedule()
+
     var kafka: SimulatedKafka
-    var members: [MemberID: Member] = [:]
-    var membersMade = 0
-    var eventsAppended = 0
+    let partitionsOfSource: [[Int]]
+    var group: ConsumerGroup
+    var apns: SimulatedAPNs
+    /// In the order of their start.
+    var members: [Member] = []
+    var membersMade: Int32 = 0
+    /// Everything upstream wrote.
+    var events: [SimulatedEvent] = []
+    /// Everything the members' producers were given.
+    var produced: [ProducedRecord] = []
+    /// What the retry records say.
+    var retryRecords: [RetryRecord] = []
+    /// Every commit that was asked for.
+    var commits: [CommitRequest] = []
     var areFaultsOn = true
-    /// The dead tokens, as if every member read the token-status topic without delay.
-    var suppressed = SuppressionList(maxCount: 10_000)
+    var isKafkaDown = 0
+    var isProduceSlow = 0
+    var isRegistryDown = 0
+    /// Used over and over, so that a turn allocates nothing.
     var actions: [Action] = []
-    package private(set) var steps = 0
+
+    package internal(set) var steps = 0
+    package internal(set) var coverage = Coverage()
+    package internal(set) var digest = Digest()
     /// What the checkers found; empty is good.
     package internal(set) var findings: [Finding] = []
+    /// The last happenings; nil: not kept.
+    package var chronicle: Chronicle?
 
     /// Wall-clock time at virtual time zero.
     static let epoch = Timestamp(milliseconds: 1_700_000_000_000)
 
     package init(plan: FaultPlan) throws(CredentialProblems) {
         self.plan = plan
-        settings = try World.settings(for: plan)
-        random = SeededGenerator(seed: plan.seed &* 31 &+ 17)
-        moment = Moment(instant: Instant(nanoseconds: 0), timestamp: World.epoch)
-        kafka = SimulatedKafka(partitions: plan.partitions)
+        let settings = try World.settings(for: plan)
+        self.settings = settings
+        var dice = Dice(seed: plan.seed &* 31 &+ 17)
+        apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice)
+        self.dice = dice
+        let kafka = SimulatedKafka(plan: plan)
+        self.kafka = kafka
+        partitionsOfSource = plan.sources.indices.map { kafka.partitions(ofSource: $0) }
+        group = ConsumerGroup(
+            partitionCount: kafka.partitions.count,
+            shuffles: plan.seed.isMultiple(of: 2)
+        )
     }
 
-    var now: Instant { moment.instant }
+    // MARK: The clocks
+
+    /// The members' wall clock.
+    var timestamp: Timestamp {
+        let milliseconds = (now.nanoseconds + clockError.nanoseconds) / 1_000_000
+        return Timestamp(milliseconds: Self.epoch.milliseconds + milliseconds)
+    }
+
+    var moment: Moment { Moment(instant: now, timestamp: timestamp) }
 
     // MARK: The run
 
-    /// Lives until everything is settled, or too long.
+    /// Lives an hour, or until a promise is broken.
     package mutating func run() {
         begin()
-        let end = now + plan.faultsEnd + Self.drainBound
-        while let due = schedule.nextDue, due <= end, findings.isEmpty {
-            moment = Moment(
-                instant: due,
-                timestamp: Timestamp(
-                    milliseconds: World.epoch.milliseconds + due.nanoseconds / 1_000_000
-                )
-            )
-            guard let happening = schedule.popDue(now: now) else { break }
+        let end = Instant(nanoseconds: 0) + FaultPlan.length
+        while findings.isEmpty, let due = schedule.nextDue, due <= end,
+            let next = schedule.popFirst()
+        {
+            now = due
             steps += 1
-            happened(happening)
-            if isSettled { break }
+            digest.mix(UInt64(bitPattern: due.nanoseconds))
+            chronicle?.note(next.happening, at: due)
+            happened(next.happening)
         }
-        checkEnd()
+        if findings.isEmpty {
+            now = end
+            checkEnd()
+        }
     }
-
-    /// Everything drains within this virtual time once the faults have stopped.
-    package static let drainBound = Duration.seconds(300)
 
     private mutating func begin() {
         for _ in 0..<plan.members { startMember() }
-        let gap = plan.faultsEnd / (plan.events + 1)
-        for index in 0..<plan.events { after(gap * index, .eventAppended) }
+        planNextEvent()
         after(plan.faultsEnd, .faultsEnded)
-        if let mean = plan.crashEvery { after(mean * chance(), .memberDied) }
-        if let mean = plan.restartEvery { after(mean * chance(), .memberRestarted) }
-        if let mean = plan.fenceEvery { after(mean * chance(), .memberFenced) }
-    }
-
-    private var isSettled: Bool {
-        guard !areFaultsOn, eventsAppended == plan.events else { return false }
-        return kafka.log.indices.allSatisfy { index in
-            (kafka.committed[index] ?? 0) == Int64(kafka.log[index].count)
+        for (index, episode) in plan.episodes.enumerated() {
+            after(episode.start, .episodeBegan(index))
+            after(episode.start + episode.length, .episodeEnded(index))
         }
+        let intervals = plan.intervals
+        again(intervals.crash, .memberDied)
+        again(intervals.restart, .memberRestarted)
+        again(intervals.fence, .memberFenced)
+        again(intervals.stall, .memberStalled)
+        again(intervals.resize, .groupGrew)
+        again(intervals.producerFailure, .producerFailed)
+        again(intervals.clockJump, .clockJumped)
     }
 
     // MARK: Tools
@@ -85,32 +119,18 @@ package struct World {
         schedule.insert(happening, due: now + delay)
     }
 
-    /// A number from 0 to 1.
-    mutating func chance() -> Double { Double.random(in: 0...1, using: &random) }
+    /// Lets something happen once more after a random wait, if it ever does and faults are on.
+    mutating func again(_ mean: Duration?, _ happening: Happening) {
+        guard areFaultsOn, let mean else { return }
+        after(dice.wait(mean: mean), happening)
+    }
 
     /// Whether a fault strikes now.
     mutating func strikes(_ probability: Double) -> Bool {
-        areFaultsOn && probability > 0 && chance() < probability
+        areFaultsOn && dice.comesUp(probability)
     }
 
-    mutating func latency() -> Duration {
-        .milliseconds(Int.random(in: 5...120, using: &random))
-    }
-
-    mutating func startMember() {
-        membersMade += 1
-        let id = MemberID(number: membersMade)
-        let engine = DeliveryEngine(settings: settings, seed: random.next())
-        members[id] = Member(id: id, engine: engine)
-        kafka.joined(id)
-        after(.milliseconds(100), .groupRebalanced)
-        after(.zero, .turn(id))
-    }
-
-    /// Takes a member out of the world without a word to it.
-    mutating func endMember(_ id: MemberID) {
-        members[id] = nil
-        kafka.left(id)
-        after(.seconds(3), .groupRebalanced)
+    func member(_ id: MemberID) -> Member? {
+        members.first { $0.id == id }
     }
 }

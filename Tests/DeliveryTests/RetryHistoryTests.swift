@@ -28,7 +28,13 @@ import Vocabulary
     }
 
     private func read(_ headers: [RecordHeader]) -> RetryHistory? {
-        RetryHistory(headers: headers, of: purpose, in: topics, now: now)
+        RetryHistory(
+            headers: headers,
+            writtenAt: nil,
+            of: purpose,
+            in: topics,
+            now: now
+        )
     }
 
     @Test func `what is written is read again`() {

@@ -50,9 +50,10 @@ extension RetryHistory {
     ///
     /// Whoever may write to the topic may have written them. So they decide nothing but a bounded
     /// wait, counts and names: the origin is a topic of the same source, and no time lies in the
-    /// future but `dueAt`, which the engine bounds by the tier's delay.
+    /// future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
     package init?(
         headers: [RecordHeader],
+        writtenAt: Timestamp?,
         of purpose: RetryTopics.Purpose,
         in topics: RetryTopics,
         now: Timestamp
@@ -76,6 +77,7 @@ extension RetryHistory {
         self.attempts = Int(attempts)
         firstFailedAt = min(Timestamp(milliseconds: firstFailure), now)
         dueAt = Timestamp(milliseconds: due)
+        self.writtenAt = writtenAt
         tier = purpose.tier
         self.reason = reason
     }

@@ -24,6 +24,8 @@ package struct RetryHistory: Hashable, Sendable {
     package var firstFailedAt: Timestamp
     /// Not to be sent before.
     package var dueAt: Timestamp
+    /// The retry record's own timestamp, of Kafka or its producer; nil when it has none.
+    package var writtenAt: Timestamp?
     /// The tier's place in `RetryTiers`: the topic's, whatever the record says.
     package var tier: Int
     /// What the last attempt died of.
@@ -36,6 +38,7 @@ package struct RetryHistory: Hashable, Sendable {
         attempts: Int,
         firstFailedAt: Timestamp,
         dueAt: Timestamp,
+        writtenAt: Timestamp? = nil,
         tier: Int,
         reason: String
     ) {
@@ -45,6 +48,7 @@ package struct RetryHistory: Hashable, Sendable {
         self.attempts = attempts
         self.firstFailedAt = firstFailedAt
         self.dueAt = dueAt
+        self.writtenAt = writtenAt
         self.tier = tier
         self.reason = reason
     }

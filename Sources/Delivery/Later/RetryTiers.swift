@@ -1,3 +1,5 @@
+package import Vocabulary
+
 /// The waits that Kafka keeps for events that may come right later, shortest first.
 package struct RetryTiers: Hashable, Sendable {
     /// Each longer than the one before; empty: nothing is tried again later.
@@ -7,6 +9,22 @@ package struct RetryTiers: Hashable, Sendable {
         precondition(delays.allSatisfy { $0 > .zero }, "a tier waits")
         precondition(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 }, "tiers go up")
         self.delays = delays
+    }
+
+    /// How much longer than its tier's delay a record may wait: clocks differ.
+    private static let clockTolerance = Duration.seconds(1)
+
+    /// How long a retry record is still to be held; not positive: it may be sent.
+    ///
+    /// Until it is due, but never longer than its tier's delay after it was written: neither a
+    /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
+    /// not from its arrival, so that such records do not wait one after the other. A record that
+    /// has no timestamp, or one of the future, counts from its arrival.
+    package func wait(of history: RetryHistory, now: Timestamp) -> Duration {
+        guard delays.indices.contains(history.tier) else { return .zero }
+        let written = min(history.writtenAt ?? now, now)
+        let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)
+        return .milliseconds(min(history.dueAt, latest).milliseconds - now.milliseconds)
     }
 
     /// The tier for an event's next wait, by its place in `delays`.

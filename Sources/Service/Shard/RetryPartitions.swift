@@ -26,7 +26,13 @@ struct RetryPartitions {
         now: Timestamp
     ) -> RetryHistory? {
         guard let purpose = purpose(of: record.partition, in: table()) else { return nil }
-        return RetryHistory(headers: record.headers, of: purpose, in: topics, now: now)
+        return RetryHistory(
+            headers: record.headers,
+            writtenAt: record.timestamp,
+            of: purpose,
+            in: topics,
+            now: now
+        )
     }
 
     private mutating func purpose(

@@ -83,7 +83,7 @@ extension Shard {
     func isNotDue(_ event: ConsumerEvent) -> Bool {
         guard case .recordArrived(let record) = event, let history = history(of: record)
         else { return false }
-        return history.dueAt > now.timestamp
+        return settings.engine.later.wait(of: history, now: now.timestamp) > .zero
     }
 
     /// Tells the engine which source each partition is of; a retry topic is of its source's.

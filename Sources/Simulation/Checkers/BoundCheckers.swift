@@ -1,0 +1,35 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    private static var largestRecord: Int { values.reduce(0) { max($0, $1.count) } }
+
+    /// Promise 5: events and bytes in hand never exceed their limits; retry records that are held
+    /// do not count.
+    ///
+    /// Promise 1: what was consumed is at an end, in hand, or was given back.
+    mutating func checkBounds(of member: Member) {
+        let held = (member.engine.heldEvents, member.engine.heldBytes)
+        let inHand = member.engine.inFlightEvents
+        let events = inHand - held.0
+        if events > plan.inFlightLimit {
+            found(.intakeBounded, "\(events) events over \(plan.inFlightLimit)")
+        }
+        // Of the bytes one record may be too many: its size is known when it is here.
+        let bytes = member.engine.inFlightBytes - held.1 - Self.largestRecord
+        if bytes > plan.inFlightBytes {
+            found(.intakeBounded, "\(bytes) bytes over \(plan.inFlightBytes)")
+        }
+        // A commit that failed is repeated soon; a member may hang for twenty seconds itself.
+        if let since = member.uncommitted.values.min(), now - since > .seconds(31) {
+            found(.everythingSettledIsCommitted, "a failed commit was not repeated")
+        }
+        let counts = member.engine.counts
+        let accounted =
+            inHand + counts.terminal + counts.tombstones + counts.released
+            + counts.deferred
+        if counts.consumed != accounted {
+            found(.accountingHolds, "consumed \(counts.consumed), accounted \(accounted)")
+        }
+    }
+}

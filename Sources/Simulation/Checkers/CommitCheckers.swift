@@ -1,0 +1,97 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    mutating func checkCommit(_ commit: PartitionCommit, by member: Member) {
+        let partition = kafka.partitions[commit.partition.index]
+        guard commit.offset.rawValue <= partition.end else {
+            return found(.committedOnlyAfterOutcome, "\(commit) is past the end")
+        }
+        let reader = CommitMetadataReader(
+            commit.metadata,
+            base: commit.offset.rawValue,
+            of: partition.name
+        )
+        guard let reader else {
+            return found(.metadataIsReadable, "\(commit)")
+        }
+        checkCommitIsEarned(commit, reader, partition)
+        checkCommitIsComplete(commit, reader, partition, by: member)
+    }
+
+    /// Promise 1: no offset is committed before every record below it has its outcome in Kafka,
+    /// and none is called settled in the metadata.
+    private mutating func checkCommitIsEarned(
+        _ commit: PartitionCommit,
+        _ reader: CommitMetadataReader,
+        _ partition: SimulatedKafka.Partition
+    ) {
+        let from = partition.stored?.offset ?? 0
+        let to = commit.offset.rawValue
+        for offset in min(from, to)..<to where !partition.entries[Int(offset)].isResolved {
+            return found(.committedOnlyAfterOutcome, "\(commit), but not \(offset)")
+        }
+        guard reader.horizon <= partition.end else {
+            return found(.committedOnlyAfterOutcome, "\(commit) speaks of more than there is")
+        }
+        for offset in to..<reader.horizon
+        where reader.settled.contains(offset) && !partition.entries[Int(offset)].isResolved {
+            return found(.committedOnlyAfterOutcome, "\(commit) calls \(offset) settled")
+        }
+    }
+
+    /// Promise 2: what is settled is recorded with the next commit, so that a crash repeats only
+    /// what was settled since.
+    private mutating func checkCommitIsComplete(
+        _ commit: PartitionCommit,
+        _ reader: CommitMetadataReader,
+        _ partition: SimulatedKafka.Partition,
+        by member: Member
+    ) {
+        // So long a text may have been cut.
+        guard commit.metadata.utf8.count < 4000,
+            let cursor = member.cursors.first(where: { $0.partition == commit.partition })
+        else { return }
+        let first = max(commit.offset.rawValue, cursor.start)
+        for offset in first..<max(first, cursor.position)
+        where cursor.settled[Int(offset - cursor.start)] && !reader.settled.contains(offset)
+            && partition.entries[Int(offset)].event != nil
+        {
+            return found(.everythingSettledIsCommitted, "\(commit) leaves \(offset) out")
+        }
+    }
+
+    /// An assignment is read from where the group stands: not before, which would repeat what is
+    /// settled, and not behind it, which would skip what is not.
+    mutating func checkStart(_ start: PartitionStart, by member: Member) {
+        let partition = kafka.partitions[start.partition.index]
+        let stored = partition.stored?.offset ?? 0
+        let position = position(start)
+        // Whoever had it before goes on from memory: it may read what it skips, and may begin
+        // behind what it still has in hand.
+        guard member.owned.insert(start.partition).inserted else { return }
+        if position < stored {
+            found(.noRepeatWithoutCause, "partition \(start.partition.index) from \(position)")
+        }
+        for offset in stored..<max(stored, position)
+        where !partition.entries[Int(offset)].isResolved {
+            return found(.everyEventHasAnOutcome, "partition \(start.partition.index) skips one")
+        }
+    }
+
+    /// Promise 2: what the group's metadata calls settled is not consumed again.
+    mutating func checkConsumption(
+        of offset: Int64,
+        _ cursor: Member.Cursor,
+        isTaken: Bool,
+        by member: Member
+    ) {
+        guard isTaken else { return }
+        let settled = member.settledBefore[cursor.partition] ?? []
+        guard offset < cursor.stored || settled.contains(offset) else { return }
+        found(
+            .noRepeatWithoutCause,
+            "\(offset) of partition \(cursor.partition.index) was settled"
+        )
+    }
+}

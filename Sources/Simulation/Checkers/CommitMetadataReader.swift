@@ -1,0 +1,120 @@
+import Vocabulary
+
+/// Reads commit metadata as its format is documented, without the service's own code.
+///
+/// A reader that shares a mistake with the writer would not see it.
+struct CommitMetadataReader {
+    /// Offsets past the committed one that the text calls settled.
+    private(set) var settled: Set<Int64> = []
+    /// The offset behind the last of them.
+    private(set) var horizon: Int64
+    let nonce: [UInt8]
+
+    /// Nil for a text that is not to be believed.
+    init?(_ text: String, base: Int64, of partition: TopicPartition) {
+        let characters = Array(text.utf8)
+        guard characters.count > 3, characters.count <= 4096, text.hasPrefix("p1"),
+            let payload = Self.decodeBase64URL(characters[3...]), payload.count >= 9
+        else { return nil }
+        let sealed = payload.dropLast(4)
+        var input = Array(partition.topic.name.utf8)
+        input += (0..<4).map { UInt8(truncatingIfNeeded: partition.partition >> ($0 * 8)) }
+        input += (0..<8).map { UInt8(truncatingIfNeeded: base >> ($0 * 8)) }
+        input.append(characters[2])
+        let checksum = Self.crc32c(input + sealed)
+        guard payload.suffix(4).reversed().reduce(0, { $0 << 8 | UInt32($1) }) == checksum
+        else { return nil }
+        nonce = Array(sealed.prefix(4))
+        var body = sealed.dropFirst(4)
+        guard let span = Self.takeNumber(&body), span < 1 << 21 else { return nil }
+        horizon = base + span
+        switch characters[2] {
+        case UInt8(ascii: "D"): readDistances(body, base)
+        case UInt8(ascii: "R"): readRuns(body, base)
+        case UInt8(ascii: "B"): readBitmap(body, base)
+        default: return nil
+        }
+    }
+
+    private mutating func readDistances(_ body: ArraySlice<UInt8>, _ base: Int64) {
+        var body = body
+        var next = base + 1
+        while let distance = Self.takeNumber(&body) {
+            for offset in next..<next + distance { settled.insert(offset) }
+            next += distance + 1
+        }
+        for offset in min(next, horizon)..<horizon { settled.insert(offset) }
+    }
+
+    private mutating func readRuns(_ body: ArraySlice<UInt8>, _ base: Int64) {
+        var body = body
+        var next = base
+        while let incomplete = Self.takeNumber(&body), let done = Self.takeNumber(&body) {
+            next += incomplete + 1
+            for offset in next..<next + done { settled.insert(offset) }
+            next += done
+        }
+    }
+
+    private mutating func readBitmap(_ body: ArraySlice<UInt8>, _ base: Int64) {
+        for (place, byte) in body.enumerated() {
+            for bit in 0..<8 where byte >> bit & 1 == 1 {
+                settled.insert(base + 1 + Int64(place * 8 + bit))
+            }
+        }
+    }
+
+    // MARK: The parts of the format
+
+    /// LEB128.
+    private static func takeNumber(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
+        var number: Int64 = 0
+        var shift: Int64 = 0
+        while let byte = bytes.popFirst(), shift < 35 {
+            number |= Int64(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return number }
+            shift += 7
+        }
+        return nil
+    }
+
+    /// RFC 4648, 5, without padding.
+    private static func decodeBase64URL(_ characters: ArraySlice<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for character in characters {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = character - UInt8(ascii: "A")
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): value = character - UInt8(ascii: "a") + 26
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0") + 52
+            case UInt8(ascii: "-"): value = 62
+            case UInt8(ascii: "_"): value = 63
+            default: return nil
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return bytes
+    }
+
+    /// CRC-32C (RFC 3720, B.4), a byte at a time.
+    private static func crc32c(_ bytes: [UInt8]) -> UInt32 {
+        var value: UInt32 = 0xFFFF_FFFF
+        for byte in bytes {
+            value = table[Int((value ^ UInt32(byte)) & 0xFF)] ^ value >> 8
+        }
+        return ~value
+    }
+
+    private static let table: [UInt32] = (0..<256).map { index in
+        (0..<8).reduce(UInt32(index)) { value, _ in
+            value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1
+        }
+    }
+}

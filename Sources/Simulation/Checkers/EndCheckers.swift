@@ -1,0 +1,30 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    /// Once the faults have stopped, everything is settled and committed before the hour is over,
+    /// and every event has an outcome.
+    mutating func checkEnd() {
+        for (index, partition) in kafka.partitions.enumerated() {
+            let committed = partition.stored?.offset ?? 0
+            if committed < partition.lastRecord {
+                let owner = members.first { $0.cursors.contains { $0.partition.index == index } }
+                let cursor = owner?.cursors.first { $0.partition.index == index }
+                found(
+                    .drains,
+                    "\(partition.name): \(committed) of \(partition.lastRecord) committed, "
+                        + "read to \(cursor?.position ?? -1), settled to \(cursor?.frontier ?? -1)"
+                        + "\(cursor?.isPaused == true ? ", paused" : ""), "
+                        + "in hand \(owner?.engine.inFlightEvents ?? 0)"
+                )
+                return
+            }
+        }
+        for (number, event) in events.enumerated()
+        where event.content != .tombstone && event.outcomes == 0 {
+            found(.everyEventHasAnOutcome, "event \(number) has none")
+            return
+        }
+        checkOriginals()
+    }
+}

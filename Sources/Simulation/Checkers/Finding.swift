@@ -1,0 +1,47 @@
+package import Vocabulary
+
+/// A broken promise, as seen from outside the service.
+package struct Finding: Hashable, Sendable, CustomStringConvertible {
+    package enum Promise: String, Hashable, Sendable {
+        case everyEventHasAnOutcome
+        case committedOnlyAfterOutcome
+        case everythingSettledIsCommitted
+        case metadataIsReadable
+        case noRepeatWithoutCause
+        case sameIdentity
+        case streamLimitKept
+        case oneStreamUntilProven
+        case stalledConnectionGivenUp
+        case intakeBounded
+        case accountingHolds
+        case nothingSentAfterExpiration
+        case attemptsCounted
+        case outcomeIsTrue
+        case ownedWhenSent
+        case putOffWithinBounds
+        case notSentBeforeItsTime
+        case oneInFlightPerDevice
+        case urgentIsNotStarved
+        case nothingSentToDeadTokens
+        case suppressedIsDead
+        case duplicateHasAnOriginal
+        case tokensHeldWhileFuseIsBlown
+        case fuseBlows
+        case fuseRecovers
+        case drains
+    }
+
+    package let promise: Promise
+    package let detail: String
+    package let at: Instant
+
+    package var description: String {
+        "\(promise.rawValue) at \(Double(at.nanoseconds) / 1e9) s: \(detail)"
+    }
+}
+
+extension World {
+    mutating func found(_ promise: Finding.Promise, _ detail: String) {
+        findings.append(Finding(promise: promise, detail: detail, at: now))
+    }
+}

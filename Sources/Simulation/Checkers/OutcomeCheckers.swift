@@ -1,0 +1,99 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    mutating func checkPublication(
+        of delivery: DeliveryID,
+        _ facts: Delivery,
+        _ outcome: Outcome,
+        _ event: Int32,
+        by member: Member
+    ) {
+        checkDecidedOnce(delivery, by: member)
+        checkAttempts(of: delivery, facts, outcome.attempts, by: member)
+        checkVerdict(outcome, events[Int(event)])
+        switch outcome.kind {
+        case .suppressed: checkSuppression(outcome, events[Int(event)])
+        case .duplicate:
+            checkDuplicate(events[Int(event)], at: RecordPlace(facts.record), by: member)
+        case .accepted: member.accepted.insert(events[Int(event)].identity)
+        case .unregistered, .rejected, .invalid, .expired, .undeliverable: break
+        }
+    }
+
+    /// One outcome per delivery: nothing is decided twice.
+    private mutating func checkDecidedOnce(_ delivery: DeliveryID, by member: Member) {
+        guard let pending = member.publishing[delivery] else { return }
+        found(.noRepeatWithoutCause, "event \(pending.event) was published before")
+    }
+
+    /// A stream that the peer gave back unprocessed is no attempt; of eight in a row one is.
+    private mutating func checkAttempts(
+        of delivery: DeliveryID,
+        _ facts: Delivery,
+        _ attempts: Int,
+        by member: Member
+    ) {
+        let streams = member.streams.removeValue(forKey: delivery) ?? Member.StreamCount()
+        let least = streams.opened - streams.unprocessed
+        let most = least + streams.unprocessed / 8
+        let attempts = attempts - (facts.history?.attempts ?? 0)
+        guard attempts < least || attempts > most else { return }
+        found(
+            .attemptsCounted,
+            "\(attempts) attempts, of \(streams.opened) streams "
+                + "\(streams.unprocessed) unprocessed"
+        )
+    }
+
+    mutating func checkDeferral(
+        _ deferral: Deferral,
+        of delivery: DeliveryID,
+        _ facts: Delivery,
+        _ event: Int32,
+        by member: Member
+    ) {
+        checkDecidedOnce(delivery, by: member)
+        checkAttempts(of: delivery, facts, deferral.attempts, by: member)
+        checkDue(deferral, events[Int(event)])
+    }
+
+    /// Nothing is put off beyond its expiration, nor beyond the time at which it is given up.
+    private mutating func checkDue(_ deferral: Deferral, _ event: SimulatedEvent) {
+        if let expiration = event.expiration, expiration > 0,
+            deferral.dueAt.seconds >= expiration
+        {
+            found(.putOffWithinBounds, "due at its expiration or later")
+        }
+        let sinceFailure = deferral.dueAt.milliseconds - deferral.firstFailedAt.milliseconds
+        if Duration.milliseconds(sinceFailure) > plan.giveUpAfter {
+            found(.putOffWithinBounds, "due \(sinceFailure) ms after its first failure")
+        }
+    }
+
+    /// Nobody is told of a delivery that did not happen.
+    private mutating func checkVerdict(_ outcome: Outcome, _ event: SimulatedEvent) {
+        if outcome.kind == .accepted, event.pushes == 0 {
+            found(.outcomeIsTrue, "accepted, but APNs never took event \(event.identity)")
+        }
+        if outcome.kind == .invalid, event.content != .invalid {
+            found(.outcomeIsTrue, "event \(event.identity) is called invalid")
+        }
+    }
+
+    /// A record is produced again only while it is not acknowledged.
+    mutating func checkRepublication(
+        of delivery: DeliveryID,
+        _ publication: Publication,
+        by member: Member
+    ) {
+        let awaited = member.publishing[delivery]?.awaited ?? []
+        guard !awaited.contains(Publications(publication)) else { return }
+        found(.noRepeatWithoutCause, "\(publication) was acknowledged already")
+    }
+
+    /// What dies with a member may be repeated; nothing else may.
+    mutating func noteCrash(of member: Member) {
+        digest.mix(UInt64(member.id.number))
+    }
+}

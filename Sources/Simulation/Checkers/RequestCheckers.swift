@@ -1,0 +1,72 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    mutating func checkRequest(
+        _ delivery: Delivery,
+        _ event: Int32,
+        on connection: SimulatedConnection,
+        by member: Member
+    ) {
+        checkStream(on: connection)
+        checkOwner(of: delivery, by: member)
+        checkDevice(events[Int(event)], by: member)
+        checkTime(of: delivery, by: member)
+        checkUrgency(of: event, on: connection.route, by: member)
+        checkIdentity(delivery, events[Int(event)])
+        checkExpiration(events[Int(event)])
+        checkToken(of: delivery, events[Int(event)], by: member)
+    }
+
+    /// Streams open only on a connection that takes them, within the peer's limit, and one at a
+    /// time until APNs has taken the credential.
+    private mutating func checkStream(on connection: SimulatedConnection) {
+        if !connection.isOpen || connection.isDraining {
+            found(.streamLimitKept, "a stream on a connection that takes none")
+        }
+        let open = connection.streams.count
+        if open >= connection.limit {
+            found(.streamLimitKept, "\(open + 1) streams over \(connection.limit)")
+        }
+        if open > 0, !connection.isProven {
+            found(.oneStreamUntilProven, "\(open + 1) streams before the first success")
+        }
+        // Ten seconds are the service's patience; a member may hang for twenty itself.
+        if let pingedAt = connection.pingedAt, now - pingedAt > .seconds(31) {
+            found(.stalledConnectionGivenUp, "used \(now - pingedAt) after a PING")
+        }
+    }
+
+    /// A member sends nothing of a partition that it has given up: the next owner does.
+    private mutating func checkOwner(of delivery: Delivery, by member: Member) {
+        let partition = delivery.record.partition
+        guard !member.cursors.contains(where: { $0.partition == partition }) else { return }
+        found(.ownedWhenSent, "partition \(partition.index) is somebody else's")
+    }
+
+    /// One notification in flight per device and app.
+    private mutating func checkDevice(_ event: SimulatedEvent, by member: Member) {
+        guard member.streamsByDevice[event.device] != nil else { return }
+        found(.oneInFlightPerDevice, "device \(event.device)")
+    }
+
+    /// A retry record is not sent before it is due, as far as the member's clock told when it came.
+    private mutating func checkTime(of delivery: Delivery, by member: Member) {
+        let place = RecordPlace(delivery.record)
+        guard let notBefore = member.notBefore[place], now < notBefore else { return }
+        found(.notSentBeforeItsTime, "\(notBefore - now) too early")
+    }
+
+    /// Promise 2: all attempts of one event carry the same identifier.
+    private mutating func checkIdentity(_ delivery: Delivery, _ event: SimulatedEvent) {
+        guard delivery.event?.apnsID != event.apnsID else { return }
+        found(.sameIdentity, "sent \(String(describing: delivery.event?.apnsID))")
+    }
+
+    /// Nothing is sent after its expiration, by the wall clock of the member.
+    private mutating func checkExpiration(_ event: SimulatedEvent) {
+        guard let expiration = event.expiration, expiration > 0 else { return }
+        guard expiration <= timestamp.seconds else { return }
+        found(.nothingSentAfterExpiration, "\(timestamp.seconds - expiration) s too late")
+    }
+}

@@ -1,0 +1,57 @@
+import Delivery
+import Vocabulary
+
+extension World {
+    /// More than a member is promised to remember of its own answers.
+    private static let deadTokensRemembered = 1024
+
+    /// Nothing is sent to a token that was known to be dead, unless it was registered anew since.
+    ///
+    /// A member knows what APNs told it itself, and what its process's list held when the event
+    /// came; what others learn later it may miss.
+    mutating func checkToken(of delivery: Delivery, _ event: SimulatedEvent, by member: Member) {
+        var since: Timestamp?
+        if let entry = member.tokens.dead[event.device],
+            entry.knownFrom < delivery.receivedAt.instant
+        {
+            since = entry.since
+        }
+        if member.deadTokens.count <= Self.deadTokensRemembered,
+            let own = member.deadTokens[event.device]
+        {
+            since = own
+        }
+        guard let since else { return }
+        if let registered = event.tokenRegisteredAt, registered > since { return }
+        found(.nothingSentToDeadTokens, "device \(event.device), dead since \(since.milliseconds)")
+    }
+
+    /// A token is suppressed only if APNs called it dead, and the app has not reported it since.
+    mutating func checkSuppression(_ outcome: Outcome, _ event: SimulatedEvent) {
+        guard let since = outcome.unregisteredAt, apns.declaredDead(event.device, since: since)
+        else { return found(.suppressedIsDead, "APNs never said so of device \(event.device)") }
+        guard let registered = event.tokenRegisteredAt, registered > since else { return }
+        found(.suppressedIsDead, "device \(event.device) was registered anew")
+    }
+
+    /// An event is a duplicate only of one that this member is sending, or that APNs took from it.
+    mutating func checkDuplicate(
+        _ event: SimulatedEvent,
+        at place: RecordPlace,
+        by member: Member
+    ) {
+        let others = member.inHand[event.identity]?.subtracting([place]) ?? []
+        guard others.isEmpty, !member.accepted.contains(event.identity) else { return }
+        found(.duplicateHasAnOriginal, "event \(event.identity) is nobody's duplicate")
+    }
+
+    /// Whatever was called a duplicate, its original has an outcome of its own.
+    mutating func checkOriginals() {
+        var hasOriginal: Set<Int32> = []
+        for event in events where event.endedByItself { hasOriginal.insert(event.identity) }
+        for (number, event) in events.enumerated()
+        where event.kind == .duplicate && !hasOriginal.contains(event.identity) {
+            return found(.duplicateHasAnOriginal, "event \(number) is one of none that ended")
+        }
+    }
+}

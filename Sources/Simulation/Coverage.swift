@@ -1,0 +1,96 @@
+/// What a run exercised; counted, so that one sees what the simulation did not reach.
+package struct Coverage: Hashable, Sendable {
+    package enum Fact: Int, Hashable, Sendable, CaseIterable {
+        // Traffic
+        case eventAppended
+        case eventRepeatedUpstream
+        case gapInLog
+        // Processes
+        case memberStarted
+        case memberCrashed
+        case memberRestarted
+        case memberFenced
+        case memberStalled
+        case clockJumped
+        // Kafka
+        case rebalance
+        case partitionTakenBack
+        case offsetFetchFailed
+        case metadataForged
+        case skippedAsSettled
+        case commitAccepted
+        case commitRefused
+        case commitAnswerLost
+        case produceRefused
+        case acknowledgementLost
+        case produceDoubled
+        case producerReplaced
+        // APNs
+        case connectFailed
+        case connectionOpened
+        case connectionBroken
+        case goAway
+        case unprocessed
+        case streamReset
+        case streamSilent
+        case streamLimitChanged
+        case requestSent
+        case accepted
+        case answered410
+        case answered403
+        case answered429
+        case answered5xx
+        case intakePaused
+        // Tokens and schemas
+        case tokenSuppressed
+        case tokenReadmitted
+        case tokenHeld
+        case schemaFetched
+        case schemaFetchFailed
+        // Episodes
+        case episodeConnectionsRefused
+        case episodeServerErrors
+        case episodeSilence
+        case episodeSlowAnswers
+        case episodeCredentialRevoked
+        case episodeKafkaDown
+        case episodeSlowProduce
+        case episodeTokensCondemned
+        case episodeRegistryDown
+        // Outcomes
+        case eventPutOff
+        case retryHeaderForged
+        case outcomeAccepted
+        case outcomeUnregistered
+        case outcomeRejected
+        case outcomeInvalid
+        case outcomeExpired
+        case outcomeSuppressed
+        case outcomeDuplicate
+        case outcomeUndeliverable
+        case outcomeRepeated
+        case pushRepeated
+
+        /// The case's name as words.
+        package var text: String {
+            "\(self)".reduce(into: "") { text, letter in
+                if letter.isUppercase { text.append(" ") }
+                text += letter.lowercased()
+            }
+        }
+    }
+
+    private var counts = Array(repeating: 0, count: Fact.allCases.count)
+
+    package init() {}
+
+    mutating func note(_ fact: Fact, times: Int = 1) {
+        counts[fact.rawValue] += times
+    }
+
+    package subscript(fact: Fact) -> Int { counts[fact.rawValue] }
+
+    package mutating func add(_ other: Coverage) {
+        for place in counts.indices { counts[place] += other.counts[place] }
+    }
+}

@@ -1,0 +1,47 @@
+import Vocabulary
+
+/// The list of dead tokens that the members of one process share, by device.
+final class TokenList {
+    struct Entry {
+        let since: Timestamp
+        /// When the process came to know it.
+        let knownFrom: Instant
+    }
+
+    private(set) var dead: [Int32: Entry] = [:]
+    /// Records of the token-status topic that were read.
+    private(set) var readCount = 0
+
+    /// A process reads the whole topic before it takes its first record.
+    init(reading topic: [TokenStatus], at now: Instant) {
+        read(topic, upTo: topic.count, at: now)
+    }
+
+    func read(_ topic: [TokenStatus], upTo end: Int, at now: Instant) {
+        while readCount < end {
+            let status = topic[readCount]
+            readCount += 1
+            if let since = status.unregisteredSince {
+                suppress(status.device, since: since, at: now)
+            } else {
+                readmit(status.device)
+            }
+        }
+    }
+
+    func suppress(_ device: Int32, since: Timestamp, at now: Instant) {
+        guard dead[device]?.since != since else { return }
+        dead[device] = Entry(since: since, knownFrom: now)
+    }
+
+    func readmit(_ device: Int32) {
+        dead[device] = nil
+    }
+}
+
+/// A record of the token-status topic.
+struct TokenStatus: Hashable, Sendable {
+    let device: Int32
+    /// Nil: nothing is held against the token.
+    let unregisteredSince: Timestamp?
+}

@@ -1,0 +1,86 @@
+import Delivery
+import Vocabulary
+
+/// The source topics and the group's committed offsets, in memory.
+struct SimulatedKafka {
+    /// What stands at an offset.
+    struct Entry {
+        /// Place of the event in the world's list; nil: a gap left by compaction or a transaction.
+        var event: Int32?
+        /// Place of what the retry record says in the world's list; nil: it is no retry record.
+        var retry: Int32?
+        /// Whoever owns the partition may go on behind it: its outcome is acknowledged, or a
+        /// record that continues it.
+        var isResolved: Bool
+    }
+
+    struct StoredOffset: Hashable {
+        var offset: Int64
+        var metadata: String
+    }
+
+    struct Partition {
+        let name: TopicPartition
+        /// Place of the source in the plan.
+        let source: Int
+        /// Of a retry topic: the tier's place in the plan.
+        let tier: Int?
+        var entries: [Entry] = []
+        var stored: StoredOffset? {
+            didSet { metadataBefore = oldValue?.metadata ?? "" }
+        }
+        /// The metadata of the commit before the last one.
+        private(set) var metadataBefore = ""
+
+        var end: Int64 { Int64(entries.count) }
+    }
+
+    var partitions: [Partition] = []
+    let retryTopics: RetryTopics
+    /// The compacted topic, uncompacted.
+    var tokenStatus: [TokenStatus] = []
+    /// The partitions' names, numbered as `partitions` are.
+    private(set) var table = PartitionTable()
+
+    init(plan: FaultPlan) {
+        let sources = plan.sources.indices.map { KafkaTopic("source-\($0)") }
+        let names = plan.tiers.map { "\($0.components.seconds)s" }
+        retryTopics = RetryTopics(sources: sources, delayNames: names)
+        for (index, source) in plan.sources.enumerated() {
+            add(sources[index], source.partitions, source: index, tier: nil)
+        }
+        for (index, source) in sources.enumerated() {
+            for tier in plan.tiers.indices {
+                let topic = retryTopics.topic(forEventOf: source, tier: tier)
+                add(topic, 2, source: index, tier: tier)
+            }
+        }
+    }
+
+    private mutating func add(_ topic: KafkaTopic, _ count: Int, source: Int, tier: Int?) {
+        for number in 0..<count {
+            let name = TopicPartition(topic: topic, partition: Int32(number))
+            _ = table.intern(name)
+            partitions.append(Partition(name: name, source: source, tier: tier))
+        }
+    }
+
+    /// The partitions of a source, or of one of its retry topics.
+    func partitions(ofSource source: Int, tier: Int? = nil) -> [Int] {
+        partitions.indices.filter {
+            partitions[$0].source == source && partitions[$0].tier == tier
+        }
+    }
+
+    /// Whether nothing is left to be done before the committed offset of every partition.
+    var isDrained: Bool {
+        partitions.allSatisfy { ($0.stored?.offset ?? 0) >= $0.lastRecord }
+    }
+}
+
+extension SimulatedKafka.Partition {
+    /// One past the last record that is no gap: gaps at the end are never read.
+    var lastRecord: Int64 {
+        Int64((entries.lastIndex { $0.event != nil } ?? -1) + 1)
+    }
+}

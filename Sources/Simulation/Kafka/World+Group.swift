@@ -1,0 +1,167 @@
+import Delivery
+import Vocabulary
+
+/// The group and its offsets: rebalances, commits, and what goes wrong with them.
+extension World {
+    // MARK: Rebalance
+
+    mutating func rebalance() {
+        guard group.isRebalancing else { return }
+        coverage.note(.rebalance)
+        for id in group.rebalanceBegan() {
+            guard let member = member(id) else { continue }
+            member.groupEvents.append(.revoked)
+            wake(member)
+        }
+        assignIfReady()
+    }
+
+    private mutating func assignIfReady() {
+        guard let shares = group.assignmentIfReady() else { return }
+        for (id, partitions) in shares {
+            guard let member = member(id) else { continue }
+            member.groupEvents.append(.assigned(partitions, generation: group.generation))
+            wake(member)
+        }
+    }
+
+    /// The member's loop looks at one event of the group a turn, and answers it.
+    mutating func takeGroupEvent(_ member: Member) {
+        guard !member.groupEvents.isEmpty else { return }
+        switch member.groupEvents.removeFirst() {
+        case .revoked: member.engine.partitionsRevoked(lost: false, now: moment)
+        case .lost: member.engine.partitionsRevoked(lost: true, now: moment)
+        case .assigned(let partitions, let generation):
+            member.generation = generation
+            member.settledBefore = [:]
+            coverage.note(.partitionTakenBack, times: partitions.count)
+            for partition in partitions {
+                let source = kafka.partitions[partition.index].source
+                member.engine.partitionNamed(partition, source: source)
+            }
+            member.engine.partitionsAssigned(
+                partitions,
+                of: kafka.table,
+                ofRetryTopics: Set(partitions.filter { kafka.partitions[$0.index].tier != nil })
+            )
+        }
+        if !member.groupEvents.isEmpty { wake(member) }
+    }
+
+    mutating func offsetsFetched(_ id: MemberID, _ generation: Int) {
+        guard let member = member(id), member.generation == generation else { return }
+        defer { wake(member) }
+        guard isKafkaDown == 0, !strikes(plan.chances.offsetFetchFails) else {
+            coverage.note(.offsetFetchFailed)
+            return member.engine.storedOffsetsFailed()
+        }
+        var positions: [PartitionID: CommittedPosition?] = [:]
+        for partition in group.assignment[id] ?? [] {
+            let stored = kafka.partitions[partition.index].stored
+            let position = stored.map {
+                CommittedPosition(
+                    offset: Offset($0.offset),
+                    metadata: tampered($0, of: partition)
+                )
+            }
+            positions.updateValue(position, forKey: partition)
+        }
+        noteStored(positions, for: member)
+        member.engine.storedOffsetsFetched(positions)
+    }
+
+    mutating func assign(_ starts: [PartitionStart], to member: Member) {
+        for start in starts { checkStart(start, by: member) }
+        member.assignedAt = now
+        member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
+            let position = position(start)
+            return Member.Cursor(
+                partition: start.partition,
+                position: position,
+                start: position,
+                stored: kafka.partitions[start.partition.index].stored?.offset ?? 0,
+                frontier: position
+            )
+        }
+    }
+
+    func position(_ start: PartitionStart) -> Int64 {
+        let partition = kafka.partitions[start.partition.index]
+        return switch start.position {
+        case .at(let offset): offset.rawValue
+        case .beginning: 0
+        case .end: partition.end
+        case .stored: partition.stored?.offset ?? 0
+        }
+    }
+
+    mutating func unassign(_ member: Member) {
+        member.cursors = []
+        member.uncommitted = [:]
+        noteHandBack(by: member)
+        group.letGo(member.id, of: member.generation)
+        assignIfReady()
+    }
+
+    // MARK: Commit
+
+    mutating func commit(_ commits: [PartitionCommit], by member: Member) {
+        for commit in commits {
+            checkCommit(commit, by: member)
+            member.uncommitted[commit.partition] = nil
+        }
+        let place = self.commits.count
+        self.commits.append(
+            CommitRequest(member: member.id, generation: member.generation, commits: commits)
+        )
+        for commit in commits { digest.mix(UInt64(bitPattern: commit.offset.rawValue)) }
+        after(latency(), .commitReached(place))
+    }
+
+    mutating func commitReached(_ place: Int) {
+        let request = commits[place]
+        guard isKafkaDown == 0 else {
+            // The client gives up after a while.
+            return after(.seconds(5), .commitEnded(place, isAnswered: false))
+        }
+        let isRefused = strikes(plan.chances.commitRefused)
+        for (index, commit) in request.commits.enumerated() {
+            guard !isRefused, group.owns(request.member, commit.partition, in: request.generation)
+            else {
+                commits[place].refused.append(request.commits[index].partition)
+                continue
+            }
+            kafka.partitions[commit.partition.index].stored = SimulatedKafka.StoredOffset(
+                offset: commit.offset.rawValue,
+                metadata: commit.metadata
+            )
+        }
+        coverage.note(commits[place].refused.isEmpty ? .commitAccepted : .commitRefused)
+        let isAnswered = !strikes(plan.chances.commitAnswerLost)
+        if !isAnswered { coverage.note(.commitAnswerLost) }
+        after(isAnswered ? latency() : .seconds(5), .commitEnded(place, isAnswered: isAnswered))
+    }
+
+    mutating func commitEnded(_ place: Int, isAnswered: Bool) {
+        let request = commits[place]
+        commits[place].commits = []
+        guard let member = member(request.member) else { return }
+        let failed = isAnswered ? request.refused : request.commits.map(\.partition)
+        if request.generation == member.generation {
+            for partition in failed
+            where member.cursors.contains(where: { $0.partition == partition }) {
+                member.uncommitted[partition] = now
+            }
+        }
+        member.engine.commitFinished(failed: failed)
+        wake(member)
+    }
+}
+
+/// A commit on its way to the coordinator and back.
+struct CommitRequest {
+    let member: MemberID
+    let generation: Int
+    var commits: [PartitionCommit]
+    var refused: [PartitionID] = []
+}

@@ -1,0 +1,48 @@
+import Delivery
+import Vocabulary
+
+/// What stands with the committed offsets, and who has meddled with it.
+extension World {
+    /// What the group's coordinator hands out: now and then not what was committed.
+    mutating func tampered(
+        _ stored: SimulatedKafka.StoredOffset,
+        of partition: PartitionID
+    ) -> String {
+        guard strikes(plan.chances.metadataForged) else { return stored.metadata }
+        coverage.note(.metadataForged)
+        let text = stored.metadata
+        switch dice.number(below: 6) {
+        case 0: return ""
+        case 1: return "{\"committed-by\":\"another tool\"}"
+        case 2: return String(text.prefix(dice.number(0...max(1, text.utf8.count - 1))))
+        case 3: return changed(text)
+        // Rightly sealed, but for another partition.
+        case 4: return dice.element(kafka.partitions).stored?.metadata ?? ""
+        // Rightly sealed, but for an offset of before.
+        default: return kafka.partitions[partition.index].metadataBefore
+        }
+    }
+
+    private mutating func changed(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        guard !bytes.isEmpty else { return "p1D" }
+        let place = dice.number(below: bytes.count)
+        bytes[place] = UInt8(ascii: "A") + UInt8(dice.number(below: 26))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// What a reader of the format takes from it: these records are not to be sent again.
+    func noteStored(_ positions: [PartitionID: CommittedPosition?], for member: Member) {
+        member.settledBefore = [:]
+        for (partition, position) in positions {
+            guard let position,
+                let reader = CommitMetadataReader(
+                    position.metadata,
+                    base: position.offset.rawValue,
+                    of: kafka.partitions[partition.index].name
+                ), reader.horizon <= kafka.partitions[partition.index].end
+            else { continue }
+            member.settledBefore[partition] = reader.settled
+        }
+    }
+}

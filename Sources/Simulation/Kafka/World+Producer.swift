@@ -1,0 +1,268 @@
+import Delivery
+import EventSchema
+import Vocabulary
+
+/// What a member gave its producer: one record of an event's outcome.
+struct ProducedRecord {
+    var event: Int32
+    var partition: PartitionID
+    var offset: Int64
+    /// Nil for a retry record.
+    var kind: OutcomeKind?
+    /// Of a retry record only.
+    var retry: RetryRecord?
+    /// Of a token-status record only.
+    var tokenStatus: TokenStatus?
+    var publication: Publication
+}
+
+/// What a retry record says, and where it is to be written.
+struct RetryRecord {
+    let headers: [RecordHeader]
+    let tier: Int
+    let dueAt: Timestamp
+    /// By the clock of its producer.
+    let writtenAt: Timestamp
+}
+
+/// The members' producers, and the topics they write.
+extension World {
+    mutating func publish(
+        _ delivery: DeliveryID,
+        _ publications: Set<Publication>,
+        by member: Member
+    ) {
+        guard let facts = member.engine.delivery(delivery),
+            let event = event(of: facts.record)
+        else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
+        var needed = Publications(.retry)
+        if let outcome = facts.outcome {
+            needed = Publications(neededFor: outcome)
+            checkPublication(of: delivery, facts, outcome, event, by: member)
+        } else if let deferral = facts.deferral {
+            coverage.note(.eventPutOff)
+            checkDeferral(deferral, of: delivery, facts, event, by: member)
+        } else {
+            found(.everyEventHasAnOutcome, "published neither an outcome nor a deferral")
+        }
+        if facts.receivedAt.instant >= member.assignedAt { noteEnd(of: event, by: member) }
+        let awaited = Publications(publications)
+        member.publishing[delivery] = Member.Pending(
+            event: event,
+            partition: facts.record.partition,
+            offset: facts.record.offset.rawValue,
+            arrivedAt: facts.receivedAt.instant,
+            awaited: awaited,
+            unwritten: awaited.union(needed)
+        )
+        if let pending = member.publishing[delivery], facts.outcome != nil {
+            noteDeparture(of: pending, by: member)
+        }
+        for publication in Publication.allCases where publications.contains(publication) {
+            produce(PublicationTag(delivery, publication), facts, event, by: member)
+        }
+    }
+
+    mutating func publishAgain(
+        _ delivery: DeliveryID,
+        _ publication: Publication,
+        by member: Member
+    ) {
+        guard let facts = member.engine.delivery(delivery), let event = event(of: facts.record)
+        else { return }
+        checkRepublication(of: delivery, publication, by: member)
+        produce(PublicationTag(delivery, publication), facts, event, by: member)
+    }
+
+    func event(of record: Record) -> Int32? {
+        kafka.partitions[record.partition.index].entries[Int(record.offset.rawValue)].event
+    }
+
+    private mutating func produce(
+        _ tag: PublicationTag,
+        _ facts: Delivery,
+        _ event: Int32,
+        by member: Member
+    ) {
+        produced.append(
+            ProducedRecord(
+                event: event,
+                partition: facts.record.partition,
+                offset: facts.record.offset.rawValue,
+                kind: facts.outcome?.kind,
+                retry: tag.publication == .retry ? retryRecord(facts) : nil,
+                tokenStatus: tag.publication == .tokenStatus
+                    ? facts.outcome.map { tokenStatus(of: $0, event) } : nil,
+                publication: tag.publication
+            )
+        )
+        let chances = plan.chances
+        var fate = ProduceFate.acknowledged
+        if strikes(chances.produceRefused) {
+            fate = .refused
+        } else if strikes(chances.acknowledgementLost) {
+            fate = .acknowledgementLost
+        } else if strikes(chances.doubledProduce) {
+            fate = .doubled
+        }
+        let request = ProduceRequest(
+            member: member.id,
+            producer: member.producer,
+            tag: tag,
+            record: produced.count - 1,
+            fate: fate
+        )
+        let delay = isProduceSlow > 0 ? dice.milliseconds(100...4000) : latency()
+        after(delay, .produced(request))
+    }
+
+    private mutating func retryRecord(_ facts: Delivery) -> RetryRecord? {
+        let name = kafka.partitions[facts.record.partition.index].name
+        guard var history = facts.historyToWrite(readFrom: name) else { return nil }
+        let dueAt = history.dueAt
+        if strikes(plan.chances.forgedRetryHeader) {
+            coverage.note(.retryHeaderForged)
+            history.dueAt = Timestamp(milliseconds: dueAt.milliseconds + 86_400_000)
+        }
+        let tierName = kafka.retryTopics.delayNames[history.tier]
+        let headers = history.headers(over: facts.record.headers, tierName: tierName)
+        return RetryRecord(headers: headers, tier: history.tier, dueAt: dueAt, writtenAt: timestamp)
+    }
+
+    /// The retry topic has the event.
+    private mutating func putOff(_ event: Int32, _ retry: RetryRecord, ofSource source: Int) {
+        let partition = dice.element(kafka.partitions(ofSource: source, tier: retry.tier))
+        retryRecords.append(retry)
+        kafka.partitions[partition].entries.append(
+            .init(event: event, retry: Int32(retryRecords.count - 1), isResolved: false)
+        )
+        wakeOwner(of: PartitionID(index: partition))
+    }
+
+    mutating func produceReached(_ request: ProduceRequest) {
+        guard isKafkaDown == 0 else {
+            // librdkafka holds it back until Kafka is there again.
+            return after(dice.seconds(1...5), .produced(request))
+        }
+        switch request.fate {
+        case .refused: coverage.note(.produceRefused)
+        case .acknowledgementLost:
+            coverage.note(.acknowledgementLost)
+            written(request)
+        case .doubled:
+            coverage.note(.produceDoubled)
+            written(request)
+            written(request)
+        case .acknowledged: written(request)
+        }
+        let succeeds = request.fate == .acknowledged || request.fate == .doubled
+        guard let member = member(request.member) else { return }
+        // Mostly the report is there at once: a tenth of them takes its time.
+        guard dice.comesUp(0.1) else {
+            return reported(member, request.producer, request.tag, succeeds: succeeds)
+        }
+        after(
+            latency(),
+            .deliveryReported(
+                request.member,
+                producer: request.producer,
+                request.tag,
+                succeeds: succeeds
+            )
+        )
+    }
+
+    mutating func deliveryReported(
+        _ id: MemberID,
+        producer: Int,
+        _ tag: PublicationTag,
+        succeeds: Bool
+    ) {
+        guard let member = member(id) else { return }
+        reported(member, producer, tag, succeeds: succeeds)
+    }
+
+    private mutating func reported(
+        _ member: Member,
+        _ producer: Int,
+        _ tag: PublicationTag,
+        succeeds: Bool
+    ) {
+        guard member.producer == producer else { return }
+        guard succeeds else {
+            member.engine.publicationFailed(tag, now: moment)
+            return wake(member)
+        }
+        member.engine.published(tag)
+        if let pending = member.publishing[tag.delivery] {
+            var pending = pending
+            pending.awaited.remove(Publications(tag.publication))
+            member.publishing[tag.delivery] = pending.awaited.isEmpty ? nil : pending
+            if pending.awaited.isEmpty {
+                if tag.publication == .retry { noteDeparture(of: pending, by: member) }
+                settled(pending, by: member)
+            }
+        }
+        wake(member)
+    }
+
+    /// As far as the member can know, the record is done with.
+    private mutating func settled(_ pending: Member.Pending, by member: Member) {
+        guard pending.arrivedAt >= member.assignedAt,
+            let index = member.cursors.firstIndex(where: { $0.partition == pending.partition })
+        else { return }
+        member.cursors[index].settle(pending.offset)
+    }
+
+    /// A fatal error: the producer is thrown away, with all that it had not acknowledged.
+    mutating func producerFailed() {
+        again(plan.intervals.producerFailure, .producerFailed)
+        guard areFaultsOn, !members.isEmpty else { return }
+        coverage.note(.producerReplaced)
+        let member = dice.element(members)
+        member.producer += 1
+        member.engine.producerReplaced()
+        wake(member)
+    }
+
+    /// Kafka has the record: everybody can read it.
+    private mutating func written(_ request: ProduceRequest) {
+        let record = produced[request.record]
+        if let retry = record.retry {
+            let source = kafka.partitions[record.partition.index].source
+            putOff(record.event, retry, ofSource: source)
+        }
+        if let status = record.tokenStatus { tokenStatusWritten(status) }
+        if record.publication == .outcome, let kind = record.kind {
+            let event = Int(record.event)
+            if events[event].outcomes > 0 { coverage.note(.outcomeRepeated) }
+            events[event].outcomes += 1
+            events[event].kind = kind
+            if kind != .duplicate { events[event].endedByItself = true }
+            coverage.note(Coverage.Fact(kind))
+        }
+        guard let member = member(request.member),
+            var pending = member.publishing[request.tag.delivery]
+        else { return }
+        pending.unwritten.remove(Publications(record.publication))
+        member.publishing[request.tag.delivery] = pending
+        guard pending.unwritten.isEmpty else { return }
+        kafka.partitions[record.partition.index].entries[Int(record.offset)].isResolved = true
+    }
+}
+
+extension Coverage.Fact {
+    init(_ kind: OutcomeKind) {
+        self =
+            switch kind {
+            case .accepted: .outcomeAccepted
+            case .unregistered: .outcomeUnregistered
+            case .rejected: .outcomeRejected
+            case .invalid: .outcomeInvalid
+            case .expired: .outcomeExpired
+            case .suppressed: .outcomeSuppressed
+            case .duplicate: .outcomeDuplicate
+            case .undeliverable: .outcomeUndeliverable
+            }
+    }
+}

@@ -1,0 +1,80 @@
+import APNsRules
+import Delivery
+import Vocabulary
+
+/// Apple's side: the devices, and what the two environments are going through.
+struct SimulatedAPNs {
+    struct Device {
+        let token: DeviceToken
+        let app: Int
+        /// From here on its token is dead; nil: never.
+        var diesAt: Instant?
+        /// From here on the app has reported the token anew; nil: never.
+        var revivesAt: Instant?
+
+        func isDead(at now: Instant) -> Bool {
+            guard let diesAt, diesAt <= now else { return false }
+            guard let revivesAt else { return true }
+            return now < revivesAt
+        }
+    }
+
+    private(set) var devices: [Device] = []
+    /// The devices by what the service's tables call them.
+    private(set) var deviceOfHash: [KeyedHash: Int32] = [:]
+    /// Since when APNs called each device's token dead, in whatever answer.
+    private var declaredDead: [Int32: Set<Timestamp>] = [:]
+    /// How many of the first devices get many of the events.
+    private(set) var hotDevices = 0
+
+    // What is going on; counted, because episodes overlap.
+    var refusing: [APNsEnvironment: Int] = [:]
+    var failing: [APNsEnvironment: Int] = [:]
+    var silent: [APNsEnvironment: Int] = [:]
+    var slow: [APNsEnvironment: Int] = [:]
+    var condemning: [APNsEnvironment: Int] = [:]
+    var revoked: [Int] = Array(repeating: 0, count: Applications.credentialCount)
+
+    init(plan: FaultPlan, _ key: HashKey, _ dice: inout Dice) {
+        hotDevices = max(1, plan.devices / 50)
+        devices.reserveCapacity(plan.devices)
+        for number in 0..<plan.devices {
+            let digits = String(0x10_0000_0000 + number, radix: 16)
+            guard let token = DeviceToken(digits.count.isMultiple(of: 2) ? digits : "0" + digits)
+            else { continue }
+            var device = Device(token: token, app: dice.number(below: Applications.apps.count))
+            if dice.comesUp(plan.chances.deadDevice) {
+                let end = Int(plan.faultsEnd.components.seconds)
+                let dies = Instant(nanoseconds: 0) + dice.seconds(0...end)
+                device.diesAt = dies
+                if dice.comesUp(plan.chances.revivedDevice) {
+                    device.revivesAt = dies + dice.seconds(10...600)
+                }
+            }
+            deviceOfHash[Self.hash(of: device, key)] = Int32(devices.count)
+            devices.append(device)
+        }
+    }
+
+    private static func hash(of device: Device, _ key: HashKey) -> KeyedHash {
+        let app = Applications.apps[device.app]
+        return key.hash(
+            of: device.token,
+            topic: APNsTopicRule.topic(of: .bundleID(app.bundleID), pushType: app.pushType),
+            environment: app.destination
+        )
+    }
+
+    mutating func declareDead(_ device: Int32, since: Timestamp) {
+        declaredDead[device, default: []].insert(since)
+    }
+
+    func declaredDead(_ device: Int32, since: Timestamp) -> Bool {
+        declaredDead[device]?.contains(since) == true
+    }
+
+    /// The wall clock of Apple is right.
+    static func timestamp(_ instant: Instant) -> Timestamp {
+        Timestamp(milliseconds: World.epoch.milliseconds + instant.nanoseconds / 1_000_000)
+    }
+}

@@ -1,0 +1,130 @@
+import Delivery
+import Vocabulary
+
+/// APNs, as it is on its bad days: connections and what happens to them.
+extension World {
+    mutating func peerHappened(_ happening: Happening) {
+        switch happening {
+        case .connectEnded(let id, let connection): connectEnded(id, connection)
+        case .requestEnds(let key, let fate): requestEnds(key, fate)
+        case .goAwaySent(let id, let connection): goAway(id, connection)
+        case .streamLimitChanged(let id, let connection): changeStreamLimit(id, connection)
+        case .pingAnswered(let id, let connection):
+            guard let member = member(id), let state = member.connections[connection],
+                !isSilent(state.route.environment)
+            else { return }
+            member.connections[connection]?.pingedAt = nil
+            member.engine.pingAnswered(connection, now: moment)
+            wake(member)
+        case .connectionEnded(let id, let connection):
+            guard let member = member(id) else { return }
+            endConnection(connection, of: member)
+        default: break
+        }
+    }
+
+    // MARK: Connections
+
+    mutating func connect(_ connection: ConnectionID, to route: Route, by member: Member) {
+        member.connections[connection] = SimulatedConnection(route: route)
+        after(latency() * 3, .connectEnded(member.id, connection))
+    }
+
+    private mutating func connectEnded(_ id: MemberID, _ connection: ConnectionID) {
+        guard let member = member(id), let state = member.connections[connection] else { return }
+        let environment = state.route.environment
+        // Nobody answers, not even with a refusal: the engine's own limit ends it.
+        guard !isSilent(environment) else { return }
+        guard apns.refusing[environment, default: 0] == 0, !strikes(plan.chances.connectFails)
+        else {
+            coverage.note(.connectFailed)
+            return endConnection(connection, of: member)
+        }
+        coverage.note(.connectionOpened)
+        let limit = dice.element([1, 2, 10, 100, 1000])
+        member.connections[connection]?.isOpen = true
+        member.connections[connection]?.limit = limit
+        member.engine.connectionOpened(connection, maxConcurrentStreams: limit, now: moment)
+        wake(member)
+    }
+
+    mutating func pinged(_ connection: ConnectionID, by member: Member) {
+        if member.connections[connection]?.pingedAt == nil {
+            member.connections[connection]?.pingedAt = now
+        }
+        guard let state = member.connections[connection], !isSilent(state.route.environment),
+            !strikes(plan.chances.silence)
+        else { return }
+        after(latency(), .pingAnswered(member.id, connection))
+    }
+
+    /// GOAWAY: the newer half of the open streams was not processed.
+    private mutating func goAway(_ id: MemberID, _ connection: ConnectionID) {
+        guard let member = member(id), let state = member.connections[connection], state.isOpen
+        else { return }
+        coverage.note(.goAway)
+        member.connections[connection]?.isDraining = true
+        member.engine.goAwayReceived(connection)
+        for delivery in openStreams(of: state).dropFirst(state.streams.count / 2) {
+            guard endStream(of: delivery, on: connection, by: member) else { continue }
+            unprocessed(delivery, by: member)
+        }
+        after(.seconds(2), .connectionEnded(id, connection))
+        wake(member)
+    }
+
+    private mutating func changeStreamLimit(_ id: MemberID, _ connection: ConnectionID) {
+        guard let member = member(id), member.connections[connection]?.isOpen == true
+        else { return }
+        coverage.note(.streamLimitChanged)
+        let limit = dice.element([0, 1, 2, 10, 100])
+        member.connections[connection]?.limit = limit
+        member.engine.streamLimitChanged(connection, to: limit, now: moment)
+        // A peer that lets nothing through does so for a while only.
+        if limit == 0 { after(.seconds(5), .connectionEnded(id, connection)) }
+        wake(member)
+    }
+
+    func openStreams(of state: SimulatedConnection) -> [DeliveryID] {
+        state.streams.sorted { $0.value.number < $1.value.number }.map(\.key)
+    }
+
+    mutating func endConnection(_ connection: ConnectionID, of member: Member) {
+        guard let state = member.connections[connection] else { return }
+        for delivery in openStreams(of: state) {
+            _ = endStream(of: delivery, on: connection, by: member)
+            member.engine.streamBroke(delivery, .unknown, now: moment)
+        }
+        member.connections[connection] = nil
+        member.engine.connectionClosed(connection, now: moment)
+        wake(member)
+    }
+
+    mutating func breakConnections(to environment: APNsEnvironment) {
+        for member in members {
+            for connection in member.connections.keys.sorted()
+            where member.connections[connection]?.route.environment == environment {
+                coverage.note(.connectionBroken)
+                endConnection(connection, of: member)
+            }
+        }
+    }
+
+    func isSilent(_ environment: APNsEnvironment) -> Bool {
+        apns.silent[environment, default: 0] > 0
+    }
+
+    /// - Returns: false when the stream is not open any more.
+    mutating func endStream(
+        of delivery: DeliveryID,
+        on connection: ConnectionID,
+        by member: Member
+    ) -> Bool {
+        guard let stream = member.connections[connection]?.streams.removeValue(forKey: delivery)
+        else { return false }
+        let device = events[Int(stream.event)].device
+        member.streamsByDevice[device, default: 1] -= 1
+        if member.streamsByDevice[device] == 0 { member.streamsByDevice[device] = nil }
+        return true
+    }
+}

@@ -1,0 +1,163 @@
+import Delivery
+import Vocabulary
+
+/// Requests: how they reach APNs, and what APNs says to them.
+extension World {
+    mutating func send(
+        _ delivery: DeliveryID,
+        on connection: ConnectionID,
+        by member: Member
+    ) {
+        guard let facts = member.engine.delivery(delivery),
+            let event = event(of: facts.record),
+            var state = member.connections[connection]
+        else { return found(.streamLimitKept, "sent on a connection that is gone") }
+        coverage.note(.requestSent)
+        checkRequest(facts, event, on: state, by: member)
+        state.streamCount += 1
+        let number = state.streamCount
+        member.connections[connection]?.streamCount = number
+        member.connections[connection]?.streams[delivery] = .init(number: number, event: event)
+        member.streams[delivery, default: .init()].opened += 1
+        member.streamsByDevice[events[Int(event)].device, default: 0] += 1
+        let key = StreamKey(
+            member: member.id,
+            connection: connection,
+            stream: number,
+            delivery: delivery,
+            event: event
+        )
+        let environment = state.route.environment
+        let isSlow = apns.slow[environment, default: 0] > 0
+        let delay = isSlow ? dice.milliseconds(500...8000) : latency() + latency()
+        after(delay, .requestEnds(key, fate(on: state.route, by: member)))
+        trouble(connection, of: member, within: delay)
+    }
+
+    private mutating func trouble(
+        _ connection: ConnectionID,
+        of member: Member,
+        within delay: Duration
+    ) {
+        let chances = plan.chances
+        if strikes(chances.goAway) { after(.zero, .goAwaySent(member.id, connection)) }
+        if strikes(chances.connectionBreaks) {
+            coverage.note(.connectionBroken)
+            after(delay / 2, .connectionEnded(member.id, connection))
+        }
+        if strikes(chances.streamLimitChanges) {
+            after(.zero, .streamLimitChanged(member.id, connection))
+        }
+    }
+
+    private mutating func fate(on route: Route, by member: Member) -> Fate {
+        let chances = plan.chances
+        if member.tokenExpiries[route.credential] <= now { return .answeredTokenExpired }
+        if strikes(chances.requestRefused) { return .refused }
+        if strikes(chances.requestReset) { return .answerLost }
+        if strikes(chances.silence) { return .silent }
+        if strikes(chances.serverError) { return .answered503 }
+        if strikes(chances.tooManyRequests) { return .answered429 }
+        if strikes(chances.badToken) { return .answeredBadToken }
+        if strikes(chances.shutdownAnswer) { return .answeredShutdown }
+        return .answered
+    }
+
+    /// The request has reached APNs, and its stream ends.
+    mutating func requestEnds(_ key: StreamKey, _ fate: Fate) {
+        guard let member = member(key.member) else {
+            // The process died, but its bytes were on their way.
+            return judged(key, fate, route: nil)
+        }
+        guard let state = member.connections[key.connection],
+            state.streams[key.delivery]?.number == key.stream
+        else { return }
+        // APNs takes nothing in and says nothing: the engine's own limit ends the stream.
+        guard !isSilent(state.route.environment) else { return coverage.note(.streamSilent) }
+        let answer = answer(to: key, fate, on: state.route)
+        judged(key, fate, route: answer)
+        switch fate {
+        case .silent:
+            coverage.note(.streamSilent)
+            return
+        case .refused, .answerLost:
+            guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
+            if fate == .refused {
+                unprocessed(key.delivery, by: member)
+            } else {
+                coverage.note(.streamReset)
+                member.engine.streamBroke(key.delivery, .unknown, now: moment)
+            }
+        case .answered, .answered503, .answered429, .answeredBadToken, .answeredShutdown,
+            .answeredTokenExpired:
+            guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
+            note(answer)
+            if answer.status != 403 { member.connections[key.connection]?.isProven = true }
+            member.engine.responseArrived(answer, for: key.delivery, now: moment)
+            checkFuse(answer, to: key.delivery, on: state.route, by: member)
+        }
+        wake(member)
+    }
+
+    /// The peer certainly did nothing with the request.
+    mutating func unprocessed(_ delivery: DeliveryID, by member: Member) {
+        coverage.note(.unprocessed)
+        member.streams[delivery]?.unprocessed += 1
+        member.engine.streamBroke(delivery, .unprocessed, now: moment)
+    }
+
+    /// APNs took the notification, or did not.
+    private mutating func judged(_ key: StreamKey, _ fate: Fate, route answer: APNsAnswer?) {
+        guard fate == .answered || fate == .answerLost || fate == .silent,
+            (answer?.status ?? 200) == 200
+        else { return }
+        let event = Int(key.event)
+        guard !apns.devices[Int(events[event].device)].isDead(at: now) else { return }
+        coverage.note(events[event].pushes == 0 ? .accepted : .pushRepeated)
+        events[event].pushes += 1
+    }
+
+    private mutating func answer(to key: StreamKey, _ fate: Fate, on route: Route) -> APNsAnswer {
+        switch fate {
+        case .answered503: return APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
+        case .answered429: return APNsAnswer(status: 429, reason: .apns(.tooManyRequests))
+        case .answeredBadToken: return APNsAnswer(status: 400, reason: .apns(.badDeviceToken))
+        case .answeredShutdown: return APNsAnswer(status: 503, reason: .apns(.shutdown))
+        case .answeredTokenExpired:
+            return APNsAnswer(status: 403, reason: .apns(.expiredProviderToken))
+        case .answered, .answerLost, .silent, .refused: break
+        }
+        // A proxy's page: no reason in it.
+        if apns.failing[route.environment, default: 0] > 0 { return APNsAnswer(status: 503) }
+        if apns.revoked[route.credential] > 0 {
+            return APNsAnswer(status: 403, reason: .apns(.invalidProviderToken))
+        }
+        if apns.condemning[route.environment, default: 0] > 0 {
+            // A wrong host does not know the token, or takes it for dead.
+            if plan.seed.isMultiple(of: 2) {
+                return APNsAnswer(status: 400, reason: .apns(.badDeviceToken))
+            }
+            return unregistered(key, since: SimulatedAPNs.timestamp(now))
+        }
+        let device = apns.devices[Int(events[Int(key.event)].device)]
+        guard device.isDead(at: now), let diedAt = device.diesAt else {
+            return APNsAnswer(status: 200)
+        }
+        return unregistered(key, since: SimulatedAPNs.timestamp(diedAt))
+    }
+
+    private mutating func unregistered(_ key: StreamKey, since: Timestamp) -> APNsAnswer {
+        apns.declareDead(events[Int(key.event)].device, since: since)
+        return APNsAnswer(status: 410, reason: .apns(.unregistered), unregisteredAt: since)
+    }
+
+    private mutating func note(_ answer: APNsAnswer) {
+        switch answer.status {
+        case 410: coverage.note(.answered410)
+        case 403: coverage.note(.answered403)
+        case 429: coverage.note(.answered429)
+        case 500...: coverage.note(.answered5xx)
+        default: break
+        }
+    }
+}

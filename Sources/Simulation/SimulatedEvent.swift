@@ -1,0 +1,84 @@
+import EventSchema
+import Vocabulary
+
+/// A record that upstream wrote to a source, and what became of it outside the service.
+struct SimulatedEvent {
+    enum Content: UInt8 {
+        case notification
+        case invalid
+        case tombstone
+        /// No credential covers its bundle ID.
+        case uncovered
+    }
+
+    let content: Content
+    /// Differs from the event's place in the list where upstream wrote the same event twice.
+    let identity: Int32
+    let device: Int32
+    let source: UInt8
+    /// Epoch seconds; nil: none.
+    let expiration: Int64?
+    let isCollapsible: Bool
+    let tokenRegisteredAt: Timestamp?
+    let appendedAt: Instant
+    /// The schema that its record names; nil: none.
+    var schema: SchemaReference?
+    /// Place of its record's bytes in `World.values`.
+    var size: UInt8 = 0
+
+    /// Acknowledged outcomes.
+    var outcomes: UInt16 = 0
+    var kind: OutcomeKind?
+    /// It had an outcome other than `duplicate`.
+    var endedByItself = false
+    /// How often APNs took it.
+    var pushes: UInt16 = 0
+
+    var apnsID: APNsID { APNsID(high: 0x5000, low: UInt64(identity)) }
+}
+
+extension World {
+    /// Events are of different size, but nobody looks into them.
+    static let values = [2, 100, 2000].map { [UInt8](repeating: 0x20, count: $0) }
+
+    func record(_ event: Int32, at offset: Int64, of partition: PartitionID) -> Record {
+        Record(
+            partition: partition,
+            offset: Offset(offset),
+            timestamp: nil,
+            key: nil,
+            value: events[Int(event)].content == .tombstone
+                ? nil : Self.values[Int(events[Int(event)].size)]
+        )
+    }
+
+    /// What the service's decoder makes of the record.
+    func decoded(_ number: Int32, by member: Member) -> DecodedRecord {
+        let event = events[Int(number)]
+        switch event.content {
+        case .tombstone: return .tombstone
+        case .invalid: return .invalid(InvalidEvent(reason: .schemaViolation, violations: []))
+        case .notification, .uncovered: break
+        }
+        let device = apns.devices[Int(event.device)]
+        let app = Applications.apps[device.app]
+        let decoded = Event(
+            id: "e\(event.identity)",
+            deviceToken: device.token,
+            destination: .bundleID(
+                event.content == .uncovered ? Applications.uncovered : app.bundleID
+            ),
+            pushType: app.pushType,
+            payload: 0..<2,
+            environment: app.environment,
+            expiration: event.expiration,
+            collapseID: event.isCollapsible ? CollapseID("c") : nil,
+            apnsID: event.apnsID,
+            tokenRegisteredAt: event.tokenRegisteredAt
+        )
+        guard let schema = event.schema, !member.knownSchemas.contains(schema) else {
+            return .event(decoded)
+        }
+        return .awaitingSchema(decoded, schema)
+    }
+}

@@ -1,0 +1,112 @@
+import Delivery
+import Vocabulary
+
+/// Processes: they start, die, are asked to go, are given up, and hang.
+extension World {
+    mutating func startMember() {
+        membersMade += 1
+        coverage.note(.memberStarted)
+        let id = MemberID(number: membersMade)
+        let member = Member(
+            id: id,
+            engine: DeliveryEngine(settings: settings, seed: dice.seed()),
+            tokens: tokenList()
+        )
+        for credential in member.tokenExpiries.indices {
+            member.tokenExpiries[credential] = providerTokenExpiry()
+        }
+        members.append(member)
+        group.joined(id)
+        after(.milliseconds(100), .groupRebalanced)
+        wake(member)
+    }
+
+    /// Takes a member out of the world.
+    private mutating func remove(_ member: Member) {
+        members.removeAll { $0 === member }
+        group.left(member.id)
+    }
+
+    mutating func memberDies() {
+        again(plan.intervals.crash, .memberDied)
+        guard areFaultsOn, !members.isEmpty else { return }
+        coverage.note(.memberCrashed)
+        let victim = dice.element(members)
+        noteCrash(of: victim)
+        remove(victim)
+        // The group notices when the session times out, or at once when the socket closes.
+        after(dice.seconds(0...10), .groupRebalanced)
+        startMember()
+    }
+
+    /// A rolling restart: the member is asked to go, and its successor starts.
+    mutating func memberRestarts() {
+        again(plan.intervals.restart, .memberRestarted)
+        guard areFaultsOn, let leaver = randomStaying() else { return }
+        coverage.note(.memberRestarted)
+        askToLeave(leaver)
+        startMember()
+    }
+
+    mutating func groupGrows() {
+        guard areFaultsOn else { return }
+        startMember()
+        again(plan.intervals.resize, .groupShrank)
+    }
+
+    mutating func groupShrinks() {
+        again(plan.intervals.resize, .groupGrew)
+        guard members.count > 1, let leaver = randomStaying() else { return }
+        askToLeave(leaver)
+    }
+
+    private mutating func askToLeave(_ member: Member) {
+        member.isLeaving = true
+        member.engine.shutdownRequested(now: moment)
+        wake(member)
+    }
+
+    mutating func memberLeft(_ member: Member) {
+        remove(member)
+        after(.milliseconds(100), .groupRebalanced)
+    }
+
+    /// The group gives a living member up, which learns of it later and joins anew.
+    mutating func memberIsFenced() {
+        again(plan.intervals.fence, .memberFenced)
+        guard areFaultsOn, let fenced = randomStaying() else { return }
+        coverage.note(.memberFenced)
+        group.left(fenced.id)
+        after(.milliseconds(100), .groupRebalanced)
+        after(dice.seconds(0...10), .heartbeatMissed(fenced.id))
+    }
+
+    mutating func heartbeatMissed(_ id: MemberID) {
+        guard let member = member(id), !group.members.contains(id) else { return }
+        member.groupEvents.append(.lost)
+        wake(member)
+        group.joined(id)
+        after(.seconds(1), .groupRebalanced)
+    }
+
+    /// Its thread gets no turn for a while: the machine is busy, or suspended.
+    mutating func memberStalls() {
+        again(plan.intervals.stall, .memberStalled)
+        guard areFaultsOn, !members.isEmpty else { return }
+        coverage.note(.memberStalled)
+        dice.element(members).stalledUntil = now + dice.seconds(1...20)
+    }
+
+    private mutating func randomStaying() -> Member? {
+        let staying = members.filter { !$0.isLeaving }
+        return staying.isEmpty ? nil : dice.element(staying)
+    }
+
+    /// The moment at which APNs stops taking a provider token made now.
+    mutating func providerTokenExpiry() -> Instant {
+        guard areFaultsOn, let mean = plan.intervals.providerTokenExpiry else {
+            return Instant(nanoseconds: .max)
+        }
+        return now + dice.wait(mean: mean)
+    }
+}

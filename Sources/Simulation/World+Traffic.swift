@@ -1,0 +1,111 @@
+import Vocabulary
+
+/// Upstream: Poisson arrivals with bursts and quiet stretches.
+extension World {
+    /// How many times the mean rate, by stretches of so many seconds.
+    private static let stretches: [(factor: Double, seconds: Int)] = [
+        (1, 120), (0, 60), (10, 8), (1, 60), (0.1, 120), (2, 60), (30, 2), (0.5, 90),
+    ]
+
+    mutating func planNextEvent() {
+        let cycle = Self.stretches.reduce(0) { $0 + $1.seconds }
+        // Each seed begins somewhere else in the cycle.
+        let elapsed = Int(now.nanoseconds / 1_000_000_000) + Int(plan.seed % UInt64(cycle))
+        var second = elapsed % cycle
+        var stretch = Self.stretches[0]
+        for candidate in Self.stretches {
+            stretch = candidate
+            if second < candidate.seconds { break }
+            second -= candidate.seconds
+        }
+        let rate = max(stretch.factor, 0.02) * plan.eventsPerSecond
+        // Not past the stretch's end by much: the rate there is another one.
+        let wait = min(dice.wait(mean: .seconds(1) / rate), .seconds(10))
+        guard now + wait < Instant(nanoseconds: 0) + plan.trafficEnd else { return }
+        after(wait, .eventAppended)
+    }
+
+    mutating func eventAppended() {
+        defer { planNextEvent() }
+        let source = pickSource()
+        let choices = partitionsOfSource[source]
+        let partition = choices[dice.number(below: choices.count)]
+        if strikes(plan.chances.gap) {
+            coverage.note(.gapInLog)
+            kafka.partitions[partition].entries.append(.init(event: nil, isResolved: true))
+        }
+        let event = makeEvent(source: UInt8(source))
+        let number = Int32(events.count)
+        events.append(event)
+        coverage.note(.eventAppended)
+        kafka.partitions[partition].entries.append(
+            .init(event: number, isResolved: event.content == .tombstone)
+        )
+        digest.mix(UInt64(partition))
+        wakeOwner(of: PartitionID(index: partition))
+    }
+
+    private mutating func pickSource() -> Int {
+        guard plan.sources.count > 1 else { return 0 }
+        let total = plan.sources.reduce(0) { $0 + $1.share }
+        var point = dice.unit() * total
+        for (index, source) in plan.sources.enumerated() {
+            point -= source.share
+            if point < 0 { return index }
+        }
+        return plan.sources.count - 1
+    }
+
+    private mutating func makeEvent(source: UInt8) -> SimulatedEvent {
+        let chances = plan.chances
+        if events.count > 10, strikes(chances.repeatedEvent) {
+            return repeated(of: events[events.count - 1 - dice.number(below: 10)], source: source)
+        }
+        let isHot = dice.comesUp(chances.hotDevice)
+        let device = dice.number(below: isHot ? apns.hotDevices : apns.devices.count)
+        var content = SimulatedEvent.Content.notification
+        if strikes(chances.tombstone) {
+            content = .tombstone
+        } else if strikes(chances.invalidEvent) {
+            content = .invalid
+        } else if strikes(chances.uncoveredEvent) {
+            content = .uncovered
+        }
+        var expiration: Int64?
+        if dice.comesUp(chances.expiringEvent) {
+            expiration = timestamp.seconds + Int64(dice.number(-5...600))
+        } else if dice.comesUp(0.1) {
+            expiration = 0
+        }
+        let revived = apns.devices[device].revivesAt.flatMap { $0 <= now ? $0 : nil }
+        return SimulatedEvent(
+            content: content,
+            identity: Int32(events.count),
+            device: Int32(device),
+            source: source,
+            expiration: expiration,
+            isCollapsible: dice.comesUp(0.2),
+            tokenRegisteredAt: revived.map(SimulatedAPNs.timestamp),
+            appendedAt: now,
+            schema: strikes(chances.namedSchema) ? .id(UInt32(dice.number(below: 20))) : nil,
+            size: UInt8(dice.number(below: Self.values.count))
+        )
+    }
+
+    /// Upstream sends an event a second time.
+    private mutating func repeated(of event: SimulatedEvent, source: UInt8) -> SimulatedEvent {
+        coverage.note(.eventRepeatedUpstream)
+        return SimulatedEvent(
+            content: event.content,
+            identity: event.identity,
+            device: event.device,
+            source: source,
+            expiration: event.expiration,
+            isCollapsible: event.isCollapsible,
+            tokenRegisteredAt: event.tokenRegisteredAt,
+            appendedAt: now,
+            schema: event.schema,
+            size: event.size
+        )
+    }
+}

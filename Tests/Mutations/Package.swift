@@ -1,0 +1,43 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// The pure modules and a runner, as `scripts/mutate` copies them: built in half a minute.
+// Mutated code leaves things unused, so warnings are none of our business here.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "mutants",
+    targets: [
+        .target(
+            name: "CSimdjson",
+            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
+        ),
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        module("Vocabulary", []),
+        module("JSON", ["CSimdjson", "CRE2"]),
+        module("EventSchema", ["Vocabulary", "JSON"]),
+        module("APNsRules", ["Vocabulary"]),
+        module("ConnectionPool", ["Vocabulary"]),
+        module("Delivery", ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema"]),
+        module(
+            "Simulation",
+            ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"]
+        ),
+        .executableTarget(
+            name: "Runner",
+            dependencies: ["Simulation", "Vocabulary"],
+            swiftSettings: strict
+        ),
+    ],
+    cxxLanguageStandard: .cxx17
+)

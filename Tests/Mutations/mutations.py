@@ -1,0 +1,203 @@
+"""Mistakes that somebody could make in the core, each as a change of its source.
+
+A mutation is a name and a list of edits. An edit is a file under Sources, the exact text that
+stands there once, and what stands there instead; of an expression both are expressions, of
+statements both are statements (and the mutated ones may be missing). All mutations are compiled
+into one program, which is told at its start which of them to follow.
+"""
+
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    file: str
+    kind: str  # "expression" or "statements"
+    original: str
+    mutated: str
+
+
+class Mutation(NamedTuple):
+    name: str
+    edits: list[Edit]
+
+
+def expression(file: str, original: str, mutated: str) -> Edit:
+    return Edit(file, "expression", original, mutated)
+
+
+def statements(file: str, original: str, mutated: str = "") -> Edit:
+    return Edit(file, "statements", original, mutated)
+
+
+ATTEMPTS = "Delivery/DeliveryEngine+Attempts.swift"
+OUTCOMES = "Delivery/DeliveryEngine+Outcomes.swift"
+ARRIVAL = "Delivery/DeliveryEngine+Arrival.swift"
+DEFERRAL = "Delivery/DeliveryEngine+Deferral.swift"
+FLOW = "Delivery/DeliveryEngine+Flow.swift"
+GROUP = "Delivery/Offsets/GroupMembership.swift"
+LEDGER = "Delivery/Offsets/OffsetLedger.swift"
+LEDGERS = "Delivery/Offsets/PartitionLedgers.swift"
+DECODING = "Delivery/Offsets/CommitMetadata+Decoding.swift"
+GATE = "Delivery/Flow/IntakeGate.swift"
+BREAKER = "Delivery/Policy/CircuitBreaker.swift"
+QUEUES = "Delivery/Policy/WeightedQueues.swift"
+CONNECTION = "ConnectionPool/ConnectionMachine.swift"
+POOL = "ConnectionPool/PoolMachine.swift"
+
+SETTLE = "        membership.settle(delivery.record.partition, delivery.ledgerEntry)\n"
+
+MUTATIONS = [
+    # Offsets
+    Mutation(
+        "settle when the outcome is decided, not when Kafka has it",
+        [
+            statements(OUTCOMES, SETTLE),
+            statements(
+                OUTCOMES,
+                "        actions.append(.publish(id, publications))\n",
+                "        actions.append(.publish(id, publications))\n" + SETTLE,
+            ),
+        ],
+    ),
+    Mutation(
+        "commit one offset too far",
+        [expression(LEDGER, "lines[Int(first)].offset", "lines[Int(first)].offset.next")],
+    ),
+    Mutation(
+        "let the result of an earlier assignment settle a record",
+        [expression(LEDGERS, "isOwned(partition) && owned[partition.index]?.ledger.epoch == entry.epoch",
+                    "isOwned(partition)")],
+    ),
+    Mutation(
+        "try deliveries of an earlier assignment again",
+        [expression(ATTEMPTS,
+                    "!membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)",
+                    "false")],
+    ),
+    Mutation(
+        "take a refused commit for done",
+        [statements(LEDGERS, "        owned[partition.index]?.ledger.commitFailed()\n")],
+    ),
+    Mutation(
+        "go on reading at the end of the log",
+        [expression(GROUP, "start == .earliest ? .beginning : .end", ".end")],
+    ),
+    Mutation(
+        "believe commit metadata whatever its checksum",
+        [expression(DECODING, "payload.suffix(4).elementsEqual(Self.littleEndian(checksum))",
+                    "true")],
+    ),
+    Mutation(
+        "go on from memory although another member has committed",
+        [expression(LEDGERS, "metadata?.nonce == nonce", "metadata != nil")],
+    ),
+    Mutation(
+        "read again what the metadata calls settled",
+        [expression(LEDGER, "isRestoredSettled(offset)", "false")],
+    ),
+    # Streams and connections
+    Mutation(
+        "forget what a GOAWAY gave back",
+        [statements(ATTEMPTS, "        enqueue(id, first: true, now: now)\n")],
+    ),
+    Mutation(
+        "count streams that were given back as attempts",
+        [statements(ATTEMPTS, "        deliveries[id]?.attempts -= 1\n")],
+    ),
+    Mutation(
+        "ignore the peer's stream limit",
+        [expression(CONNECTION, "max(0, maxConcurrentStreams - openStreams)", "100")],
+    ),
+    Mutation(
+        "open many streams before the first success",
+        [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
+    ),
+    Mutation(
+        "keep a connection that answers nothing",
+        [statements(POOL, "            actions.append(.close(connection.id, .pingUnanswered))\n")],
+    ),
+    Mutation(
+        "wait for an answer for ever",
+        [expression(ATTEMPTS, "now.instant + settings.requestTimeout",
+                    "now.instant + .seconds(100_000)")],
+    ),
+    # Outcomes
+    Mutation(
+        "settle with the first of several acknowledgements",
+        [expression(OUTCOMES, "awaited.isEmpty", "true")],
+    ),
+    Mutation(
+        "forget the token status",
+        [expression(OUTCOMES, "settings.publishesTokenStatus", "false")],
+    ),
+    Mutation(
+        "forget the dead letter",
+        [expression(OUTCOMES, "settings.publishesDeadLetters", "false")],
+    ),
+    Mutation(
+        "produce nothing again when the producer is replaced",
+        [
+            statements(
+                OUTCOMES,
+                "                actions.append(.publishAgain(id, publication))\n",
+            )
+        ],
+    ),
+    Mutation(
+        "drop a record that Kafka refused",
+        [
+            statements(
+                OUTCOMES,
+                "            actions.append(.publishAgain(tag.delivery, tag.publication))\n",
+            )
+        ],
+    ),
+    # Retries
+    Mutation(
+        "send what has expired",
+        [expression(ARRIVAL, "expiration <= timestamp.seconds", "false")],
+    ),
+    Mutation(
+        "forget an event whose backoff is over",
+        [expression(ATTEMPTS, "deliveries[id]?.phase == .backingOff", "false")],
+    ),
+    Mutation(
+        "put an event off beyond its expiration",
+        [expression(DEFERRAL, "due <= giveUpAt && !event.isExpired(at: due)", "true")],
+    ),
+    Mutation(
+        "settle an event that is put off before Kafka has it",
+        [
+            statements(
+                DEFERRAL,
+                "        actions.append(.publish(id, [.retry]))\n",
+                SETTLE + "        counts.deferred += 1\n        remove(id)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "send a retry record before it is due",
+        [expression(DEFERRAL, "wait > .zero", "false")],
+    ),
+    # Bounds and bulkheads
+    Mutation(
+        "take in more than there is room for",
+        [expression(GATE, "min(freeEvents, Self.batch)", "Self.batch")],
+    ),
+    Mutation(
+        "never resume what was paused",
+        [expression(GATE, "events * 2 <= limits.events", "false")],
+    ),
+    Mutation(
+        "send to a device that has one in flight",
+        [expression(FLOW, "pacing.joined(id, device)", "pacing.joined(id, device) || true")],
+    ),
+    Mutation(
+        "serve one source until it has nothing left",
+        [expression(QUEUES, "credit == 0 || queues[current].isEmpty", "queues[current].isEmpty")],
+    ),
+    Mutation(
+        "never close the breaker",
+        [expression(BREAKER, "succeeded + 1 < limits.probes", "true")],
+    ),
+]

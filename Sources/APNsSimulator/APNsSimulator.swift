@@ -19,12 +19,8 @@ package struct APNsSimulator {
     package func start() throws(SimulatorError) -> RunningSimulator {
         let material = try Material(configuration)
         do throws(SystemError) {
-            let doors = try Doors(
-                production: configuration.production,
-                sandbox: configuration.sandbox
-            )
-            let productionPort = doors.productionPort
-            let sandboxPort = doors.sandboxPort
+            let doors = try Doors(configuration)
+            let ports = doors.ports
             let shared = SimulatorShared(wakeup: try Wakeup())
             let loop = try SimulatorLoop(
                 configuration: configuration,
@@ -34,8 +30,7 @@ package struct APNsSimulator {
                 shared: shared
             )
             return try RunningSimulator(
-                productionPort: productionPort,
-                sandboxPort: sandboxPort,
+                ports: ports,
                 caPEM: material.caPEM,
                 signingKey: material.signingKey,
                 shared: shared,
@@ -56,9 +51,7 @@ package struct SimulatorSigningKey: Hashable, Sendable {
 
 /// A simulator that serves; it stops when it is let go of.
 package final class RunningSimulator: Sendable {
-    /// Nil when that environment was not asked for.
-    package let productionPort: UInt16?
-    package let sandboxPort: UInt16?
+    package let ports: SimulatorPorts
     /// The root of the certificate that was made; nil when one was given.
     package let caPEM: [UInt8]?
     /// Nil when keys were given.
@@ -66,15 +59,13 @@ package final class RunningSimulator: Sendable {
     private let shared: SimulatorShared
 
     init(
-        productionPort: UInt16?,
-        sandboxPort: UInt16?,
+        ports: SimulatorPorts,
         caPEM: [UInt8]?,
         signingKey: SimulatorSigningKey?,
         shared: SimulatorShared,
         loop: sending SimulatorLoop
     ) throws(SystemError) {
-        self.productionPort = productionPort
-        self.sandboxPort = sandboxPort
+        self.ports = ports
         self.caPEM = caPEM
         self.signingKey = signingKey
         self.shared = shared
@@ -83,6 +74,17 @@ package final class RunningSimulator: Sendable {
 
     deinit {
         stop()
+    }
+
+    /// Nil when that environment was not asked for.
+    package var productionPort: UInt16? { ports.production }
+    package var sandboxPort: UInt16? { ports.sandbox }
+
+    /// Has the simulator's thread do something, between two requests.
+    package func ask(_ command: SimulatorCommand) async -> SimulatorReply {
+        await withCheckedContinuation { continuation in
+            shared.post(.init(command: command) { continuation.resume(returning: $0) })
+        }
     }
 
     /// What was counted until now; a client that has its answer finds it counted.
@@ -135,12 +137,16 @@ private struct Material {
                 ]
                 signingKey = made
             }
-            judge = try RequestJudge(
+            var judge = try RequestJudge(
                 keys: keys + configuration.furtherKeys,
                 scenario: configuration.scenario,
                 strictness: configuration.strictness,
                 bundleIDs: configuration.bundleIDs
             )
+            if configuration.rememberedDevices > 0 {
+                judge.devices = DeviceStore(maxDevices: configuration.rememberedDevices)
+            }
+            self.judge = judge
         } catch {
             throw .key(error)
         }

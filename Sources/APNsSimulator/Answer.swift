@@ -1,3 +1,4 @@
+package import HTTP2IO
 package import Vocabulary
 
 /// What the simulator does about one request.
@@ -7,19 +8,17 @@ package enum Answer: Hashable, Sendable {
     /// An error with APNs' reason.
     case refused(Refusal)
     /// An error with an HTML body, as of a proxy.
-    case html(status: Int)
+    case html(status: Int, retryAfterSeconds: Int? = nil)
     /// An error without a body.
-    case bare(status: Int)
-    /// RST_STREAM INTERNAL_ERROR.
-    case reset
-    /// RST_STREAM REFUSED_STREAM: certainly not handled.
-    case refusedStream
-    /// GOAWAY that leaves this stream and later ones out, with a reason in its debug data or none.
-    case goAway(APNsReason?)
+    case bare(status: Int, retryAfterSeconds: Int? = nil)
+    /// RST_STREAM; REFUSED_STREAM says that the request was certainly not handled.
+    case reset(HTTP2ErrorCode)
     /// None at all.
     case silence
-    /// The connection is closed without a word.
-    case close
+    /// Not an answer to the request: something befalls its connection.
+    case connection(ConnectionFault)
+    /// To a broadcast, or to a request for channels.
+    case channel(ChannelAnswer)
 }
 
 /// An answer with a reason.
@@ -47,6 +46,36 @@ package struct Refusal: Hashable, Sendable {
     package var body: [UInt8] {
         let time = timestamp.map { ",\"timestamp\":\($0.milliseconds)" } ?? ""
         return Array("{\"reason\":\"\(reason.rawValue)\"\(time)}".utf8)
+    }
+}
+
+/// An answer of the channel API, or to a broadcast.
+package struct ChannelAnswer: Hashable, Sendable {
+    package var status: Int
+    /// "Handling error responses from APNs": reasons that pushes to devices do not have.
+    package var reason: String?
+    package var channelID: String?
+    /// JSON of a success.
+    package var content: [UInt8]
+    /// A broadcast that was accepted gets an `apns-unique-id`.
+    package var isBroadcast: Bool
+
+    package init(
+        _ status: Int,
+        reason: String? = nil,
+        channelID: String? = nil,
+        content: [UInt8] = [],
+        isBroadcast: Bool = false
+    ) {
+        self.status = status
+        self.reason = reason
+        self.channelID = channelID
+        self.content = content
+        self.isBroadcast = isBroadcast
+    }
+
+    var body: [UInt8] {
+        reason.map { Array("{\"reason\":\"\($0)\"}".utf8) } ?? content
     }
 }
 

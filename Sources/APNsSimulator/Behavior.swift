@@ -1,3 +1,4 @@
+package import HTTP2IO
 package import Vocabulary
 
 /// How APNs treats one device token: some steps first, then the same for ever.
@@ -5,14 +6,12 @@ package struct Behavior: Hashable, Sendable {
     package enum Step: Hashable, Sendable {
         case accept
         /// With the status that Apple documents for the reason.
-        case reason(APNsReason, since: Timestamp? = nil, retryAfterSeconds: Int? = nil)
+        case reason(APNsReason, since: Timestamp? = nil)
         case html(status: Int)
         case bare(status: Int)
-        case reset
-        case refusedStream
-        case goAway(APNsReason?)
+        case reset(HTTP2ErrorCode)
         case silence
-        case close
+        case connection(ConnectionFault)
     }
 
     /// Taken one per request, in order.
@@ -21,8 +20,12 @@ package struct Behavior: Hashable, Sendable {
     package var then: Step?
     /// Added to the answer's time.
     package var delay: Duration
+    /// The `Retry-After` of errors.
+    package var retryAfterSeconds: Int?
     /// The token's home; in the other environment it is a `BadDeviceToken`.
     package var environment: APNsEnvironment?
+    /// The device cannot be reached: the newest notification is stored for it.
+    package var isOffline = false
 
     package init(
         steps: [Step] = [],

@@ -1,78 +1,90 @@
 import HTTP2IO
 import Vocabulary
 
-/// The simulator's two listeners.
-struct Doors: ~Copyable {
+/// One of the simulator's four listeners.
+struct Door: Hashable {
+    var environment: APNsEnvironment
+    /// For the management of channels, not for notifications.
+    var isForChannels: Bool
+
+    /// In the order of their identifiers.
+    static let all = [
+        Door(environment: .production, isForChannels: false),
+        Door(environment: .sandbox, isForChannels: false),
+        Door(environment: .production, isForChannels: true),
+        Door(environment: .sandbox, isForChannels: true),
+    ]
+}
+
+/// The ports that a simulator listens on; nil where it was not asked to.
+package struct SimulatorPorts: Hashable, Sendable {
+    package internal(set) var production: UInt16?
+    package internal(set) var sandbox: UInt16?
+    package internal(set) var productionChannels: UInt16?
+    package internal(set) var sandboxChannels: UInt16?
+}
+
+/// The simulator's listeners.
+final class Doors {
     static let wakeupID: UInt64 = 0
-    private static let productionID: UInt64 = 1
-    private static let sandboxID: UInt64 = 2
+    private let listeners: [ListenerBox?]
 
-    private let production: Listener?
-    private let sandbox: Listener?
-    let productionPort: UInt16?
-    let sandboxPort: UInt16?
+    init(_ configuration: SimulatorConfiguration) throws(SystemError) {
+        var listeners: [ListenerBox?] = []
+        for address in [
+            configuration.production, configuration.sandbox, configuration.productionChannels,
+            configuration.sandboxChannels,
+        ] {
+            guard let address else {
+                listeners.append(nil)
+                continue
+            }
+            listeners.append(try ListenerBox(address))
+        }
+        self.listeners = listeners
+    }
 
-    init(production: SocketAddress?, sandbox: SocketAddress?) throws(SystemError) {
-        let productionListener = try Self.open(production)
-        let sandboxListener = try Self.open(sandbox)
-        productionPort = Self.port(of: productionListener)
-        sandboxPort = Self.port(of: sandboxListener)
-        self.production = productionListener
-        self.sandbox = sandboxListener
+    var ports: SimulatorPorts {
+        let ports = listeners.map { $0?.listener.address.port }
+        return SimulatorPorts(
+            production: ports[0],
+            sandbox: ports[1],
+            productionChannels: ports[2],
+            sandboxChannels: ports[3]
+        )
     }
 
     /// The listener behind a readiness; nil when it is a connection's.
-    static func environment(of id: UInt64) -> APNsEnvironment? {
-        switch id {
-        case productionID: .production
-        case sandboxID: .sandbox
-        default: nil
-        }
+    static func door(of id: UInt64) -> Door? {
+        (1...UInt64(Door.all.count)).contains(id) ? Door.all[Int(id) - 1] : nil
     }
 
     func register(in loop: borrowing EventLoop) throws(SystemError) {
-        switch production {
-        case .some(let listener):
-            try loop.register(listener.fileDescriptor, id: Self.productionID, interest: .read)
-        case .none: break
-        }
-        switch sandbox {
-        case .some(let listener):
-            try loop.register(listener.fileDescriptor, id: Self.sandboxID, interest: .read)
-        case .none: break
+        for (index, box) in listeners.enumerated() {
+            guard let box else { continue }
+            let id = UInt64(index + 1)
+            try loop.register(box.listener.fileDescriptor, id: id, interest: .read)
         }
     }
 
     /// One waiting connection; nil when there is none, or none can be taken now.
-    func accept(_ environment: APNsEnvironment) -> AcceptedSocket? {
+    func accept(_ door: Door) -> AcceptedSocket? {
+        guard let index = Door.all.firstIndex(of: door), let box = listeners[index] else {
+            return nil
+        }
         do throws(SystemError) {
-            switch environment {
-            case .production: return try Self.accept(from: production)
-            case .sandbox: return try Self.accept(from: sandbox)
-            }
+            return try box.listener.accept()
         } catch {
             return nil
         }
     }
+}
 
-    private static func accept(
-        from listener: borrowing Listener?
-    ) throws(SystemError) -> AcceptedSocket? {
-        switch listener {
-        case .some(let listener): return try listener.accept()
-        case .none: return nil
-        }
-    }
+/// Lets an array hold what must not exist twice.
+private final class ListenerBox {
+    let listener: Listener
 
-    private static func open(_ address: SocketAddress?) throws(SystemError) -> Listener? {
-        guard let address else { return nil }
-        return try Listener(address)
-    }
-
-    private static func port(of listener: borrowing Listener?) -> UInt16? {
-        switch listener {
-        case .some(let listener): listener.address.port
-        case .none: nil
-        }
+    init(_ address: SocketAddress) throws(SystemError) {
+        listener = try Listener(address)
     }
 }

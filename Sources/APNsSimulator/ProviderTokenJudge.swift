@@ -27,7 +27,13 @@ struct ProviderTokenJudge {
     private var verified: [[UInt8]: VerifiedProviderToken] = [:]
     private static let maxVerified = 256
 
-    init(_ keys: [RegisteredKey]) throws(SigningKeyError) {
+    /// A change forgets what was verified before.
+    var strictness: Strictness {
+        didSet { verified.removeAll() }
+    }
+
+    init(_ keys: [RegisteredKey], _ strictness: Strictness) throws(SigningKeyError) {
+        self.strictness = strictness
         var list: [Key] = []
         for key in keys {
             let verifier = try ES256Verifier(publicKeyPEM: key.publicKeyPEM)
@@ -56,8 +62,10 @@ struct ProviderTokenJudge {
             let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
             let signature = Base64URL.decode(parts[2]), signature.count == 64,
             header["alg"]?.string == "ES256",
-            let keyID = header["kid"]?.string, let teamID = claims["iss"]?.string,
-            let issuedAt = claims["iat"]?.integer,
+            let keyID = header["kid"]?.string, keyID.utf8.count == 10,
+            let teamID = claims["iss"]?.string, teamID.utf8.count == 10,
+            let issuedAt = issueTime(claims["iat"]),
+            !strictness.refusesExtraTokenMembers || Self.hasNoExtras(header, claims),
             let index = keys.firstIndex(where: { $0.registered.keyID == keyID }),
             keys[index].registered.teamID == teamID,
             keys[index].verifier.isValid(
@@ -72,6 +80,18 @@ struct ProviderTokenJudge {
             key: index,
             issuedAt: issuedAt
         )
+    }
+
+    private func issueTime(_ value: JSONValue?) -> Int64? {
+        if let integer = value?.integer { return integer }
+        return strictness.takesTextIssueTimes ? value?.string.flatMap { Int64($0) } : nil
+    }
+
+    private static func hasNoExtras(_ header: JSONValue, _ claims: JSONValue) -> Bool {
+        let headerNames = header.object?.members.map(\.name) ?? []
+        let claimNames = claims.object?.members.map(\.name) ?? []
+        return headerNames.allSatisfy { ["alg", "kid"].contains($0) }
+            && claimNames.allSatisfy { ["iss", "iat"].contains($0) }
     }
 
     private static func json(_ part: ArraySlice<UInt8>) -> JSONValue? {

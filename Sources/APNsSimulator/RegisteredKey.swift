@@ -9,18 +9,22 @@ package struct RegisteredKey: Hashable, Sendable {
     package var environments: Set<APNsEnvironment>
     /// Bundle IDs it may push to; nil is all of the team's.
     package var bundleIDs: Set<String>?
+    /// A key of other topics that may be used on the same connection.
+    package var relatedKeyID: String?
 
     package init(
         keyID: String,
         teamID: String,
         publicKeyPEM: [UInt8],
         environments: Set<APNsEnvironment> = [.production, .sandbox],
-        bundleIDs: Set<String>? = nil
+        bundleIDs: Set<String>? = nil,
+        relatedKeyID: String? = nil
     ) {
         self.keyID = keyID
         self.teamID = teamID
         self.publicKeyPEM = publicKeyPEM
         self.environments = environments
         self.bundleIDs = bundleIDs
+        self.relatedKeyID = relatedKeyID
     }
 }

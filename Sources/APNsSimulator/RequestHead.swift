@@ -4,11 +4,12 @@ package import Vocabulary
 package struct RequestHead: Sendable {
     package enum Name: Int, Sendable {
         case method, path, authorization, apnsID, topic, pushType, priority, expiration, collapseID
+        case channelID, requestID
     }
 
     /// An APNs header, or one that the answer depends on, occurs more than once.
     package private(set) var hasDuplicates = false
-    private var values = InlineArray<9, Range<Int>>(repeating: 0..<0)
+    private var values = InlineArray<11, Range<Int>>(repeating: 0..<0)
     private var present: UInt16 = 0
 
     package init(_ block: HeaderBlock) {
@@ -42,7 +43,13 @@ package struct RequestHead: Sendable {
                 bytes[range.lowerBound + 1] == UInt8(ascii: "u")
                 ? (.authorization, "authorization") : (.priority, "apns-priority")
         case 14: (candidate, text) = (.pushType, "apns-push-type")
-        case 15: (candidate, text) = (.expiration, "apns-expiration")
+        case 15:
+            // apns-c…, apns-e…, apns-r…
+            switch bytes[range.lowerBound + 5] {
+            case UInt8(ascii: "c"): (candidate, text) = (.channelID, "apns-channel-id")
+            case UInt8(ascii: "r"): (candidate, text) = (.requestID, "apns-request-id")
+            default: (candidate, text) = (.expiration, "apns-expiration")
+            }
         case 16: (candidate, text) = (.collapseID, "apns-collapse-id")
         default: return nil
         }

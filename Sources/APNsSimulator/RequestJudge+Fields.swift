@@ -1,62 +1,81 @@
 import APNsRules
+import JSON
 import Vocabulary
 
 /// The checks that look at one header field each.
 extension RequestJudge {
-    /// Path, method, repeated headers.
-    static func routeRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
-        guard let path = head[.path] else { return Refusal(404, .badPath) }
+    /// The port for notifications has devices and broadcasts, the port for channels only these.
+    static func pathRefusal(
+        _ head: RequestHead,
+        _ bytes: [UInt8],
+        isForChannels: Bool
+    ) -> Refusal? {
+        guard let path = head[.path], !isForChannels else { return Refusal(404, .badPath) }
         if bytes.equals(path, "/3/device") || bytes.equals(path, "/3/device/") {
             return Refusal(400, .missingDeviceToken)
         }
-        guard bytes.begins(path, with: "/3/device/") else { return Refusal(404, .badPath) }
+        return bytes.begins(path, with: "/3/device/") ? nil : Refusal(404, .badPath)
+    }
+
+    static func methodRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
         guard let method = head[.method], bytes.equals(method, "POST") else {
             return Refusal(405, .methodNotAllowed)
-        }
-        return head.hasDuplicates ? Refusal(400, .duplicateHeaders) : nil
-    }
-
-    static func priorityRefusal(
-        _ head: RequestHead,
-        _ bytes: [UInt8],
-        _ pushType: PushType
-    ) -> Refusal? {
-        guard let range = head[.priority] else { return nil }
-        if bytes.equals(range, "5") { return nil }
-        let isKnown = bytes.equals(range, "10") || bytes.equals(range, "1")
-        return isKnown && pushType != .background ? nil : Refusal(400, .badPriority)
-    }
-
-    /// Expiration, collapse ID and ID.
-    static func fieldRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
-        if let range = head[.expiration], !isNumber(bytes, range) {
-            return Refusal(400, .badExpirationDate)
-        }
-        if let range = head[.collapseID], !(1...64).contains(range.count) {
-            return Refusal(400, .badCollapseID)
-        }
-        if let range = head[.apnsID], APNsID(utf8: bytes[range]) == nil {
-            return Refusal(400, .badMessageID)
         }
         return nil
     }
 
-    static func payloadRefusal(_ byteCount: Int, _ pushType: PushType?) -> Refusal? {
-        if byteCount == 0 { return Refusal(400, .payloadEmpty) }
-        let limit = PayloadLimit.byteCount(for: pushType ?? .alert)
-        return byteCount > limit ? Refusal(413, .payloadTooLarge) : nil
+    static func priorityRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
+        guard let range = head[.priority] else { return nil }
+        if bytes.equals(range, "5") { return nil }
+        let isKnown = bytes.equals(range, "10") || bytes.equals(range, "1")
+        return isKnown && PushType(head, bytes) != .background ? nil : Refusal(400, .badPriority)
+    }
+
+    static func expirationRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
+        guard let range = head[.expiration], !isNumber(bytes, range) else { return nil }
+        return Refusal(400, .badExpirationDate)
+    }
+
+    static func collapseIDRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
+        guard let range = head[.collapseID], !(1...64).contains(range.count) else { return nil }
+        return Refusal(400, .badCollapseID)
+    }
+
+    static func messageIDRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
+        guard let range = head[.apnsID], APNsID(utf8: bytes[range]) == nil else { return nil }
+        return Refusal(400, .badMessageID)
+    }
+
+    func payloadRefusal(_ head: RequestHead, _ bytes: [UInt8], _ body: [UInt8]) -> Refusal? {
+        if body.isEmpty { return Refusal(400, .payloadEmpty) }
+        let limit = PayloadLimit.byteCount(for: PushType(head, bytes) ?? .alert)
+        if body.count > limit { return Refusal(413, .payloadTooLarge) }
+        if strictness.requiresJSONPayload, !Self.isJSONObject(body) {
+            return Refusal(400, .payloadEmpty)
+        }
+        return nil
+    }
+
+    private static func isJSONObject(_ bytes: [UInt8]) -> Bool {
+        do throws(JSONError) {
+            return try JSONValue.parse(bytes).object != nil
+        } catch {
+            return false
+        }
     }
 
     /// Where the device token lies in the path; nil unless it is an even number of hex digits.
-    static func deviceToken(_ bytes: [UInt8], _ path: Range<Int>) -> Range<Int>? {
+    func deviceToken(_ bytes: [UInt8], _ path: Range<Int>) -> Range<Int>? {
+        guard bytes.begins(path, with: "/3/device/") else { return nil }
         let token = path.lowerBound + 10..<path.upperBound
-        guard token.count.isMultiple(of: 2) else { return nil }
+        guard token.count.isMultiple(of: 2), !token.isEmpty else { return nil }
+        if strictness.requires64Digits, token.count != 64 { return nil }
         for index in token where !bytes[index].isHexDigit { return nil }
         return token
     }
 
     /// Digits that fit 64 bits.
-    private static func isNumber(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
+    static func isNumber(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
         guard (1...18).contains(range.count) else { return false }
         for index in range where !(0x30...0x39).contains(bytes[index]) { return false }
         return true

@@ -2,28 +2,25 @@ import APNsRules
 package import HTTP2IO
 package import Vocabulary
 
-/// How strict the simulator is where APNs' behaviour is not documented.
-package struct Strictness: Hashable, Sendable {
-    /// A request without `apns-push-type` is `InvalidPushType`; APNs mostly lets it pass.
-    package var requiresPushType = false
-    /// The first provider token fixes the connection's team and key.
-    package var bindsConnections = true
-    /// On one connection a provider token may only follow one issued 20 minutes before it.
-    package var limitsTokenUpdates = true
-
-    package init() {}
-}
-
 /// Decides the answer to a request: the pure core of the simulator.
 ///
-/// The order of the checks is path, method, repeated headers, credential, topic, push type,
-/// priority, expiration, collapse ID, ID, device token, payload. APNs' own order is not known.
+/// The checks come in the order of `Strictness.checkOrder`; APNs' own order is not known.
 package struct RequestJudge {
-    private var providerTokens: ProviderTokenJudge
-    private let scenario: Scenario
-    private let strictness: Strictness
+    var providerTokens: ProviderTokenJudge
+    private(set) var scenario: Scenario
+    private(set) var strictness: Strictness
     /// Bundle IDs that exist, for those that end like a suffix.
-    private let bundleIDs: Set<String>
+    let bundleIDs: Set<String>
+    /// Channels live on when the scenario is replaced, as they would at APNs.
+    package internal(set) var channels = ChannelStore()
+    /// What devices have received; nil when nobody asks.
+    package var devices: DeviceStore?
+    /// The newest provider token of each key or team.
+    var newestTokens: [String: VerifiedProviderToken] = [:]
+    private var buckets = DeviceBuckets()
+    private var random: SeededGenerator
+    /// The scenario's time zero: the first request, or the opening of a connection before it.
+    private var startedAt: Timestamp?
     /// Requests so far for tokens whose behaviour goes by steps.
     private var requestCounts: [[UInt8]: Int] = [:]
     private static let maxRequestCounts = 1 << 20
@@ -35,41 +32,115 @@ package struct RequestJudge {
         strictness: Strictness = Strictness(),
         bundleIDs: Set<String> = []
     ) throws(SigningKeyError) {
-        providerTokens = try ProviderTokenJudge(keys)
+        self.strictness = scenario.strictness ?? strictness
+        providerTokens = try ProviderTokenJudge(keys, self.strictness)
         self.scenario = scenario
-        self.strictness = strictness
         self.bundleIDs = bundleIDs
+        random = SeededGenerator(seed: scenario.seed)
+    }
+
+    /// The same APNs, with its channels, devices and tokens, under another scenario.
+    func beginning(_ scenario: Scenario, _ strictness: Strictness) -> RequestJudge {
+        var judge = self
+        judge.scenario = scenario
+        judge.strictness = scenario.strictness ?? strictness
+        judge.providerTokens.strictness = judge.strictness
+        judge.random = SeededGenerator(seed: scenario.seed)
+        judge.startedAt = nil
+        judge.requestCounts.removeAll()
+        judge.buckets = DeviceBuckets()
+        return judge
+    }
+
+    /// Time since the scenario began.
+    package mutating func elapsed(_ now: Timestamp) -> Duration {
+        let start = startedAt ?? now
+        startedAt = start
+        return .milliseconds(now.milliseconds - start.milliseconds)
     }
 
     /// Judges one request that came on `connection`.
     package mutating func judge(
         _ head: RequestHead,
         of block: HeaderBlock,
-        bodyByteCount: Int,
+        body: [UInt8],
         connection: inout ConnectionFacts,
         now: Timestamp
     ) -> Judgement {
         let wasProven = connection.isProven
         let bytes = block.bytes
-        let refusal =
-            Self.routeRefusal(head, bytes)
-            ?? credentialRefusal(head, bytes, &connection, now)
-            ?? topicRefusal(head, bytes, &connection)
-            ?? Self.fieldRefusal(head, bytes)
-        let proves = connection.isProven && !wasProven
-        if let refusal { return Judgement(.refused(refusal), provesConnection: proves) }
-        guard let path = head[.path], let token = Self.deviceToken(bytes, path) else {
-            return Judgement(.refused(Refusal(400, .badDeviceToken)), provesConnection: proves)
+        var judgement: Judgement
+        if let route = ChannelRoute(head, bytes, isForChannels: connection.isForChannels) {
+            let answer = judgeChannel(route, head, bytes, body, &connection, now)
+            judgement = Judgement(.channel(answer), delay: scenario.latency)
+        } else {
+            judgement = judgeNotification(head, bytes, body, &connection, now)
         }
-        var judgement = behave(bytes, token, connection.environment)
-        judgement.provesConnection = proves
-        if case .refused(let refusal) = judgement.answer, refusal.reason == .badDeviceToken {
-            return judgement
-        }
-        if let refusal = Self.payloadRefusal(bodyByteCount, connection.approvedPushType) {
-            judgement.answer = .refused(refusal)
-        }
+        judgement.provesConnection = connection.isProven && !wasProven
         return judgement
+    }
+
+    private mutating func judgeNotification(
+        _ head: RequestHead,
+        _ bytes: [UInt8],
+        _ body: [UInt8],
+        _ connection: inout ConnectionFacts,
+        _ now: Timestamp
+    ) -> Judgement {
+        var judgement = Judgement(.accepted)
+        var behavior = Behavior.alive
+        for check in strictness.checkOrder {
+            if check == .deviceToken {
+                guard let path = head[.path], let token = deviceToken(bytes, path) else {
+                    return Judgement(.refused(Refusal(400, .badDeviceToken)))
+                }
+                judgement = behave(bytes, token, connection.environment, &behavior)
+                if case .refused(let refusal) = judgement.answer,
+                    refusal.reason == .badDeviceToken
+                {
+                    return judgement
+                }
+            } else if let refusal = refusal(check, head, bytes, body, &connection, now) {
+                judgement.answer = .refused(refusal)
+                return judgement
+            }
+        }
+        guard judgement.answer == .accepted else { return judgement }
+        disturb(&judgement, head, bytes, connection, now)
+        guard devices != nil, judgement.answer == .accepted, let path = head[.path],
+            let token = deviceToken(bytes, path)
+        else { return judgement }
+        let notification = DeviceNotification(head, bytes, body, connection, now)
+        devices?.arrive(
+            notification,
+            for: Self.lowercased(bytes[token]),
+            isOffline: behavior.isOffline,
+            now: now
+        )
+        return judgement
+    }
+
+    private mutating func refusal(
+        _ check: Strictness.Check,
+        _ head: RequestHead,
+        _ bytes: [UInt8],
+        _ body: [UInt8],
+        _ connection: inout ConnectionFacts,
+        _ now: Timestamp
+    ) -> Refusal? {
+        switch check {
+        case .path: Self.pathRefusal(head, bytes, isForChannels: connection.isForChannels)
+        case .method: Self.methodRefusal(head, bytes)
+        case .duplicateHeaders: head.hasDuplicates ? Refusal(400, .duplicateHeaders) : nil
+        case .credential: credentialRefusal(head, bytes, &connection, now)
+        case .topic: topicRefusal(head, bytes, &connection)
+        case .priority: Self.priorityRefusal(head, bytes)
+        case .expiration: Self.expirationRefusal(head, bytes)
+        case .collapseID: Self.collapseIDRefusal(head, bytes)
+        case .messageID: Self.messageIDRefusal(head, bytes)
+        case .payload: payloadRefusal(head, bytes, body)
+        case .deviceToken: nil
+        }
     }
 
     // MARK: The token's behaviour
@@ -77,13 +148,15 @@ package struct RequestJudge {
     private mutating func behave(
         _ bytes: [UInt8],
         _ token: Range<Int>,
-        _ environment: APNsEnvironment
+        _ environment: APNsEnvironment,
+        _ behavior: inout Behavior
     ) -> Judgement {
         if scenario.isUniform {
-            return judgement(scenario.fallback, count: 0, environment)
+            behavior = scenario.fallback
+            return judgement(behavior, count: 0, environment)
         }
-        let key = bytes[token].map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-        let behavior = scenario.behavior(of: key)
+        let key = Self.lowercased(bytes[token])
+        behavior = scenario.behavior(of: key)
         guard !behavior.steps.isEmpty else { return judgement(behavior, count: 0, environment) }
         let count = requestCounts[key] ?? 0
         if count > 0 || requestCounts.count < Self.maxRequestCounts {
@@ -101,154 +174,60 @@ package struct RequestJudge {
         if let home = behavior.environment, home != environment {
             return Judgement(.refused(Refusal(400, .badDeviceToken)), delay: delay)
         }
-        return Judgement(Self.answer(to: behavior.step(after: count)), delay: delay)
+        let step = behavior.step(after: count)
+        return Judgement(answer(to: step, behavior.retryAfterSeconds), delay: delay)
     }
 
-    private static func answer(to step: Behavior.Step) -> Answer {
+    private func answer(to step: Behavior.Step, _ retryAfterSeconds: Int?) -> Answer {
         switch step {
         case .accept: .accepted
-        case .reason(let reason, let since, let retryAfterSeconds):
+        case .reason(let reason, let since):
             .refused(
                 Refusal(
                     ReasonTable.status(of: reason),
                     reason,
-                    timestamp: since,
+                    timestamp: strictness.omitsTimestamps ? nil : since,
                     retryAfterSeconds: retryAfterSeconds
                 )
             )
-        case .html(let status): .html(status: status)
-        case .bare(let status): .bare(status: status)
-        case .reset: .reset
-        case .refusedStream: .refusedStream
-        case .goAway(let reason): .goAway(reason)
+        case .html(let status): .html(status: status, retryAfterSeconds: retryAfterSeconds)
+        case .bare(let status): .bare(status: status, retryAfterSeconds: retryAfterSeconds)
+        case .reset(let code): .reset(code)
         case .silence: .silence
-        case .close: .close
+        case .connection(let fault): .connection(fault)
         }
     }
 
-    // MARK: The credential
+    // MARK: What befalls a request that is right
 
-    private mutating func credentialRefusal(
+    private mutating func disturb(
+        _ judgement: inout Judgement,
         _ head: RequestHead,
         _ bytes: [UInt8],
-        _ connection: inout ConnectionFacts,
+        _ connection: ConnectionFacts,
         _ now: Timestamp
-    ) -> Refusal? {
-        // A certificate has authenticated the connection; APNs then ignores `authorization`.
-        if connection.certificate != nil { return nil }
-        guard let range = head[.authorization] else { return Refusal(403, .missingProviderToken) }
-        if let known = connection.providerToken, bytes.equals(range, known.authorization) {
-            return Self.ageRefusal(known, now)
-        }
-        guard bytes.begins(range, with: "bearer ") else {
-            return Refusal(403, .missingProviderToken)
-        }
-        guard let token = providerTokens.verify(bytes[range]) else {
-            return Refusal(403, .invalidProviderToken)
-        }
-        if let refusal = Self.ageRefusal(token, now) { return refusal }
-        guard providerTokens.key(token.key).environments.contains(connection.environment) else {
-            return Refusal(403, .badEnvironmentKeyIdInToken)
-        }
-        if let refusal = bindingRefusal(token, connection) { return refusal }
-        connection.providerToken = token
-        connection.isProven = true
-        return nil
-    }
-
-    private func bindingRefusal(
-        _ token: VerifiedProviderToken,
-        _ connection: ConnectionFacts
-    ) -> Refusal? {
-        guard let bound = connection.providerToken else { return nil }
-        if strictness.bindsConnections {
-            if token.teamID != bound.teamID { return Refusal(403, .invalidProviderToken) }
-            if token.keyID != bound.keyID { return Refusal(403, .unrelatedKeyIdInToken) }
-        }
-        // By the time of issue: a connection may well be opened shortly before a due refresh.
-        let interval = ProviderTokenSchedule.minInterval.components.seconds
-        let isTooSoon = token.issuedAt < bound.issuedAt + interval
-        return strictness.limitsTokenUpdates && isTooSoon
-            ? Refusal(429, .tooManyProviderTokenUpdates) : nil
-    }
-
-    /// At most an hour old; from the future, at most an hour ahead.
-    private static func ageRefusal(_ token: VerifiedProviderToken, _ now: Timestamp) -> Refusal? {
-        let (age, overflow) = now.seconds.subtractingReportingOverflow(token.issuedAt)
-        if overflow || age < -3600 { return Refusal(403, .invalidProviderToken) }
-        return age > 3600 ? Refusal(403, .expiredProviderToken) : nil
-    }
-
-    // MARK: Topic and push type
-
-    private func topicRefusal(
-        _ head: RequestHead,
-        _ bytes: [UInt8],
-        _ connection: inout ConnectionFacts
-    ) -> Refusal? {
-        guard let pushType = PushType(head, bytes) else { return Refusal(400, .invalidPushType) }
-        if head[.pushType] == nil, strictness.requiresPushType {
-            return Refusal(400, .invalidPushType)
-        }
-        guard let range = head[.topic] else {
-            // Only where there is no choice does the certificate's topic stand in.
-            guard let topics = connection.certificate?.topics, topics.count == 1 else {
-                return Refusal(400, .missingTopic)
-            }
-            connection.approvedTopic = Array(topics[0].utf8)
-            connection.approvedPushType = pushType
-            return Self.priorityRefusal(head, bytes, pushType)
-        }
-        let key = connection.providerToken?.key
-        let isApproved =
-            connection.approvedPushType == pushType && connection.approvedKey == key
-            && bytes.equals(range, connection.approvedTopic)
-        if !isApproved {
-            let topic = APNsTopic(String(decoding: bytes[range], as: UTF8.self))
-            if let refusal = refusal(topic, pushType, key, connection) { return refusal }
-            connection.approvedTopic = Array(bytes[range])
-            connection.approvedPushType = pushType
-            connection.approvedKey = key
-        }
-        return Self.priorityRefusal(head, bytes, pushType)
-    }
-
-    private func refusal(
-        _ topic: APNsTopic,
-        _ pushType: PushType,
-        _ key: Int?,
-        _ connection: ConnectionFacts
-    ) -> Refusal? {
-        guard Self.isWellFormed(topic.name) else { return Refusal(400, .badTopic) }
-        guard let bundleID = APNsTopicRule.bundleID(in: topic, for: pushType) else {
-            return Refusal(400, .invalidPushType)
-        }
-        let hasForeignSuffix =
-            pushType != .mdm && APNsTopicRule.suffix(for: pushType).isEmpty
-            && APNsTopicRule.bundleID(in: topic) != topic.name
-            && !bundleIDs.contains(topic.name)
-        if let allowed = key.flatMap({ providerTokens.key($0).bundleIDs }),
-            !allowed.contains(bundleID), !allowed.contains(APNsTopicRule.bundleID(in: topic))
+    ) {
+        if let rate = scenario.deviceRate, let path = head[.path],
+            let token = deviceToken(bytes, path),
+            !buckets.take(Self.lowercased(bytes[token]), rate, now: now)
         {
-            return Refusal(400, .topicDisallowed)
+            judgement.answer = .refused(Refusal(429, .tooManyRequests))
+            return
         }
-        if let certificate = connection.certificate, !certificate.topics.contains(topic.name) {
-            return Refusal(400, .topicDisallowed)
+        guard !scenario.faults.isEmpty else { return }
+        let elapsed = elapsed(now)
+        for fault in scenario.faults where fault.window.contains(elapsed) {
+            if let environment = fault.environment, environment != connection.environment {
+                continue
+            }
+            guard Double.random(in: 0..<1, using: &random) < fault.share else { continue }
+            judgement.answer = answer(to: fault.step, fault.retryAfterSeconds)
+            judgement.delay += fault.delay
+            return
         }
-        return hasForeignSuffix ? Refusal(400, .invalidPushType) : nil
     }
 
-    /// Letters, digits, hyphens, underscores and full stops, as bundle IDs are made of.
-    private static func isWellFormed(_ topic: String) -> Bool {
-        !topic.isEmpty
-            && topic.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+    static func lowercased(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 }

@@ -86,13 +86,13 @@ extension Answer {
         switch self {
         case .accepted: (200, nil)
         case .refused(let refusal): (refusal.status, refusal.reason.rawValue)
-        case .html(let status): (status, "html")
-        case .bare(let status): (status, "bare")
+        case .html(let status, _): (status, "html")
+        case .bare(let status, _): (status, "bare")
+        case .reset(.refusedStream): (nil, "refused")
         case .reset: (nil, "reset")
-        case .refusedStream: (nil, "refused")
-        case .goAway: (nil, "goaway")
         case .silence: (nil, "silence")
-        case .close: (nil, "close")
+        case .connection(let fault): (nil, fault.word)
+        case .channel(let answer): (answer.status, answer.reason)
         }
     }
 }

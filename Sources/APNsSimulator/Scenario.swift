@@ -1,4 +1,6 @@
-/// Which device tokens behave how.
+import Vocabulary
+
+/// Which device tokens behave how, what goes wrong besides, and how strict APNs is.
 ///
 /// A rule for a whole token beats one for a prefix, a longer prefix beats a shorter one.
 package struct Scenario: Hashable, Sendable {
@@ -11,6 +13,26 @@ package struct Scenario: Hashable, Sendable {
     package var fallback: Behavior
     /// Added to every answer's time.
     package var latency: Duration
+    /// The first that is due and wins its dice decides.
+    package var faults: [FaultRule] = []
+    package var connectionRules: [ConnectionRule] = []
+    package var seed: UInt64 = 1
+    /// Nil leaves what the simulator was configured with.
+    package var strictness: Strictness?
+    package var settings: WireSettings?
+    package var throttle = ErrorThrottle()
+    /// Nil: no device is ever sent too much.
+    package var deviceRate: DeviceRate?
+    /// How far the simulator's clock is ahead of the machine's: `date`, and the age of tokens.
+    package var clockOffset: Duration = .zero
+    /// The bundle IDs of teams that are named; other teams have every one.
+    package var teams: [String: Set<String>] = [:]
+    /// SHA-256 of client certificates in DER, lower-case hexadecimal.
+    package var revokedCertificates: Set<String> = []
+    /// Channels that one app may have in one environment.
+    package var maxChannels = 10_000
+    /// Bundle IDs that may not broadcast.
+    package var appsWithoutBroadcast: Set<String> = []
     private var exact: [[UInt8]: Behavior] = [:]
     /// Longest first.
     private var prefixes: [Prefix] = []

@@ -1,4 +1,3 @@
-import APNsRules
 import JSON
 import Vocabulary
 
@@ -9,8 +8,12 @@ package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// Reads the scenario file that `docs/simulator.md` describes.
 package enum ScenarioFile {
-    private static let maxStepCount = 10_000
     private static let maxByteCount = 64 << 20
+    private static let members = [
+        "default", "latency_ms", "rules", "faults", "connections", "seed", "strictness",
+        "settings", "throttle", "device_rate", "clock_offset_s", "teams",
+        "revoked_certificates", "max_channels", "apps_without_broadcast",
+    ]
 
     package static func parse(_ text: [UInt8]) throws(ScenarioError) -> Scenario {
         let root: JSONValue
@@ -19,23 +22,63 @@ package enum ScenarioFile {
         } catch {
             throw ScenarioError(description: "scenario: \(error)")
         }
-        let reader = try Reader(
-            root,
-            path: "scenario",
-            allowed: ["default", "latency_ms", "rules"]
-        )
+        let reader = try ScenarioReader(root, path: "scenario", allowed: members)
         var scenario = Scenario(latency: try reader.milliseconds("latency_ms"))
         if let value = reader["default"] {
             scenario.fallback = try behavior(value, path: "default", naming: [])
         }
-        guard let rules = reader["rules"] else { return scenario }
-        guard let rules = rules.array else {
-            throw ScenarioError(description: "rules: not an array")
+        for (path, rule) in try list("rules", reader) { try add(rule, path: path, to: &scenario) }
+        for (path, value) in try list("faults", reader) {
+            scenario.faults.append(try fault(value, path: path))
         }
-        for (index, rule) in rules.enumerated() {
-            try add(rule, path: "rules[\(index)]", to: &scenario)
+        for (path, value) in try list("connections", reader) {
+            scenario.connectionRules.append(try connectionRule(value, path: path))
         }
+        try readSwitches(reader, into: &scenario)
+        try readFacts(reader, into: &scenario)
         return scenario
+    }
+
+    /// What APNs knows besides device tokens.
+    private static func readFacts(
+        _ reader: ScenarioReader,
+        into scenario: inout Scenario
+    ) throws(ScenarioError) {
+        if let seed = try reader.integer("seed") { scenario.seed = UInt64(seed) }
+        let day: Int64 = 86400
+        if let offset = try reader.integer("clock_offset_s", in: -100 * day...100 * day) {
+            scenario.clockOffset = .seconds(offset)
+        }
+        for digest in try reader.texts("revoked_certificates") ?? [] {
+            let text = digest.lowercased().filter { $0 != ":" }
+            guard text.utf8.count == 64, text.utf8.allSatisfy(\.isHexDigit) else {
+                throw reader.wrong("revoked_certificates", "SHA-256 in hexadecimal")
+            }
+            scenario.revokedCertificates.insert(text)
+        }
+        if let count = try reader.integer("max_channels", in: 0...1_000_000) {
+            scenario.maxChannels = Int(count)
+        }
+        scenario.appsWithoutBroadcast = Set(try reader.texts("apps_without_broadcast") ?? [])
+        guard let teams = reader["teams"] else { return }
+        guard let members = teams.object?.members else {
+            throw reader.wrong("teams", "not an object")
+        }
+        let team = try ScenarioReader(teams, path: "teams", allowed: members.map(\.name))
+        for member in members {
+            scenario.teams[member.name] = Set(try team.texts(member.name) ?? [])
+        }
+    }
+
+    private static func list(
+        _ name: String,
+        _ reader: ScenarioReader
+    ) throws(ScenarioError) -> [(path: String, value: JSONValue)] {
+        guard let value = reader[name] else { return [] }
+        guard let list = value.array else {
+            throw ScenarioError(description: "\(name): not an array")
+        }
+        return list.enumerated().map { ("\(name)[\($0.offset)]", $0.element) }
     }
 
     private static func add(
@@ -60,134 +103,5 @@ package enum ScenarioFile {
             throw ScenarioError(description: "\(path): needs either token or prefix, a string")
         }
         guard isNew else { throw ScenarioError(description: "\(path): a second rule for the same") }
-    }
-
-    /// Reads a behaviour; `names` are the members allowed beside those that describe it.
-    private static func behavior(
-        _ value: JSONValue,
-        path: String,
-        naming names: [String]
-    ) throws(ScenarioError) -> Behavior {
-        if let kind = value.string { return try behavior(of: kind, nil, path: path) }
-        let members = ["is", "since", "requests", "retry_after", "steps", "repeat", "delay_ms"]
-        let reader = try Reader(value, path: path, allowed: names + members + ["environment"])
-        guard let kind = reader["is"]?.string else {
-            throw ScenarioError(description: "\(path).is: missing, or no string")
-        }
-        var behavior = try behavior(of: kind, reader, path: path)
-        behavior.delay = try reader.milliseconds("delay_ms")
-        if let name = reader["environment"] {
-            guard let environment = name.string.flatMap(APNsEnvironment.init(rawValue:)) else {
-                throw ScenarioError(description: "\(path).environment: production or sandbox")
-            }
-            behavior.environment = environment
-            if kind == "wrongEnvironment" { behavior.then = .accept }
-        }
-        return behavior
-    }
-
-    private static func behavior(
-        of kind: String,
-        _ reader: Reader?,
-        path: String
-    ) throws(ScenarioError) -> Behavior {
-        switch kind {
-        case "alive": return .alive
-        case "unregistered":
-            let since = Timestamp(milliseconds: try reader?.integer("since") ?? 0)
-            return Behavior(then: .reason(.unregistered, since: since))
-        case "expired":
-            let since = Timestamp(milliseconds: try reader?.integer("since") ?? 0)
-            return Behavior(then: .reason(.expiredToken, since: since))
-        case "badDeviceToken", "wrongEnvironment": return Behavior(then: .reason(.badDeviceToken))
-        case "notForTopic": return Behavior(then: .reason(.deviceTokenNotForTopic))
-        case "rateLimited":
-            let count = try reader?.integer("requests") ?? 1
-            guard (1...Int64(maxStepCount)).contains(count) else {
-                throw ScenarioError(description: "\(path).requests: 1 to \(maxStepCount)")
-            }
-            let step = Behavior.Step.reason(
-                .tooManyRequests,
-                retryAfterSeconds: try reader?.integer("retry_after").map(Int.init)
-            )
-            return Behavior(steps: Array(repeating: step, count: Int(count)))
-        case "flaky": return try flaky(reader, path: path)
-        default: return Behavior(then: try step(kind, path: "\(path).is"))
-        }
-    }
-
-    private static func flaky(_ reader: Reader?, path: String) throws(ScenarioError) -> Behavior {
-        guard let steps = reader?["steps"]?.array, (1...maxStepCount).contains(steps.count) else {
-            throw ScenarioError(description: "\(path).steps: 1 to \(maxStepCount) strings")
-        }
-        var behavior = Behavior()
-        for (index, value) in steps.enumerated() {
-            let path = "\(path).steps[\(index)]"
-            guard let text = value.string else {
-                throw ScenarioError(description: "\(path): no string")
-            }
-            behavior.steps.append(try step(text, path: path))
-        }
-        if reader?["repeat"]?.bool == true { behavior.then = nil }
-        return behavior
-    }
-
-    private static func step(_ text: String, path: String) throws(ScenarioError) -> Behavior.Step {
-        switch text {
-        case "ok", "200": return .accept
-        case "reset": return .reset
-        case "refused": return .refusedStream
-        case "goaway": return .goAway(nil)
-        case "silence": return .silence
-        case "close": return .close
-        default: break
-        }
-        if let reason = APNsReason(rawValue: text) { return .reason(reason) }
-        let words = text.split(separator: " ", maxSplits: 1)
-        if words.count == 2, words[0] == "goaway", let reason = APNsReason(rawValue: "\(words[1])")
-        {
-            return .goAway(reason)
-        }
-        if let status = Int(words.first ?? ""), (300...599).contains(status) {
-            if words.count == 1 { return .bare(status: status) }
-            if words[1] == "html" { return .html(status: status) }
-        }
-        throw ScenarioError(description: "\(path): \"\(text)\" is no step")
-    }
-}
-
-/// The members of one object of a scenario file.
-private struct Reader {
-    private let object: JSONObject
-    private let path: String
-
-    init(_ value: JSONValue, path: String, allowed: [String]) throws(ScenarioError) {
-        guard let object = value.object else {
-            throw ScenarioError(description: "\(path): not an object")
-        }
-        for member in object.members where !allowed.contains(member.name) {
-            throw ScenarioError(description: "\(path).\(member.name): unknown")
-        }
-        self.object = object
-        self.path = path
-    }
-
-    subscript(name: String) -> JSONValue? { object[name] }
-
-    func integer(_ name: String) throws(ScenarioError) -> Int64? {
-        guard let value = object[name] else { return nil }
-        guard let integer = value.integer, integer >= 0 else {
-            throw ScenarioError(description: "\(path).\(name): not an integer from 0 up")
-        }
-        return integer
-    }
-
-    /// A duration of at most an hour; zero when missing.
-    func milliseconds(_ name: String) throws(ScenarioError) -> Duration {
-        let value = try integer(name) ?? 0
-        guard value <= 3_600_000 else {
-            throw ScenarioError(description: "\(path).\(name): more than an hour")
-        }
-        return .milliseconds(value)
     }
 }

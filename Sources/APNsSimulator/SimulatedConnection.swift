@@ -5,53 +5,113 @@ import Vocabulary
 enum Effect {
     case respond(HeaderBlock, body: [UInt8])
     case reset(HTTP2ErrorCode)
-    case goAway(debugData: [UInt8])
-    case close
+    case connection(ConnectionFault)
     case nothing
 }
 
 /// One client's connection, as the simulator's loop keeps it.
 final class SimulatedConnection {
     let id: UInt64
+    let door: Door
     let wire: ServerConnection
     var facts: ConnectionFacts
     /// What the loop watches the descriptor for.
     var interest: Interest
     /// It has something to send this turn.
     var isTouched = false
+    /// It was accepted while TLS is refused.
+    let refusesTLS: Bool
+    /// It says nothing any more, and reads nothing.
+    private(set) var isMute = false
+    /// The newest MAX_CONCURRENT_STREAMS that was told.
+    private(set) var streamLimit: UInt32
+    /// How much it has erred; see `ErrorThrottle`.
+    var errorScore = 0
     /// The highest stream that was judged.
     private var highestStreamID: Int32 = 0
     /// What our GOAWAY named: streams above it are not judged any more.
     private var lastStreamID = Int32.max
 
-    init(id: UInt64, wire: ServerConnection, environment: APNsEnvironment) {
+    init(
+        id: UInt64,
+        wire: ServerConnection,
+        door: Door,
+        refusesTLS: Bool,
+        streamLimit: UInt32
+    ) {
         self.id = id
         self.wire = wire
-        facts = ConnectionFacts(environment: environment)
+        self.door = door
+        self.refusesTLS = refusesTLS
+        self.streamLimit = streamLimit
+        facts = ConnectionFacts(environment: door.environment, isForChannels: door.isForChannels)
         interest = wire.interest
     }
 
     /// Asked before a request is judged; false when our GOAWAY has left it out.
     func mayJudge(_ streamID: Int32) -> Bool {
-        guard streamID <= lastStreamID else { return false }
+        guard streamID <= lastStreamID, !isMute else { return false }
         highestStreamID = max(highestStreamID, streamID)
         return true
+    }
+
+    /// Tells a stream limit, if it is a new one.
+    func limitStreams(_ limit: UInt32) {
+        guard limit != streamLimit else { return }
+        streamLimit = limit
+        wire.submitSettings([.maxConcurrentStreams(limit)])
     }
 
     func carryOut(_ effect: Effect, _ streamID: Int32) {
         switch effect {
         case .respond(let headers, let body): wire.respond(streamID, headers, body: body)
         case .reset(let errorCode): wire.reset(streamID, errorCode: errorCode)
-        case .goAway(let debugData): leaveOut(streamID, debugData: debugData)
-        case .close: wire.abort()
+        case .connection(let fault): suffer(fault, streamID)
         case .nothing: break
         }
+    }
+
+    /// A fault because of one stream, or without a stream.
+    func suffer(_ fault: ConnectionFault, _ streamID: Int32? = nil) {
+        switch fault {
+        case .goAway(let goAway): send(goAway, streamID)
+        case .close: wire.abort()
+        case .stall: isMute = true
+        case .halfClose:
+            isMute = true
+            wire.endSending()
+        case .garbage:
+            // A length of 16 MiB - 1, a type that nobody has defined, on a stream of the server's.
+            wire.sendRaw([0xFF, 0xFF, 0xFF, 0xEE, 0xFF, 0, 0, 0, 2] + Array("garbage".utf8))
+        }
+    }
+
+    private func send(_ goAway: GoAway, _ streamID: Int32?) {
+        switch goAway.reach {
+        case .leavingOut where streamID != nil: leaveOut(streamID ?? 0, goAway.debugData)
+        case .leavingOut, .graceful: endGracefully(debugData: goAway.debugData)
+        case .nothing:
+            lastStreamID = 0
+            wire.sendGoAway(lastStreamID: 0, debugData: goAway.debugData)
+        }
+    }
+
+    /// GOAWAY that names the last stream judged, whose answers still come.
+    func endGracefully(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8]) {
+        lastStreamID = min(lastStreamID, highestStreamID)
+        wire.sendGoAway(lastStreamID: lastStreamID, errorCode: errorCode, debugData: debugData)
+    }
+
+    /// What APNs does about a certificate of the other environment: two GOAWAYs, then the end.
+    func refuseCertificate(_ reason: APNsReason) {
+        send(GoAway(.nothing, reason), nil)
+        send(GoAway(.nothing), nil)
     }
 
     /// GOAWAY without the stream, but never without one that was judged.
     ///
     /// APNs would not say that it left out what it has accepted.
-    private func leaveOut(_ streamID: Int32, debugData: [UInt8]) {
+    private func leaveOut(_ streamID: Int32, _ debugData: [UInt8]) {
         if streamID < highestStreamID {
             wire.reset(streamID, errorCode: .refusedStream)
             lastStreamID = min(lastStreamID, highestStreamID)

@@ -5,6 +5,9 @@ package struct SimulatorConfiguration: Sendable {
     /// Where to listen; port 0 lets the kernel choose, nil is nowhere.
     package var production: SocketAddress? = .loopback(port: 0)
     package var sandbox: SocketAddress? = .loopback(port: 0)
+    /// Where to listen for the management of channels.
+    package var productionChannels: SocketAddress?
+    package var sandboxChannels: SocketAddress?
     /// The server's certificate and key; nil makes an authority and both.
     package var identity: TLSIdentity?
     /// DNS names and addresses for the certificate that is made.
@@ -14,17 +17,17 @@ package struct SimulatorConfiguration: Sendable {
     /// Known beside those, or beside the one that is made.
     package var furtherKeys: [RegisteredKey] = []
     package var scenario = Scenario()
+    /// Where the scenario does not say.
     package var strictness = Strictness()
+    package var settings = WireSettings()
     /// Bundle IDs that exist although they end like a topic's suffix.
     package var bundleIDs: Set<String> = []
-    /// SETTINGS_MAX_CONCURRENT_STREAMS before the first valid provider token.
-    package var unprovenStreamLimit: UInt32 = 1
-    /// And after it, or with a client certificate.
-    package var provenStreamLimit: UInt32 = 1000
     /// Connections beyond are closed at once.
     package var maxConnections = 10_000
     /// Accepted `apns-id`s that duplicates are looked for in.
     package var rememberedIDCount = 1 << 20
+    /// Device tokens whose notifications are kept, payloads included; 0 keeps none.
+    package var rememberedDevices = 0
     /// A descriptor for a line of JSON per request.
     ///
     /// The lines name device tokens: for tests only.

@@ -5,29 +5,29 @@ import Vocabulary
 /// The simulator's shell: sockets on one side, the judge on the other, one thread around both.
 final class SimulatorLoop {
     private let loop: EventLoop
-    private let door: Doors
-    private let shared: SimulatorShared
-    private let configuration: SimulatorConfiguration
+    private let doors: Doors
+    let shared: SimulatorShared
+    let configuration: SimulatorConfiguration
     private let tls: TLSContext
-    private let wireConfiguration: ServerConfiguration
-    private var judge: RequestJudge
-    private var writer = AnswerWriter(seed: UInt64.random(in: .min ... .max))
-    private var log: RequestLog?
-    private var connections: [UInt64: SimulatedConnection] = [:]
+    var judge: RequestJudge
+    var settings: WireSettings
+    var writer: AnswerWriter
+    var log: RequestLog?
+    var connections: [UInt64: SimulatedConnection] = [:]
     /// Those that have something to send this turn.
     private var touched: [SimulatedConnection] = []
-    private var delayed = DelayedAnswers()
-    private var delayedCount: UInt64 = 0
+    var delayed = DelayedAnswers()
+    var delayedCount: UInt64 = 0
     private var nextID: UInt64 = 16
-    private var statistics = SimulatorStatistics()
-    private var recentIDs: RecentIDs
+    var statistics = SimulatorStatistics()
+    var recentIDs: RecentIDs
     private var events: [ServerEvent] = []
 
     init(
         configuration: SimulatorConfiguration,
         tls: TLSContext,
         judge: RequestJudge,
-        doors: consuming Doors,
+        doors: Doors,
         shared: SimulatorShared
     ) throws(SystemError) {
         loop = try EventLoop()
@@ -35,18 +35,20 @@ final class SimulatorLoop {
         self.tls = tls
         self.judge = judge
         self.shared = shared
+        self.doors = doors
+        settings = judge.scenario.settings ?? configuration.settings
+        writer = AnswerWriter(seed: UInt64.random(in: .min ... .max), judge.strictness)
         log = configuration.requestLog.map(RequestLog.init(fileDescriptor:))
         recentIDs = RecentIDs(capacity: max(1, configuration.rememberedIDCount))
-        var wire = ServerConfiguration()
-        wire.settings = [
-            .headerTableSize(4096), .maxConcurrentStreams(configuration.unprovenStreamLimit),
-            .initialWindowSize(65535), .maxFrameSize(16384), .maxHeaderListSize(8000),
-        ]
-        wire.maxRequestHeaderByteCount = 8000
-        wireConfiguration = wire
-        door = doors
         try loop.register(shared.wakeup.fileDescriptor, id: Doors.wakeupID, interest: .read)
-        try door.register(in: loop)
+        try doors.register(in: loop)
+    }
+
+    /// The simulator's own clock, which may be set wrong.
+    var now: Timestamp {
+        let offset = judge.scenario.clockOffset.components
+        let milliseconds = offset.seconds * 1000 + offset.attoseconds / 1_000_000_000_000_000
+        return Timestamp(milliseconds: SystemClock.wallClock.milliseconds + milliseconds)
     }
 
     /// Serves until `stop` is asked for.
@@ -60,11 +62,13 @@ final class SimulatorLoop {
                 break
             }
             carryOutDelayed()
+            obeyCommands()
             finishTurn()
         }
         for connection in connections.values { connection.wire.close() }
         statistics.openConnections = 0
         shared.publish(statistics)
+        shared.refuseCommands()
         log?.flush()
     }
 
@@ -72,16 +76,22 @@ final class SimulatorLoop {
 
     private func ready(_ id: UInt64, _ readiness: Readiness) {
         if id == Doors.wakeupID { return shared.wakeup.drain() }
-        if let environment = Doors.environment(of: id) { return acceptAll(environment) }
+        if let door = Doors.door(of: id) { return acceptAll(door) }
         guard let connection = connections[id] else { return }
-        connection.wire.readinessChanged(readiness)
+        if connection.refusesTLS {
+            connection.wire.refuseHandshake()
+        } else if connection.isMute {
+            watch(connection, [])
+        } else {
+            connection.wire.readinessChanged(readiness)
+            takeEvents(of: connection)
+        }
         touch(connection)
-        takeEvents(of: connection)
     }
 
-    private func acceptAll(_ environment: APNsEnvironment) {
+    private func acceptAll(_ door: Door) {
         // An error like EMFILE leaves the connection waiting; it is told again next turn.
-        while let accepted = door.accept(environment) {
+        while let accepted = doors.accept(door) {
             statistics.connections += 1
             guard connections.count < configuration.maxConnections else { continue }
             do throws(ConnectionFailure) {
@@ -90,10 +100,15 @@ final class SimulatorLoop {
                     tls: tls,
                     configuration: wireConfiguration
                 )
+                let elapsed = judge.elapsed(now)
                 let connection = SimulatedConnection(
                     id: nextID,
                     wire: wire,
-                    environment: environment
+                    door: door,
+                    refusesTLS: judge.scenario.connectionRules.contains {
+                        $0.effect == .refuseTLS && $0.holds(elapsed, door.environment)
+                    },
+                    streamLimit: settings.unprovenStreams
                 )
                 nextID += 1
                 guard register(connection) else { continue }
@@ -103,6 +118,14 @@ final class SimulatorLoop {
             }
         }
         statistics.openConnections = connections.count
+    }
+
+    private var wireConfiguration: ServerConfiguration {
+        var wire = ServerConfiguration()
+        wire.settings = settings.first
+        wire.maxRequestHeaderByteCount = Int(settings.maxHeaderListSize)
+        wire.refusesExcessStreams = !judge.strictness.endsConnectionsOverLimit
+        return wire
     }
 
     private func register(_ connection: SimulatedConnection) -> Bool {
@@ -118,7 +141,7 @@ final class SimulatorLoop {
         }
     }
 
-    private func touch(_ connection: SimulatedConnection) {
+    func touch(_ connection: SimulatedConnection) {
         if connection.isTouched { return }
         connection.isTouched = true
         touched.append(connection)
@@ -130,21 +153,26 @@ final class SimulatorLoop {
         log?.flush()
         for connection in touched {
             connection.isTouched = false
-            connection.wire.flush()
+            if !connection.isMute { connection.wire.flush() }
             takeEvents(of: connection)
             guard connections[connection.id] != nil else { continue }
             if connection.wire.isClosed {
                 drop(connection)
-            } else if connection.wire.interest != connection.interest {
-                connection.interest = connection.wire.interest
-                try? loop.modify(
-                    connection.wire.fileDescriptor,
-                    id: connection.id,
-                    interest: connection.interest
-                )
+            } else if !connection.isMute {
+                watch(connection, connection.wire.interest)
             }
         }
         touched.removeAll(keepingCapacity: true)
+    }
+
+    private func watch(_ connection: SimulatedConnection, _ interest: Interest) {
+        guard connection.interest != interest else {
+            // A mute connection whose client has left is told again and again: EPOLLHUP.
+            if interest.isEmpty { connection.wire.abort() }
+            return
+        }
+        connection.interest = interest
+        try? loop.modify(connection.wire.fileDescriptor, id: connection.id, interest: interest)
     }
 
     private func drop(_ connection: SimulatedConnection) {
@@ -155,12 +183,12 @@ final class SimulatorLoop {
         shared.publish(statistics)
     }
 
-    // MARK: Requests
+    // MARK: Events
 
     private func takeEvents(of connection: SimulatedConnection) {
         connection.wire.takeEvents(into: &events)
         if events.isEmpty { return }
-        let now = SystemClock.wallClock
+        let now = now
         let open = connection.wire.openStreamCount
         if open > statistics.maxOpenStreams { statistics.maxOpenStreams = open }
         var batch: [ServerEvent] = []
@@ -168,111 +196,15 @@ final class SimulatorLoop {
         for event in batch {
             switch event {
             case .opened:
-                if let certificate = connection.wire.clientCertificateFacts {
-                    connection.facts = ConnectionFacts(
-                        environment: connection.facts.environment,
-                        certificate: certificate
-                    )
-                    raiseStreamLimit(connection)
-                }
+                opened(connection, now)
             case .requestArrived(let streamID, let headers, let body):
                 answer(connection, streamID, headers, body, now)
-            case .streamClosed, .goAwayReceived, .pingReceived, .settingsAcknowledged, .closed:
-                break
+            case .goAwayReceived: statistics.goAwaysReceived += 1
+            case .pingReceived: statistics.pings += 1
+            case .streamClosed, .settingsAcknowledged, .closed: break
             }
         }
         batch.removeAll(keepingCapacity: true)
         swap(&batch, &events)
-    }
-
-    private func answer(
-        _ connection: SimulatedConnection,
-        _ streamID: Int32,
-        _ headers: HeaderBlock,
-        _ body: [UInt8],
-        _ now: Timestamp
-    ) {
-        guard connection.mayJudge(streamID) else { return }
-        let head = RequestHead(headers)
-        let judgement = judge.judge(
-            head,
-            of: headers,
-            bodyByteCount: body.count,
-            connection: &connection.facts,
-            now: now
-        )
-        statistics.count(judgement.answer)
-        let idBytes = head[.apnsID].map { headers.bytes[$0] }
-        if judgement.answer == .accepted, let idBytes, let id = APNsID(utf8: idBytes),
-            !recentIDs.insert(id)
-        {
-            statistics.duplicates += 1
-        }
-        log?.append(
-            head,
-            headers.bytes,
-            body,
-            judgement.answer,
-            connection.facts.environment,
-            now: now
-        )
-        if judgement.provesConnection { raiseStreamLimit(connection) }
-        let effect = effect(of: judgement.answer, connection, idBytes)
-        guard judgement.delay > .zero else { return connection.carryOut(effect, streamID) }
-        delayedCount += 1
-        delayed.insert(
-            DelayedAnswer(
-                due: SystemClock.now + judgement.delay,
-                number: delayedCount,
-                connection: connection.id,
-                streamID: streamID,
-                effect: effect
-            )
-        )
-    }
-
-    private func raiseStreamLimit(_ connection: SimulatedConnection) {
-        connection.wire.submitSettings([.maxConcurrentStreams(configuration.provenStreamLimit)])
-        touch(connection)
-    }
-
-    private func effect(
-        of answer: Answer,
-        _ connection: SimulatedConnection,
-        _ apnsID: ArraySlice<UInt8>?
-    ) -> Effect {
-        func respond(_ status: Int, _ refusal: Refusal? = nil, body: [UInt8] = []) -> Effect {
-            let environment = connection.facts.environment
-            let headers = writer.write(
-                status: status,
-                refusal: refusal,
-                apnsID: refusal?.reason == .badMessageID ? nil : apnsID,
-                environment: environment
-            )
-            return .respond(headers, body: body)
-        }
-        switch answer {
-        case .accepted: return respond(200)
-        case .refused(let refusal): return respond(refusal.status, refusal, body: refusal.body)
-        case .html(let status): return respond(status, body: AnswerWriter.html)
-        case .bare(let status): return respond(status)
-        case .reset: return .reset(.internalError)
-        case .refusedStream: return .reset(.refusedStream)
-        case .goAway(let reason):
-            let debugData = reason.map { Refusal(0, $0).body } ?? []
-            return .goAway(debugData: debugData)
-        case .silence: return .nothing
-        case .close: return .close
-        }
-    }
-
-    private func carryOutDelayed() {
-        guard delayed.nextDue != nil else { return }
-        let now = SystemClock.now
-        while let answer = delayed.popDue(now) {
-            guard let connection = connections[answer.connection] else { continue }
-            connection.carryOut(answer.effect, answer.streamID)
-            touch(connection)
-        }
     }
 }

@@ -8,6 +8,18 @@ final class SimulatorShared: Sendable {
     let isStopping = Atomic<Bool>(false)
     private let published = Mutex(SimulatorStatistics())
     private let thread = Mutex<pthread_t?>(nil)
+    private let mailbox = Mutex(Mailbox())
+
+    /// A command, and who waits for what comes of it.
+    struct WaitingCommand: Sendable {
+        var command: SimulatorCommand
+        var reply: @Sendable (SimulatorReply) -> Void
+    }
+
+    private struct Mailbox {
+        var waiting: [WaitingCommand] = []
+        var isClosed = false
+    }
 
     init(wakeup: Wakeup) {
         self.wakeup = wakeup
@@ -17,6 +29,28 @@ final class SimulatorShared: Sendable {
 
     func publish(_ statistics: SimulatorStatistics) {
         published.withLock { $0 = statistics }
+    }
+
+    /// Leaves a command for the loop's thread.
+    func post(_ command: WaitingCommand) {
+        let isPosted = mailbox.withLock { mailbox in
+            if !mailbox.isClosed { mailbox.waiting.append(command) }
+            return !mailbox.isClosed
+        }
+        if isPosted { wakeup.signal() } else { command.reply(.stopped) }
+    }
+
+    func takeCommands() -> [WaitingCommand] {
+        mailbox.withLock { mailbox in
+            defer { mailbox.waiting.removeAll() }
+            return mailbox.waiting
+        }
+    }
+
+    /// The loop has ended: nobody waits for it any more.
+    func refuseCommands() {
+        mailbox.withLock { $0.isClosed = true }
+        for command in takeCommands() { command.reply(.stopped) }
     }
 
     /// Hands the loop over to a new thread.

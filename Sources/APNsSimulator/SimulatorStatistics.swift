@@ -10,6 +10,16 @@ package struct SimulatorStatistics: Hashable, Sendable {
     package internal(set) var accepted = 0
     /// Answers with a reason.
     package internal(set) var refused: [APNsReason: Int] = [:]
+    /// Broadcasts and requests for channels that were right.
+    package internal(set) var channelSuccesses = 0
+    /// And those that were not, by reason.
+    package internal(set) var channelRefusals: [String: Int] = [:]
+    /// Connections that ended with GOAWAY for their errors.
+    package internal(set) var throttledConnections = 0
+    /// PING frames that were no answers.
+    package internal(set) var pings = 0
+    /// GOAWAY frames of clients.
+    package internal(set) var goAwaysReceived = 0
     /// Answers without a reason, resets, GOAWAYs, silences and closings.
     package internal(set) var faults = 0
     /// Notifications that were accepted although one of the same `apns-id` was before.
@@ -24,7 +34,13 @@ package struct SimulatorStatistics: Hashable, Sendable {
         switch answer {
         case .accepted: accepted += 1
         case .refused(let refusal): refused[refusal.reason, default: 0] += 1
-        case .html, .bare, .reset, .refusedStream, .goAway, .silence, .close: faults += 1
+        case .channel(let answer):
+            if let reason = answer.reason {
+                channelRefusals[reason, default: 0] += 1
+            } else {
+                channelSuccesses += 1
+            }
+        case .html, .bare, .reset, .silence, .connection: faults += 1
         }
     }
 }

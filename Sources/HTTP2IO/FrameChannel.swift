@@ -143,6 +143,15 @@ struct FrameChannel: ~Copyable {
         return true
     }
 
+    /// Puts bytes that need be no frame behind those that wait for encryption.
+    mutating func appendRaw(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            // SAFETY: append copies the bytes while the array lends them.
+            guard let start = bytes.baseAddress else { return }
+            unsafe plaintextOut.append(start, byteCount: bytes.count)
+        }
+    }
+
     /// Gives the socket as much as it takes.
     mutating func flush() throws(ConnectionFailure) {
         do throws(SystemError) {

@@ -151,7 +151,7 @@ import Vocabulary
         // There and back again is what two minting processes look like.
         #expect(answer(&judge, first, &connection) == refusal)
         var lenient = Strictness()
-        lenient.limitsTokenUpdates = false
+        lenient.tokenUpdates = .off
         judge = try RequestJudge(keys: [fixture.registered()], strictness: lenient)
         #expect(answer(&judge, first, &connection) == .accepted)
     }

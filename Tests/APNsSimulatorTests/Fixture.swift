@@ -79,7 +79,7 @@ extension RequestJudge {
         return judge(
             RequestHead(block),
             of: block,
-            bodyByteCount: bodyByteCount,
+            body: [UInt8](repeating: UInt8(ascii: " "), count: bodyByteCount),
             connection: &connection,
             now: now
         )

@@ -30,7 +30,7 @@ import Vocabulary
         let judgement = judge.judge(
             RequestHead(block),
             of: block,
-            bodyByteCount: PayloadLimit.byteCount(for: type),
+            body: [UInt8](repeating: 0x20, count: PayloadLimit.byteCount(for: type)),
             connection: &connection,
             now: Fixture.now
         )
@@ -55,7 +55,7 @@ import Vocabulary
             let answer = judge.judge(
                 RequestHead(block),
                 of: block,
-                bodyByteCount: 2,
+                body: Array("{}".utf8),
                 connection: &connection,
                 now: Fixture.now
             ).answer

@@ -67,13 +67,30 @@ import Vocabulary
             """#,
             [
                 .refused(Refusal(503, .serviceUnavailable)), .html(status: 503), .bare(status: 500),
-                .reset, .refusedStream, .goAway(nil), .goAway(.shutdown), .silence, .close,
-                .accepted, .refused(Refusal(429, .tooManyRequests)), .accepted, .accepted,
+                .reset(.internalError), .reset(.refusedStream), .connection(.goAway(GoAway())),
+                .connection(.goAway(GoAway(.leavingOut, .shutdown))), .silence,
+                .connection(.close), .accepted, .refused(Refusal(429, .tooManyRequests)), .accepted,
+                .accepted,
             ]
         ),
         (
             #"{"is":"flaky","steps":["500","ok"],"repeat":true}"#,
             [.bare(status: 500), .accepted, .bare(status: 500), .accepted]
+        ),
+        (
+            #"""
+            {"is":"flaky","steps":["reset CANCEL","reset STREAM_CLOSED","goaway graceful",
+            "goaway nothing Shutdown","stall","half-close","garbage","500 json","503 json"],
+            "retry_after":9}
+            """#,
+            [
+                .reset(.cancel), .reset(.streamClosed),
+                .connection(.goAway(GoAway(.graceful))),
+                .connection(.goAway(GoAway(.nothing, .shutdown))), .connection(.stall),
+                .connection(.halfClose), .connection(.garbage),
+                .refused(Refusal(500, .internalServerError, retryAfterSeconds: 9)),
+                .refused(Refusal(503, .serviceUnavailable, retryAfterSeconds: 9)),
+            ]
         ),
         (#""InternalServerError""#, [.refused(Refusal(500, .internalServerError))]),
         (#""silence""#, [.silence, .silence]),
@@ -139,6 +156,21 @@ import Vocabulary
         (#"{"default":{"is":"flaky","steps":["ok",5]}}"#, "default.steps[1]"),
         (#"{"default":{"is":"flaky","steps":["299"]}}"#, "default.steps[0]"),
         (#"{"latency_ms":"1"}"#, "scenario.latency_ms"),
+        (#"{"faults":[{"share":1}]}"#, "faults[0].is"),
+        (#"{"faults":[{"is":"ok","share":2}]}"#, "faults[0].share"),
+        (#"{"connections":[{"is":"ok"}]}"#, "connections[0].is"),
+        (#"{"connections":[{"is":"limit streams","streams":-1}]}"#, "connections[0].streams"),
+        (#"{"strictness":{"token_updates":"ip"}}"#, "strictness.token_updates"),
+        (#"{"strictness":{"check_order":["path"]}}"#, "strictness.check_order"),
+        (#"{"strictness":{"json_payload":1}}"#, "strictness.json_payload"),
+        (#"{"settings":{"max_frame_size":1}}"#, "settings.max_frame_size"),
+        (#"{"throttle":{"step":0}}"#, "throttle.step"),
+        (#"{"device_rate":{"burst":0}}"#, "device_rate.burst"),
+        (#"{"teams":[]}"#, "scenario.teams"), (#"{"teams":{"A":1}}"#, "teams.A"),
+        (#"{"revoked_certificates":["00"]}"#, "scenario.revoked_certificates"),
+        (#"{"clock_offset_s":1e9}"#, "scenario.clock_offset_s"),
+        (#"{"default":"goaway Nonsense"}"#, "default.is"),
+        (#"{"default":"reset NONSENSE"}"#, "default.is"),
     ])
     func `a mistake is named by its place`(text: String, place: String) {
         let error = #expect(throws: ScenarioError.self) {

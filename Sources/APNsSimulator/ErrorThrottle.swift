@@ -1,0 +1,39 @@
+import Vocabulary
+
+/// How APNs slows senders that err: the stream limit sinks, and then the connection ends.
+///
+/// Apple documents that it happens ("Handling notification responses from APNs"), not when. Here
+/// each error adds to a score, each success takes one off; 410 counts as neither.
+package struct ErrorThrottle: Hashable, Sendable {
+    /// Whether there is a throttle at all.
+    package var isOn = true
+    /// Each time the score has grown by this much the stream limit is halved.
+    package var step = 20
+    /// What a `BadDeviceToken` adds; another error adds one.
+    package var badDeviceTokenWeight = 2
+    /// The score at which the connection ends with GOAWAY; nil never ends one.
+    package var closesAt: Int? = 200
+
+    package init() {}
+
+    /// The score after an answer.
+    package func score(_ score: Int, after answer: Answer) -> Int {
+        guard isOn else { return 0 }
+        switch answer {
+        case .accepted: return max(0, score - 1)
+        case .refused(let refusal) where (400..<500).contains(refusal.status):
+            if refusal.status == 410 { return score }
+            return score + (refusal.reason == .badDeviceToken ? badDeviceTokenWeight : 1)
+        default: return score
+        }
+    }
+
+    /// The stream limit at a score.
+    package func streamLimit(_ full: UInt32, at score: Int) -> UInt32 {
+        max(min(1, full), full >> UInt32(min(31, score / max(1, step))))
+    }
+
+    package func endsConnection(at score: Int) -> Bool {
+        closesAt.map { score >= $0 } ?? false
+    }
+}

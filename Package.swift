@@ -125,6 +125,7 @@ let package = Package(
                 "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
                 "EventSchema", "Vocabulary",
                 product("ArgumentParser", "swift-argument-parser"),
+                product("FlyingFox", "FlyingFox"),
                 product("UnixSignals", "swift-service-lifecycle"),
             ],
             swiftSettings: strict

@@ -28,6 +28,14 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
 
     @Option(help: "A further key to accept, as KEYID:TEAMID:FILE with its .p8 file; repeatable.")
     var acceptKey: [String] = []
+    @Option(help: "Further signing keys (JSON); those that do not exist are made.")
+    var keys: String?
+
+    @Option(help: "Where to write a client certificate with its key (PEM).")
+    var writeCertificate: String?
+
+    @Option(help: "The bundle ID that the client certificate is for.")
+    var certificateBundleId = "com.example.app"
 
     @Option(help: "The port of the production host; 0 is a free one.")
     var productionPort: UInt16 = 0
@@ -35,9 +43,33 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "The port of the sandbox host; 0 is a free one.")
     var sandboxPort: UInt16 = 0
 
+    @Option(help: "The port for channels of production (Apple's is 2196); 0 is a free one.")
+    var productionChannelsPort: UInt16 = 0
+
+    @Option(help: "The port for channels of the sandbox (Apple's is 2195); 0 is a free one.")
+    var sandboxChannelsPort: UInt16 = 0
+
+    @Option(help: "The control endpoint's port on 127.0.0.1; 0 is a free one. Without: none.")
+    var controlPort: UInt16?
+
+    @Option(help: "How many devices' notifications to keep for the control endpoint.")
+    var rememberDevices = 0
+
+    func validate() throws {
+        guard (0...1_000_000).contains(rememberDevices) else {
+            throw ValidationError("--remember-devices: 0 to 1000000")
+        }
+    }
+
     func run() async throws {
         do {
-            let simulator = try start()
+            let keys = try SimulatedKeys(keys)
+            let simulator = try start(keys)
+            var control: UInt16?
+            if let controlPort {
+                control = try await ControlServer(port: controlPort, simulator: simulator).start()
+            }
+            try introduce(simulator, keys, control)
             await Signals.untilTermination()
             simulator.stop()
             Terminal.end(.success)
@@ -47,11 +79,15 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         }
     }
 
-    private func start() throws -> RunningSimulator {
+    private func start(_ keys: SimulatedKeys) throws -> RunningSimulator {
         var configuration = SimulatorConfiguration()
         configuration.production = .loopback(port: productionPort)
         configuration.sandbox = .loopback(port: sandboxPort)
         configuration.furtherKeys = try acceptKey.map(Self.key)
+        configuration.productionChannels = .loopback(port: productionChannelsPort)
+        configuration.sandboxChannels = .loopback(port: sandboxChannelsPort)
+        configuration.keys = keys.registered
+        configuration.rememberedDevices = rememberDevices
         if let scenario {
             guard let text = FileManager.default.contents(atPath: scenario) else {
                 throw DemoError("scenario file '\(scenario)' cannot be read")
@@ -69,9 +105,7 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             }
             configuration.requestLog = descriptor
         }
-        let simulator = try APNsSimulator(configuration).start()
-        try introduce(simulator)
-        return simulator
+        return try APNsSimulator(configuration).start()
     }
 
     private static func key(_ text: String) throws -> RegisteredKey {
@@ -86,22 +120,45 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         )
     }
 
-    private func introduce(_ simulator: RunningSimulator) throws {
-        guard let ca = simulator.caPEM, let key = simulator.signingKey else { return }
+    private func introduce(
+        _ simulator: RunningSimulator,
+        _ keys: SimulatedKeys,
+        _ control: UInt16?
+    ) throws {
+        guard let ca = simulator.caPEM else { return }
         try Data(ca).write(to: URL(filePath: writeCa))
-        try Data(key.pem).write(to: URL(filePath: writeKey))
+        try Data(keys.ownPEM).write(to: URL(filePath: writeKey))
+        try writeClientCertificate()
+        func url(_ port: UInt16?) -> String { "https://localhost:\(port ?? 0)" }
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in [
-            ("production", "https://localhost:\(simulator.productionPort ?? 0)"),
-            ("sandbox", "https://localhost:\(simulator.sandboxPort ?? 0)"),
-            ("ca_file", writeCa), ("key_file", writeKey), ("key_id", key.keyID),
-            ("team_id", key.teamID),
+            ("production", url(simulator.ports.production)),
+            ("sandbox", url(simulator.ports.sandbox)),
+            ("production_channels", url(simulator.ports.productionChannels)),
+            ("sandbox_channels", url(simulator.ports.sandboxChannels)),
+            ("control", control.map { "http://127.0.0.1:\($0)" }),
+            ("ca_file", writeCa), ("key_file", writeKey), ("key_id", SimulatedKeys.ownKeyID),
+            ("team_id", SimulatedKeys.ownTeamID), ("certificate_file", writeCertificate),
         ] {
+            guard let value else { continue }
             writer.name(name)
             writer.string(value)
         }
         writer.endObject()
         Terminal.print(String(decoding: writer.bytes, as: UTF8.self))
+    }
+
+    private func writeClientCertificate() throws {
+        guard let writeCertificate else { return }
+        let identity = EphemeralAuthority().providerIdentity(
+            bundleID: certificateBundleId,
+            topics: [
+                certificateBundleId, certificateBundleId + ".voip",
+                certificateBundleId + ".complication",
+            ]
+        )
+        let pem = identity.certificateChainPEM + identity.privateKeyPEM
+        try Data(pem).write(to: URL(filePath: writeCertificate))
     }
 }

@@ -131,6 +131,9 @@ package final class ClientConnection {
     /// Streams that are open; a cancelled one counts until its reset is sent.
     package var openStreamCount: Int { streams.value.table.count }
 
+    /// TCP is up, to the server or to its proxy.
+    package var isConnected: Bool { phase != .connecting && phase != .closed }
+
     package var isClosed: Bool { phase == .closed }
 
     /// Calls of `send(2)` so far.

@@ -29,8 +29,10 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
     case unresolved(String)
     /// `connect(2)` failed; `code` is an errno.
     case connectFailed(code: Int32)
-    /// The owner gave up waiting.
+    /// The owner gave up waiting for the connection to open.
     case timedOut
+    /// The owner gave up waiting for the answer to a PING.
+    case pingUnanswered
     case proxy(ProxyError)
     case tls(TLSError)
     /// The peer closed without GOAWAY.
@@ -48,7 +50,8 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
         switch self {
         case .unresolved(let text): "name resolution failed: \(text)"
         case .connectFailed(let code): "connect failed: \(systemErrorText(code))"
-        case .timedOut: "timed out"
+        case .timedOut: "not open in time"
+        case .pingUnanswered: "a PING was not answered in time"
         case .proxy(let error): error.description
         case .tls(let error): error.description
         case .closedByPeer: "closed by the peer without notice"

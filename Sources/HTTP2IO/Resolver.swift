@@ -79,7 +79,8 @@ package final class Resolver: Sendable {
     /// Asks for the addresses of a host, of both families; a numeric host needs no look-up.
     ///
     /// `id` comes back with the resolution. `shuffleSeed` spreads connections over the addresses;
-    /// nil keeps the order of getaddrinfo.
+    /// nil keeps the order of getaddrinfo. The family
+    /// that getaddrinfo puts first stays first: it knows which one works here (RFC 6724).
     ///
     /// - Returns: `false` when the mailbox is full; nothing was asked.
     package func resolve(
@@ -149,7 +150,7 @@ package final class Resolver: Sendable {
             var result = addresses(of: query.host, port: query.port)
             if let seed = query.shuffleSeed {
                 var generator = SeededGenerator(seed: seed)
-                result = result.map { $0.shuffled(using: &generator) }
+                result = result.map { $0.shuffledWithinFamilies(using: &generator) }
             }
             shared.mailbox.withLock {
                 $0.resolutions.append(Resolution(id: query.id, result: result))

@@ -154,3 +154,14 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(octets.1)
     }
 }
+
+extension [SocketAddress] {
+    /// The addresses in a random order within each family; the families in the order they have.
+    package func shuffledWithinFamilies(
+        using generator: inout some RandomNumberGenerator
+    ) -> [SocketAddress] {
+        guard let leader = first?.family else { return [] }
+        return filter { $0.family == leader }.shuffled(using: &generator)
+            + filter { $0.family != leader }.shuffled(using: &generator)
+    }
+}

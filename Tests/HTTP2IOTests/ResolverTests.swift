@@ -1,5 +1,6 @@
 import HTTP2IO
 import Testing
+import Vocabulary
 
 @Suite struct ResolverTests {
     /// Asks and waits for the one answer.
@@ -52,5 +53,27 @@ import Testing
         var taken = 0
         while taken < 2 { taken += resolver.takeResolutions().count }
         #expect(resolver.resolve("127.0.0.1", port: 1, id: 3))
+    }
+
+    @Test(arguments: [(SocketAddress.Family.ipv6, "::"), (.ipv4, "192.0.2.")])
+    func `shuffling spreads over the addresses and keeps the family that leads`(
+        family: SocketAddress.Family,
+        prefix: String
+    ) throws {
+        let leaders = try (1...4).map {
+            try #require(SocketAddress(numeric: "\(prefix)\($0)", port: 443))
+        }
+        let others = try ["198.51.100.1", "2001:db8::1"].map {
+            try #require(SocketAddress(numeric: $0, port: 443))
+        }.filter { $0.family != family }
+        var generator = SeededGenerator(seed: 1)
+        var firsts: Set<SocketAddress> = []
+        for _ in 0..<100 {
+            let order = (leaders + others).shuffledWithinFamilies(using: &generator)
+            #expect(Set(order) == Set(leaders + others))
+            #expect(order.prefix(4).allSatisfy { $0.family == family })
+            firsts.insert(order[0])
+        }
+        #expect(firsts == Set(leaders))
     }
 }

@@ -34,31 +34,22 @@ final class APNsConnections {
         case closed(ConnectionID, Route, ConnectionFailure)
     }
 
-    private struct Link {
-        let route: Route
-        var connection: ClientConnection?
-        /// Addresses that were not tried yet.
-        var addresses: [SocketAddress] = []
-        /// How many addresses were tried; part of the loop's identifier.
-        var tries: UInt64 = 0
-        var interest: Interest = []
-        var isOpen = false
-    }
-
-    /// The bits of a loop's identifier that say how many addresses were tried.
+    /// The bits of a loop's identifier that hold the number of the attempt.
     ///
     /// Above them stands the connection's number. It counts from 1, so that what these bits alone
     /// can write is free for the shard's own descriptors.
-    private static let triesBitCount: UInt64 = 8
-    private static let maxTries: UInt64 = (1 << triesBitCount) - 1
+    private static let attemptBitCount: UInt64 = 8
+    static let maxAttempts: UInt64 = (1 << attemptBitCount) - 1
     /// Every open stream's body fits: a slow socket refuses no request.
-    private static let maxBacklogByteCount = 32 << 20
+    static let maxBacklogByteCount = 32 << 20
 
     /// By the route's index; new ones are for new connections.
     var endpoints: [APNsEndpoint]
-    private let resolver: Resolver
+    let resolver: Resolver
     private var random: SeededGenerator
-    private var links: [ConnectionID: Link] = [:]
+    var links: [ConnectionID: APNsLink] = [:]
+    /// Links whose addresses still race.
+    var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
     private var touched: [ConnectionID] = []
     /// The request that is being made; used again and again.
@@ -78,7 +69,7 @@ final class APNsConnections {
 
     /// Looks the name up and connects; a fresh look-up for each connection, as Apple asks.
     func connect(_ id: ConnectionID, _ route: Route, _ happenings: inout [Happening]) {
-        links[id] = Link(route: route)
+        links[id] = APNsLink(id: id, route: route)
         let endpoint = endpoint(route)
         let isAsked = resolver.resolve(
             endpoint.proxy?.host ?? endpoint.host,
@@ -139,57 +130,50 @@ final class APNsConnections {
     }
 
     func close(_ id: ConnectionID, _ failure: ConnectionFailure, _ happenings: inout [Happening]) {
-        if let connection = links[id]?.connection {
-            connection.close(failure)
-            touched.append(id)
-        } else if links[id] != nil {
+        guard let link = links[id] else { return }
+        link.abandonRace()
+        for attempt in link.attempts { attempt.connection.close(failure) }
+        if link.attempts.isEmpty {
             fail(id, failure, &happenings)
+        } else {
+            touched.append(id)
         }
     }
 
     /// Says goodbye on every connection; the process is about to end.
     func closeAll(_ loop: borrowing EventLoop) {
-        for link in links.values {
-            link.connection?.shutdown()
-            link.connection?.flush()
-            if let connection = link.connection { try? loop.deregister(connection.fileDescriptor) }
+        for attempt in links.values.flatMap(\.attempts) {
+            attempt.connection.shutdown()
+            attempt.connection.flush()
+            try? loop.deregister(attempt.connection.fileDescriptor)
         }
         links.removeAll()
+        racing.removeAll()
     }
 
     // MARK: What the loop says
 
     func readinessChanged(loopID: UInt64, _ readiness: Readiness) {
-        let id = ConnectionID(rawValue: UInt32(loopID >> Self.triesBitCount))
-        guard let link = links[id], link.tries == loopID & Self.maxTries else { return }
-        link.connection?.readinessChanged(readiness)
+        let id = ConnectionID(rawValue: UInt32(loopID >> Self.attemptBitCount))
+        guard let attempt = links[id]?.attempt(loopID & Self.maxAttempts) else { return }
+        attempt.connection.readinessChanged(readiness)
         touched.append(id)
-    }
-
-    func takeResolutions(_ loop: borrowing EventLoop, _ happenings: inout [Happening]) {
-        for resolution in resolver.takeResolutions() {
-            let id = ConnectionID(rawValue: UInt32(resolution.id))
-            guard links[id] != nil else { continue }
-            switch resolution.result {
-            case .success(let addresses):
-                links[id]?.addresses = addresses
-                tryNextAddress(id, loop, after: .unresolved("no address"), &happenings)
-            case .failure(let error):
-                fail(id, .unresolved(error.text), &happenings)
-            }
-        }
     }
 
     /// Sends what the turn gathered, one write a connection where the socket allows, and takes
     /// what happened.
     func flush(_ loop: borrowing EventLoop, _ happenings: inout [Happening]) {
         while let id = touched.popLast() {
-            guard let connection = links[id]?.connection else { continue }
-            connection.flush()
-            connection.takeEvents(into: &events)
-            for event in events { happened(event, id, loop, &happenings) }
-            events.removeAll(keepingCapacity: true)
-            watch(id, loop)
+            guard let link = links[id] else { continue }
+            // A winner ends the others while we go through them.
+            for attempt in link.attempts where link.attempt(attempt.number) != nil {
+                attempt.connection.flush()
+                if !link.hasWinner, attempt.connection.isConnected { won(attempt, link, loop) }
+                attempt.connection.takeEvents(into: &events)
+                for event in events { happened(event, attempt, link, loop, &happenings) }
+                events.removeAll(keepingCapacity: true)
+                watch(attempt, link, loop)
+            }
         }
     }
 
@@ -197,64 +181,25 @@ final class APNsConnections {
 
     // MARK: Private
 
-    private func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
+    func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
 
-    private func loopID(_ id: ConnectionID, _ link: Link) -> UInt64 {
-        UInt64(id.rawValue) << Self.triesBitCount | link.tries
-    }
-
-    /// Connects to the next address; when none is left, `failure` was the last word.
-    private func tryNextAddress(
-        _ id: ConnectionID,
-        _ loop: borrowing EventLoop,
-        after failure: ConnectionFailure,
-        _ happenings: inout [Happening]
-    ) {
-        guard var link = links[id] else { return }
-        var lastFailure = failure
-        while !link.addresses.isEmpty, link.tries < Self.maxTries {
-            let address = link.addresses.removeFirst()
-            link.tries += 1
-            let endpoint = endpoint(link.route)
-            do throws(ConnectionFailure) {
-                var limits = ClientLimits()
-                limits.maxBacklogByteCount = Self.maxBacklogByteCount
-                let connection = try ClientConnection(
-                    to: address,
-                    tunnel: endpoint.proxy?.tunnel,
-                    serverName: endpoint.host,
-                    tls: endpoint.tls,
-                    limits: limits
-                )
-                link.connection = connection
-                link.interest = connection.interest
-                try? loop.register(
-                    connection.fileDescriptor,
-                    id: loopID(id, link),
-                    interest: link.interest
-                )
-                links[id] = link
-                return
-            } catch {
-                lastFailure = error
-            }
-        }
-        links[id] = link
-        fail(id, lastFailure, &happenings)
+    func loopID(_ link: APNsLink, _ attempt: APNsLink.Attempt) -> UInt64 {
+        UInt64(link.id.rawValue) << Self.attemptBitCount | attempt.number
     }
 
     private func happened(
         _ event: ConnectionEvent,
-        _ id: ConnectionID,
+        _ attempt: APNsLink.Attempt,
+        _ link: APNsLink,
         _ loop: borrowing EventLoop,
         _ happenings: inout [Happening]
     ) {
-        guard let link = links[id] else { return }
         switch event {
         case .opened(let limit):
-            links[id]?.isOpen = true
-            happenings.append(.opened(id, maxConcurrentStreams: limit))
-        case .streamLimitChanged(let limit): happenings.append(.streamLimitChanged(id, limit))
+            link.isOpen = true
+            happenings.append(.opened(link.id, maxConcurrentStreams: limit))
+        case .streamLimitChanged(let limit):
+            happenings.append(.streamLimitChanged(link.id, limit))
         case .responseArrived(let tag, let response):
             happenings.append(.answered(DeliveryID(rawValue: tag), response))
         case .streamFailed(let tag, let failure):
@@ -262,35 +207,41 @@ final class APNsConnections {
             happenings.append(.streamBroke(DeliveryID(rawValue: tag), kind))
         case .goAwayReceived(_, _, let debugData):
             let reason = APNsErrorBody(parsing: debugData).reason
-            happenings.append(.goAway(id, link.route, reason: reason))
-        case .pingAnswered: happenings.append(.pingAnswered(id))
+            happenings.append(.goAway(link.id, link.route, reason: reason))
+        case .pingAnswered: happenings.append(.pingAnswered(link.id))
         case .closed(let failure):
-            if let connection = link.connection {
-                try? loop.deregister(connection.fileDescriptor)
-            }
-            links[id]?.connection = nil
-            if case .connectFailed = failure, !link.isOpen {
-                tryNextAddress(id, loop, after: failure, &happenings)
+            try? loop.deregister(attempt.connection.fileDescriptor)
+            link.ended(attempt)
+            if link.hasWinner {
+                fail(link.id, failure, &happenings)
             } else {
-                fail(id, failure, &happenings)
+                advanceRace(link, loop, after: failure, &happenings)
             }
         }
     }
 
-    private func fail(
+    func fail(
         _ id: ConnectionID,
         _ failure: ConnectionFailure,
         _ happenings: inout [Happening]
     ) {
         guard let link = links.removeValue(forKey: id) else { return }
+        racing.removeAll { $0 == id }
         happenings.append(.closed(id, link.route, failure))
     }
 
-    private func watch(_ id: ConnectionID, _ loop: borrowing EventLoop) {
-        guard let link = links[id], let connection = link.connection else { return }
-        let wanted = connection.interest
-        guard wanted != link.interest else { return }
-        links[id]?.interest = wanted
-        try? loop.modify(connection.fileDescriptor, id: loopID(id, link), interest: wanted)
+    private func watch(
+        _ attempt: APNsLink.Attempt,
+        _ link: APNsLink,
+        _ loop: borrowing EventLoop
+    ) {
+        let wanted = attempt.connection.interest
+        guard !attempt.connection.isClosed, wanted != attempt.interest else { return }
+        link.watched(attempt, for: wanted)
+        try? loop.modify(
+            attempt.connection.fileDescriptor,
+            id: loopID(link, attempt),
+            interest: wanted
+        )
     }
 }

@@ -1,4 +1,5 @@
 import APNsRules
+import ConnectionPool
 import Delivery
 import HTTP2IO
 import Logging
@@ -112,6 +113,17 @@ extension Shard {
 
     func credentialName(_ route: Route) -> String {
         settings.engine.credentials[route.credential].name
+    }
+}
+
+extension ConnectionFailure {
+    /// Why the pool gave a connection up, in the log's words.
+    init(_ verdict: PoolMachine.Verdict) {
+        switch verdict {
+        case .connectTimedOut: self = .timedOut
+        case .pingUnanswered: self = .pingUnanswered
+        case .superseded: self = .closedHere
+        }
     }
 }
 

@@ -152,7 +152,11 @@ final class Shard {
             (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
             || connections.hasUnsentFrames
         let tick = now.instant + Self.tick
-        let next = min(engine.nextDeadline(now: now.instant) ?? tick, tick)
+        let next = min(
+            engine.nextDeadline(now: now.instant) ?? tick,
+            connections.nextAttemptAt(now: now.instant) ?? tick,
+            tick
+        )
         let deadline = isBusy ? now.instant : next
         try loop.wait(until: deadline) { id, readiness in
             switch id {
@@ -174,6 +178,7 @@ final class Shard {
         }
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
+        connections.timeAdvanced(loop, now: now.instant, &happenings)
         connections.flush(loop, &happenings)
         takeCredentials()
         tellEngineOfAPNs()
@@ -226,9 +231,8 @@ final class Shard {
         case .cancel(let id, let connection): connections.cancel(id, on: connection)
         case .ping(let id): connections.ping(id)
         case .drain(let id): connections.drain(id)
-        case .close(let id, .superseded): connections.close(id, .closedHere, &happenings)
-        case .close(let id, .connectTimedOut), .close(let id, .pingUnanswered):
-            connections.close(id, .timedOut, &happenings)
+        case .close(let id, let verdict):
+            connections.close(id, ConnectionFailure(verdict), &happenings)
         case .refreshProviderToken(let credential, let sentAt):
             inUse[credential].token?.expired(sentAt: sentAt, now: now)
         case .fetchSchema(let schema): fetchSchema(schema)

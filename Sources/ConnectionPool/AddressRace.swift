@@ -1,0 +1,93 @@
+package import Vocabulary
+
+/// In which order, and when, the addresses of one name are tried for one connection
+/// (RFC 8305, 4 and 5: "Happy Eyeballs").
+///
+/// An address that swallows packets must not use up the whole connect timeout, so the next one is
+/// tried beside it after a while; one that refuses is followed by the next at once. The first to
+/// accept the TCP connection wins, and the caller gives up the others.
+///
+/// Addresses with the fewest connections go first, so that many connections spread over many
+/// servers; among equals IPv6 and IPv4 take turns.
+package struct AddressRace: Hashable, Sendable {
+    /// What has to be known of an address.
+    package struct Candidate: Hashable, Sendable {
+        package var isIPv6: Bool
+        /// Connections that this shard has to it already.
+        package var uses: Int
+
+        package init(isIPv6: Bool, uses: Int) {
+            self.isIPv6 = isIPv6
+            self.uses = uses
+        }
+    }
+
+    /// Twice what RFC 8305, 5 recommends and a quarter of what it allows: the farthest server
+    /// answers a SYN within it, and a needless connect would be churn in Apple's eyes.
+    package static let attemptDelay = Duration.milliseconds(500)
+
+    /// Indices of the candidates that were not tried yet, the next one first.
+    private var untried: ArraySlice<Int>
+    private var running = 0
+    private var startedAt: Instant?
+
+    /// - Parameter candidates: In the order of preference; the family of the first leads
+    ///   (RFC 6724 put it there).
+    package init(_ candidates: [Candidate]) {
+        untried = Self.order(of: candidates)[...]
+    }
+
+    // MARK: Inputs
+
+    /// The index of the address to try now; ask again until it is nil.
+    package mutating func next(now: Instant) -> Int? {
+        guard let due = nextAttemptAt(now: now), due <= now, let index = untried.popFirst() else {
+            return nil
+        }
+        running += 1
+        startedAt = now
+        return index
+    }
+
+    /// An attempt ended without a TCP connection.
+    package mutating func attemptFailed() {
+        precondition(running > 0, "more attempts failed than were started")
+        running -= 1
+    }
+
+    /// Tries no further address.
+    package mutating func abandon() {
+        untried = []
+    }
+
+    // MARK: Queries
+
+    /// When `next` has an address to try; nil: all have been tried.
+    package func nextAttemptAt(now: Instant) -> Instant? {
+        guard !untried.isEmpty else { return nil }
+        guard running > 0, let startedAt else { return now }
+        return startedAt + Self.attemptDelay
+    }
+
+    /// Nothing runs, and nothing is left to try.
+    package var isLost: Bool { running == 0 && untried.isEmpty }
+
+    // MARK: Private
+
+    private static func order(of candidates: [Candidate]) -> [Int] {
+        let leadsIPv6 = candidates.first?.isIPv6 ?? false
+        return Set(candidates.map(\.uses)).sorted().flatMap { uses in
+            let group = candidates.indices.filter { candidates[$0].uses == uses }
+            return interleaved(
+                group.filter { candidates[$0].isIPv6 == leadsIPv6 },
+                group.filter { candidates[$0].isIPv6 != leadsIPv6 }
+            )
+        }
+    }
+
+    private static func interleaved(_ first: [Int], _ second: [Int]) -> [Int] {
+        (0..<max(first.count, second.count)).flatMap { position in
+            [first, second].compactMap { position < $0.count ? $0[position] : nil }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import ConnectionPool
+import Testing
+import Vocabulary
+
+/// A candidate as "6" or "4", with the connections it has: "6x2".
+private func candidates(_ text: String) -> [AddressRace.Candidate] {
+    text.split(separator: " ").map { word in
+        let parts = word.split(separator: "x")
+        return AddressRace.Candidate(
+            isIPv6: parts[0] == "6",
+            uses: parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        )
+    }
+}
+
+@Suite struct AddressRaceTests {
+    private let start = Instant(nanoseconds: 0)
+
+    @Test(arguments: [
+        ("", []),
+        ("4", [0]),
+        ("6 6 4 4", [0, 2, 1, 3]),
+        ("4 4 6 6", [0, 2, 1, 3]),
+        ("6 4 4 4", [0, 1, 2, 3]),
+        ("6 6 6 4", [0, 3, 1, 2]),
+        // A server that has a connection already comes after those that have none.
+        ("4x1 4 4", [1, 2, 0]),
+        ("4x3 4x1 4x2", [1, 2, 0]),
+        ("6x1 6 4x1 4", [1, 3, 0, 2]),
+        // The family that leads does so in each group.
+        ("6x1 4 4", [1, 2, 0]),
+    ])
+    func `addresses that are free go first, the families in turn`(text: String, order: [Int]) {
+        var race = AddressRace(candidates(text))
+        var tried: [Int] = []
+        while let index = race.next(now: start) {
+            tried.append(index)
+            race.attemptFailed()
+        }
+        #expect(tried == order)
+        #expect(race.isLost)
+    }
+
+    @Test func `an address that swallows packets holds the next one up for half a second only`() {
+        var race = AddressRace(candidates("6 4"))
+        #expect(race.next(now: start) == 0)
+        #expect(race.next(now: start) == nil)
+        #expect(race.nextAttemptAt(now: start) == start + .milliseconds(500))
+        #expect(race.next(now: start + .milliseconds(499)) == nil)
+        #expect(race.next(now: start + .milliseconds(500)) == 1)
+        #expect(race.nextAttemptAt(now: start + .milliseconds(500)) == nil)
+    }
+
+    @Test func `an address that refuses is followed at once`() {
+        var race = AddressRace(candidates("6 4"))
+        #expect(race.next(now: start) == 0)
+        race.attemptFailed()
+        #expect(race.nextAttemptAt(now: start) == start)
+        #expect(race.next(now: start) == 1)
+    }
+
+    @Test func `the race is lost once the last attempt has failed`() {
+        var race = AddressRace(candidates("4 4"))
+        _ = race.next(now: start)
+        _ = race.next(now: start + .seconds(1))
+        race.attemptFailed()
+        #expect(!race.isLost)
+        race.attemptFailed()
+        #expect(race.isLost)
+    }
+
+    @Test func `an attempt that was never started cannot fail`() async {
+        await #expect(processExitsWith: .failure) {
+            var race = AddressRace([])
+            race.attemptFailed()
+        }
+    }
+}

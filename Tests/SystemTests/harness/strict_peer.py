@@ -1,0 +1,262 @@
+"""An HTTP/2 server on Python's h2, hpack and hyperframe: strict, and none of the service's code.
+
+It keeps every frame of its clients as it stood on the wire, and how each header field was written.
+"""
+
+import contextlib
+import dataclasses
+import pathlib
+import socket
+import ssl
+import subprocess
+import threading
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.settings
+import hpack
+import hyperframe.frame
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+
+@dataclasses.dataclass(frozen=True)
+class Field:
+    """A header field and its representation (RFC 7541, 6): indexed, incremental, without, never."""
+
+    name: str
+    value: str
+    how: str
+
+
+class NotingDecoder(hpack.Decoder):
+    """hpack's decoder, which also tells how each field was written."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.fields = []
+
+    def _note(self, decoded, how):
+        (name, value), _ = decoded
+        self.fields.append(Field(name.decode(), value.decode(), how))
+        return decoded
+
+    def _decode_indexed(self, data):
+        return self._note(super()._decode_indexed(data), "indexed")
+
+    def _decode_literal_index(self, data):
+        return self._note(super()._decode_literal_index(data), "incremental")
+
+    def _decode_literal_no_index(self, data):
+        how = "never" if data[0] & 0x10 else "without"
+        return self._note(super()._decode_literal_no_index(data), how)
+
+
+@dataclasses.dataclass
+class Request:
+    """One request: its header fields, its body, and how many streams were open with it."""
+
+    stream: int
+    fields: list
+    open_streams: int
+    answers_before: int
+    body: bytes = b""
+    is_whole: bool = False
+
+    def __getitem__(self, name):
+        return next(field.value for field in self.fields if field.name == name)
+
+
+class Connection:
+    """One client's connection; `frames` are its frames in order."""
+
+    def __init__(self, peer, number, stream):
+        self.number = number
+        self.frames = []
+        self.requests = []
+        self.answers = 0
+        self.goaway = None
+        self._peer = peer
+        self._socket = stream
+        self._raw = b""
+        self._open = set()
+        self._h2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        )
+        self.decoder = NotingDecoder()
+        self._h2.decoder = self.decoder
+
+    @property
+    def unanswered(self):
+        return [request for request in self.requests if request.stream in self._open]
+
+    def settings(self, **values):
+        self._h2.update_settings(
+            {getattr(h2.settings.SettingCodes, name.upper()): v for name, v in values.items()}
+        )
+
+    def answer(self, request, status=200, body=b"", **headers):
+        fields = [(":status", str(status)), ("apns-id", request["apns-id"]), *headers.items()]
+        self._open.discard(request.stream)
+        self.answers += 1
+        self._h2.send_headers(request.stream, fields, end_stream=not body)
+        if body:
+            self._h2.send_data(request.stream, body, end_stream=True)
+
+    def reset(self, request, code):
+        self._open.discard(request.stream)
+        self._h2.reset_stream(request.stream, code)
+
+    def ping(self, octets):
+        self._h2.ping(octets)
+
+    def send_goaway(self, last_stream, debug=b"", code=0):
+        """Not h2's own: that closes its side for good, and APNs says GOAWAY twice."""
+        frame = hyperframe.frame.GoAwayFrame(0, last_stream, code, debug)
+        self._socket.sendall(self._h2.data_to_send() + frame.serialize())
+
+    def close(self):
+        """Ends the connection and, by an exception, the script."""
+        with contextlib.suppress(OSError):  # the client may have been faster
+            self._socket.shutdown(socket.SHUT_RDWR)
+        raise ConnectionAbortedError
+
+    def run(self):
+        self._h2.local_settings = h2.settings.Settings(
+            client=False, initial_values={**self._h2.local_settings, **self._peer.initial}
+        )
+        self._h2.initiate_connection()
+        self._send()
+        while data := self._socket.recv(65536):
+            self._note(data)
+            for event in self._h2.receive_data(data):
+                self._happened(event)
+            self._send()
+
+    def _send(self):
+        if octets := self._h2.data_to_send():
+            self._socket.sendall(octets)
+
+    def _note(self, data):
+        if not self._raw and not self.frames:
+            assert data.startswith(PREFACE), "the client's preface is not the first it says"
+            data = data[len(PREFACE) :]
+        self._raw += data
+        while len(self._raw) >= 9:
+            frame, length = hyperframe.frame.Frame.parse_frame_header(memoryview(self._raw[:9]))
+            if len(self._raw) < 9 + length:
+                break
+            frame.parse_body(memoryview(self._raw[9 : 9 + length]))
+            self.frames.append(frame)
+            self._raw = self._raw[9 + length :]
+
+    def _happened(self, event):
+        if isinstance(event, h2.events.RequestReceived):
+            self._open.add(event.stream_id)
+            fields, self.decoder.fields = self.decoder.fields, []
+            # Several header blocks may have come at once; each has one ":method", its first field.
+            self.decoder.fields = fields[len(event.headers) :]
+            request = Request(
+                event.stream_id, fields[: len(event.headers)], len(self._open), self.answers
+            )
+            self.requests.append(request)
+        elif isinstance(event, h2.events.DataReceived):
+            self._request(event.stream_id).body += event.data
+            self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+        elif isinstance(event, h2.events.StreamEnded):
+            request = self._request(event.stream_id)
+            request.is_whole = True
+            self._peer.script(self, request)
+        elif isinstance(event, h2.events.StreamReset):
+            self._open.discard(event.stream_id)
+        elif isinstance(event, h2.events.PingAckReceived):
+            self._peer.ping_answered(self, event.ping_data)
+
+    def _request(self, stream):
+        return next(request for request in self.requests if request.stream == stream)
+
+
+def answer_at_once(connection, request):
+    connection.answer(request)
+
+
+class StrictPeer:
+    """A server whose `script(connection, request)` answers; `problems` must stay empty."""
+
+    def __init__(self, folder, script=answer_at_once, **initial):
+        self.script = script
+        self.ping_answered = lambda connection, octets: None
+        self.initial = {
+            getattr(h2.settings.SettingCodes, name.upper()): v for name, v in initial.items()
+        }
+        self.connections = []
+        self.problems = []
+        self.ready = make_identity(folder)
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(folder / "server.pem", folder / "server.key")
+        self._context.set_alpn_protocols(["h2"])
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        address = f"https://localhost:{self._listener.getsockname()[1]}"
+        self.ready |= {"production": address, "sandbox": address}
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def requests(self):
+        return [request for connection in list(self.connections) for request in connection.requests]
+
+    def _accept(self):
+        while True:
+            try:
+                stream, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
+
+    def _serve(self, stream):
+        try:
+            with self._context.wrap_socket(stream, server_side=True) as secured:
+                assert secured.selected_alpn_protocol() == "h2"
+                connection = Connection(self, len(self.connections), secured)
+                self.connections.append(connection)
+                connection.run()
+        except (ConnectionError, ssl.SSLError):
+            return
+        except Exception as error:  # noqa: BLE001: h2 found a breach of the protocol, or a test did
+            self.problems.append(repr(error))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._listener.close()
+
+
+def make_identity(folder: pathlib.Path):
+    """A CA, a certificate for localhost and a provider key, and what the service must be told."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA")
+    openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
+    (folder / "server.conf").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "server.conf"]
+    openssl("x509", "-req", "-in", "server.csr", *signing, "-out", "server.pem")
+    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "key.p8")
+    return {
+        "team_id": "A1B2C3D4E5",
+        "key_id": "ABC123DEFG",
+        "key_file": str(folder / "key.p8"),
+        "ca_file": str(folder / "ca.pem"),
+    }
+
+
+@contextlib.contextmanager
+def running_peer(folder, script=answer_at_once, **initial):
+    """A strict peer; `initial` are its first SETTINGS by their names in h2."""
+    with StrictPeer(folder, script, **initial) as peer:
+        yield peer
+        assert not peer.problems, peer.problems

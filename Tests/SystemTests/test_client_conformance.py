@@ -1,0 +1,280 @@
+"""What the client says on the wire, seen by HTTP/2 servers that share no code with it."""
+
+import contextlib
+import functools
+import os
+import shutil
+import socket
+import subprocess
+import urllib.parse
+
+import pytest
+import yaml
+
+from harness.deadlines import eventually
+from harness.events import APP, new_event, record
+from harness.processes import Child, built_binary, clean_environment
+from harness.service import outcomes_of
+from harness.strict_peer import make_identity, running_peer
+
+# apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies have to keep, too.
+UNINDEXED = {":path", "authorization"}
+ONCE = {"apns-id", "apns-expiration", "apns-collapse-id"}
+TOKEN = "a11ce000" + "5e" * 28
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+@pytest.fixture
+def peer(tmp_path):
+    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *arguments, **settings: stack.enter_context(
+            running_peer(tmp_path / "peer", *arguments, **settings)
+        )
+
+
+def push(bench, peer, folder, *arguments):
+    path = folder / "push.yaml"
+    path.write_text(yaml.safe_dump(bench.configuration(peer)))
+    command = [built_binary("heliograph"), "push", "--config", path]
+    command += ["--token", TOKEN, "--bundle-id", APP, "--alert", "Hello", *arguments]
+    return subprocess.run(
+        list(map(str, command)), capture_output=True, timeout=60, env=clean_environment()
+    )
+
+
+def frames_named(connection, name):
+    return [frame for frame in connection.frames if type(frame).__name__ == f"{name}Frame"]
+
+
+def events_with_all_headers(count):
+    return [
+        record(new_event(collapse_id=f"line-{number}", expiration=4102444800 + number))
+        for number in range(count)
+    ]
+
+
+def accepted_count(bench):
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert {outcome["outcome"] for outcome in outcomes} <= {"accepted"}, outcomes
+    return len(outcomes)
+
+
+def test_header_fields_are_written_as_apple_asks(bench, peer):
+    """Also: one stream until the first answer, whatever the SETTINGS allow."""
+    server = peer(max_concurrent_streams=1000)
+    bench.produce(events_with_all_headers(200))
+    bench.run(server)
+    bench.wait_for_outcomes(200)
+    assert accepted_count(bench) == 200
+    [connection] = server.connections
+    first = [request for request in connection.requests if not request.answers_before]
+    assert [request.open_streams for request in first] == [1]
+    seen = set()
+    for request in connection.requests:
+        for field in request.fields:
+            if field.name in UNINDEXED:
+                expected = {"never"}
+            elif field.name in ONCE:
+                expected = {"never"} if field.name in seen else {"incremental"}
+            else:
+                expected = {"indexed"} if (field.name, field.value) in seen else {"incremental"}
+                if field.name in (":method", ":scheme"):
+                    expected = {"indexed"}
+            assert field.how in expected, (request.stream, field)
+            seen |= {field.name, (field.name, field.value)}
+    assert seen >= UNINDEXED | ONCE | {"apns-topic", "apns-push-type", ":authority"}
+
+
+def test_frames_are_those_that_apple_wants(bench, peer):
+    server = peer(max_concurrent_streams=1000)
+    bench.produce(events_with_all_headers(50))
+    bench.run(server)
+    bench.wait_for_outcomes(50)
+    [connection] = server.connections
+    assert type(connection.frames[0]).__name__ == "SettingsFrame"
+    settings = connection.frames[0].settings
+    assert settings[2] == 0, "ENABLE_PUSH"
+    assert settings[6] == 16384, "MAX_HEADER_LIST_SIZE"
+    assert not frames_named(connection, "Priority")
+    headers = frames_named(connection, "Headers")
+    assert len(headers) == 50
+    assert not [frame for frame in headers if "PRIORITY" in frame.flags]
+    assert not frames_named(connection, "RstStream")
+
+
+class Waves:
+    """Answers once nothing more comes, which a PING's way there and back shows."""
+
+    def __init__(self):
+        self.limits = [1, 40, 3, 1, 25]
+        self.counts = []
+        self._is_asking = False
+
+    def request(self, connection, request):
+        if not self._is_asking:
+            self._is_asking = True
+            connection.ping(b"waiting!")
+
+    def ping_answered(self, connection, octets):
+        self._is_asking = False
+        waiting = [request for request in connection.unanswered if request.is_whole]
+        self.counts.append(len(waiting))
+        if self.limits:
+            connection.settings(max_concurrent_streams=self.limits.pop(0))
+        for request in waiting:
+            connection.answer(request)
+        if connection.unanswered:
+            self.request(connection, None)
+
+
+def test_the_stream_limit_is_obeyed_down_to_one_and_up_again(bench, peer):
+    """h2 raises when a client opens more streams than the SETTINGS it has acknowledged."""
+    waves = Waves()
+    server = peer(waves.request, max_concurrent_streams=1)
+    server.ping_answered = waves.ping_answered
+    bench.produce([record(new_event()) for _ in range(150)])
+    bench.run(server, apns={"connections": {"max": 1}})
+    bench.wait_for_outcomes(150)
+    assert accepted_count(bench) == 150
+    [connection] = server.connections
+    assert waves.counts[0] == 1
+    assert max(request.open_streams for request in connection.requests) in range(25, 41)
+
+
+def test_small_windows_are_kept_to(bench, peer):
+    """h2 raises when DATA goes beyond a window."""
+    server = peer(max_concurrent_streams=100, initial_window_size=37)
+    text = "x" * 3000
+    sent = [new_event(payload={"aps": {"alert": text}}) for _ in range(60)]
+    bench.produce([record(event) for event in sent])
+    bench.run(server)
+    bench.wait_for_outcomes(60)
+    assert accepted_count(bench) == 60
+    for request in server.requests:
+        assert text.encode() in request.body
+
+
+def test_an_idle_connection_is_pinged(bench, peer):
+    server = peer(max_concurrent_streams=100)
+    bench.produce([record(new_event())])
+    bench.run(server, apns={"ping_after_idle": "100ms"})
+
+    def pings():
+        found = [frame for each in server.connections for frame in frames_named(each, "Ping")]
+        return len([frame for frame in found if "ACK" not in frame.flags]) >= 3
+
+    eventually(pings, 20, "three PINGs of the client")
+    assert len(server.connections) == 1
+
+
+@pytest.mark.parametrize("reason", [b"", b'{"reason":"Shutdown"}', b"no JSON at all"])
+def test_after_goaway_unprocessed_requests_go_elsewhere_without_counting(bench, peer, reason):
+    """The first connection answers one request, and gives the others back by GOAWAY."""
+
+    def script(connection, request):
+        if connection.number == 0 and connection.answers == 1:
+            connection.send_goaway(connection.requests[0].stream, reason)
+            # As APNs does: a second one, empty, and then the end.
+            connection.send_goaway(connection.requests[0].stream)
+            connection.close()
+        else:
+            connection.answer(request)
+
+    server = peer(script, max_concurrent_streams=1000)
+    bench.produce([record(new_event()) for _ in range(30)])
+    bench.run(server)
+    bench.wait_for_outcomes(30)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert {outcome["outcome"] for outcome in outcomes} == {"accepted"}
+    assert {outcome["attempts"] for outcome in outcomes} == {1}
+    assert len({connection.number for connection in server.connections if connection.answers}) >= 2
+
+
+def test_goaway_with_last_stream_zero_gives_everything_back(bench, peer):
+    def script(connection, request):
+        if connection.number == 0:
+            connection.send_goaway(0, b'{"reason":"Shutdown"}')
+            connection.send_goaway(0)
+            connection.close()
+        else:
+            connection.answer(request)
+
+    server = peer(script, max_concurrent_streams=1000)
+    bench.produce([record(new_event()) for _ in range(5)])
+    service = bench.run(server)
+    bench.wait_for_outcomes(5)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert {(outcome["outcome"], outcome["attempts"]) for outcome in outcomes} == {("accepted", 1)}
+    told = service.log_lines("APNs closes a connection")
+    assert told[0]["reason"] == "Shutdown"
+
+
+def test_a_push_by_hand_keeps_to_the_rules(bench, peer, tmp_path):
+    server = peer(max_concurrent_streams=1)
+    done = push(bench, server, tmp_path, "--collapse-id", "line")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    [request] = server.requests
+    how = {field.name: field.how for field in request.fields}
+    assert how[":path"] == how["authorization"] == "never"
+    assert how["apns-collapse-id"] == how["apns-topic"] == "incremental"
+    assert not frames_named(server.connections[0], "Priority")
+    assert type(server.connections[0].frames[-1]).__name__ == "GoAwayFrame"
+
+
+# MARK: nghttpd
+
+
+class Nghttpd:
+    """nghttpd with one known device; the rest is "404 Not Found", with a body in HTML."""
+
+    def __init__(self, folder, *options):
+        self.ready = make_identity(folder)
+        device = folder / "root" / "3" / "device"
+        device.mkdir(parents=True)
+        (device / TOKEN).write_text("")
+        server = [folder / "server.key", folder / "server.pem"]
+        port = unused_port()
+        arguments = ["-v", "-a", "127.0.0.1", "-d", folder / "root", *options, port, *server]
+        self.child = Child(["/usr/sbin/nghttpd", *map(str, arguments)])
+        self.ready |= dict.fromkeys(("production", "sandbox"), f"https://localhost:{port}")
+
+
+@functools.cache
+def has_nghttpd():
+    return shutil.which("nghttpd", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is not None
+
+
+def unused_port():
+    """nghttpd cannot choose one by itself."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@pytest.mark.skipif(not has_nghttpd(), reason="nghttp2-server is not installed")
+@pytest.mark.parametrize("token, status", [(TOKEN, 200), ("00" * 32, 404)])
+def test_a_push_reaches_nghttpd(bench, tmp_path, token, status):
+    nghttpd = Nghttpd(tmp_path / "nghttpd", "-m", "1", "-c", "0", "-w", "5")
+    with nghttpd.child:
+        eventually(
+            lambda: is_listening(nghttpd.ready["production"]),
+            20,
+            "nghttpd to listen",
+        )
+        done = push(bench, nghttpd, tmp_path, "--token", token)
+        said = done.stdout.decode()
+        assert f"< :status: {status}" in said, (said, done.stderr)
+        assert done.returncode == (0 if status == 200 else 1)
+
+
+def is_listening(url):
+    parts = urllib.parse.urlsplit(url)
+    try:
+        socket.create_connection(("127.0.0.1", parts.port), 1).close()
+    except OSError:
+        return False
+    return True

@@ -21,6 +21,8 @@ extension SimulatorLoop {
             return .content(state.json)
         case .setOffline(let token, let isOffline):
             guard judge.devices != nil else { return .notRemembered }
+            // The clock is the judge's scenario's: it is read before the judge is changed.
+            let now = now
             judge.devices?.setOffline(Array(token.utf8), isOffline, now: now)
             return .done
         case .forgetDevices:

@@ -100,6 +100,7 @@ final class SimulatorLoop {
                     tls: tls,
                     configuration: wireConfiguration
                 )
+                let now = now
                 let elapsed = judge.elapsed(now)
                 let connection = SimulatedConnection(
                     id: nextID,

@@ -12,7 +12,7 @@ struct SimulatedKeys {
     let ownPEM = EphemeralAuthority.signingKeyPEM()
     private(set) var registered: [RegisteredKey] = []
 
-    /// - Parameter path: JSON, an array of keys; see docs/simulator.md. Nil: no further keys.
+    /// Reads a key file, JSON as docs/simulator.md describes it; nil: no further keys.
     init(_ path: String?) throws {
         registered.append(
             RegisteredKey(

@@ -44,11 +44,11 @@ def simulators(tmp_path):
     with contextlib.ExitStack() as stack:
         count = 0
 
-        def start(scenario=DEMO_SCENARIO, *further):
+        def start(scenario=DEMO_SCENARIO, options=()):
             nonlocal count
             count += 1
             folder = tmp_path / f"simulator-{count}"
-            return stack.enter_context(running_simulator(folder, scenario, *further))
+            return stack.enter_context(running_simulator(folder, scenario, options))
 
         yield start
 

@@ -123,7 +123,7 @@ def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_ag
 ):
     """Key and identifier change together, as one swap of a link; and back again."""
     new_key(tmp_path / "next.p8")
-    simulator = simulators({}, "--accept-key", f"NEXT123456:DEF123GHIJ:{tmp_path / 'next.p8'}")
+    simulator = simulators({}, ["--accept-key", f"NEXT123456:DEF123GHIJ:{tmp_path / 'next.p8'}"])
     for name, key_id, key_file in (
         ("old", simulator.ready["key_id"], simulator.ready["key_file"]),
         ("new", "NEXT123456", tmp_path / "next.p8"),

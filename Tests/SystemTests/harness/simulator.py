@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import urllib.error
+import urllib.request
 
 from .processes import Child, built_binary
 
@@ -26,12 +28,25 @@ class Simulator:
     def accepted(self):
         return [request for request in self.requests() if request["status"] == 200]
 
+    def control(self, method, path, body=None):
+        """Asks the control endpoint; the status, and the JSON that it answers with."""
+        request = urllib.request.Request(
+            self.ready["control"] + path,
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.loads(answer.read() or b"null")
+        except urllib.error.HTTPError as failure:
+            return failure.code, json.loads(failure.read() or b"null")
+
 
 @contextlib.contextmanager
-def running_simulator(folder, scenario, *further):
+def running_simulator(folder, scenario, options=()):
     """Starts the simulator with a scenario: a path, or a value to be written as JSON.
 
-    `further` are more arguments.
+    `options` are further words of its command line.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if not isinstance(scenario, pathlib.Path):
@@ -39,12 +54,13 @@ def running_simulator(folder, scenario, *further):
         path.write_text(json.dumps(scenario))
         scenario = path
     log = folder / "requests.ndjson"
-    options = {
+    files = {
         "--scenario": scenario,
         "--request-log": log,
         "--write-ca": folder / "ca.pem",
         "--write-key": folder / "key.p8",
     }
-    arguments = [str(part) for option in options.items() for part in option]
-    with Child([built_binary("heliograph-lab"), "simulate-apns", *arguments, *further]) as child:
+    arguments = [str(part) for option in files.items() for part in option]
+    arguments += [str(word) for word in options]
+    with Child([built_binary("heliograph-lab"), "simulate-apns", *arguments]) as child:
         yield Simulator(child, child.wait_for_json(), log)

@@ -1,0 +1,266 @@
+"""The APNs simulator against HTTP/2 clients that nobody here wrote."""
+
+import asyncio
+import json
+import ssl
+import subprocess
+import time
+
+import aioapns
+import jwt
+import pytest
+from aioapns.connection import APNsProductionClientProtocol
+
+APP = "com.example.app"
+TOKEN = "a11ce000" + "5e" * 28
+DEAD = "dead0000" + "5e" * 28
+PHONE = "0ff11e00" + "5e" * 28
+SCENARIO = {
+    "rules": [
+        {"prefix": "dead", "is": "unregistered", "since": 1767225600123},
+        {"prefix": "0ff1", "is": "alive", "offline": True},
+        {"prefix": "5117", "is": "half-close"},
+        {"prefix": "6a4b", "is": "garbage"},
+    ]
+}
+
+
+@pytest.fixture
+def simulator(simulators, tmp_path):
+    certificate = tmp_path / "client.pem"
+    options = ["--control-port", 0, "--remember-devices", 100, "--write-certificate", certificate]
+    return simulators(SCENARIO, options)
+
+
+def provider_token(simulator, **changes):
+    """Made by PyJWT, which knows nothing of our code."""
+    ready = simulator.ready
+    claims = {"iss": ready["team_id"], "iat": int(time.time()), **changes}
+    with open(ready["key_file"]) as file:
+        return jwt.encode(claims, file.read(), "ES256", {"kid": ready["key_id"], "typ": None})
+
+
+def curl(simulator, url, *words, jwt_token=None, body=None):
+    """Status, header fields and body of one request; None for what did not come."""
+    command = ["curl", "-sS", "-i", "--http2", "--cacert", simulator.ready["ca_file"], *words]
+    if jwt_token:
+        command += ["-H", f"authorization: bearer {jwt_token}"]
+    if body is not None:
+        command += ["--data-binary", body]
+    done = subprocess.run([*command, url], capture_output=True, timeout=60)
+    head, _, content = done.stdout.partition(b"\r\n\r\n")
+    if not head:
+        return None, {}, done.stderr.decode()
+    first, *lines = head.decode().split("\r\n")
+    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
+    return int(first.split()[1]), fields, content.decode()
+
+
+def push(simulator, token, *words, environment="production", **options):
+    url = f"{simulator.ready[environment]}/3/device/{token}"
+    options = {"jwt_token": provider_token(simulator), "body": '{"aps":{"alert":"x"}}', **options}
+    return curl(simulator, url, "-H", f"apns-topic: {APP}", *words, **options)
+
+
+def test_curl_is_answered_over_http_2(simulator):
+    status, fields, body = push(simulator, TOKEN, environment="sandbox")
+    assert (status, body) == (200, "")
+    assert fields["apns-id"] == fields["apns-id"].upper()
+    assert fields["apns-unique-id"] and fields["date"].endswith(" GMT")
+    status, fields, body = push(simulator, DEAD)
+    assert (status, fields["content-type"]) == (410, "application/json")
+    assert json.loads(body) == {"reason": "Unregistered", "timestamp": 1767225600123}
+
+
+@pytest.mark.parametrize(
+    "words, options, status, reason",
+    [
+        ([], {"jwt_token": None}, 403, "MissingProviderToken"),
+        ([], {"jwt_token": "a.b.c"}, 403, "InvalidProviderToken"),
+        ([], {"body": ""}, 400, "PayloadEmpty"),
+        ([], {"body": "x" * 4097}, 413, "PayloadTooLarge"),
+        (["-H", "apns-priority: 3"], {}, 400, "BadPriority"),
+        (["-H", "apns-push-type: background"], {}, 200, None),
+        (["-X", "PUT"], {}, 405, "MethodNotAllowed"),
+        (["-H", "apns-id: 1", "-H", "apns-id: 2"], {}, 400, "DuplicateHeaders"),
+    ],
+)
+def test_curl_is_refused_with_the_reason(simulator, words, options, status, reason):
+    found, _, body = push(simulator, TOKEN, *words, **options)
+    assert found == status, body
+    assert (json.loads(body)["reason"] if body else None) == reason
+
+
+@pytest.mark.parametrize("token", ["5117" + "00" * 30, "6a4b" + "00" * 30])
+def test_curl_notices_a_broken_connection(simulator, token):
+    status, _, complaint = push(simulator, token, "--max-time", "20")
+    assert status is None and complaint.startswith("curl:")
+    assert push(simulator, TOKEN)[0] == 200
+
+
+def test_http_1_is_refused(simulator):
+    status, _, complaint = push(simulator, TOKEN, "--http1.1")
+    assert status is None and "curl:" in complaint
+
+
+def test_nghttp_sees_apples_settings(simulator, tmp_path):
+    body = tmp_path / "body.json"
+    body.write_text("{}")
+    done = subprocess.run(
+        [
+            "nghttp", "-nv", "-d", body, "-H", ":method: POST", "-H", f"apns-topic: {APP}",
+            "-H", f"authorization: bearer {provider_token(simulator)}",
+            f"{simulator.ready['production']}/3/device/{TOKEN}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )  # fmt: skip
+    said = done.stdout
+    first, second = said.index("MAX_CONCURRENT_STREAMS(0x03):1]"), said.index("0x03):1000]")
+    assert first < second < said.index(":status: 200"), said
+    for setting in ["HEADER_TABLE_SIZE(0x01):4096", "INITIAL_WINDOW_SIZE(0x04):65535",
+                    "MAX_FRAME_SIZE(0x05):16384", "MAX_HEADER_LIST_SIZE(0x06):8000"]:  # fmt: skip
+        assert setting in said
+
+
+def test_h2load_gets_an_answer_to_every_request(simulator, tmp_path):
+    body = tmp_path / "body.json"
+    body.write_text("{}")
+    done = subprocess.run(
+        [
+            "h2load", "-n", "2000", "-c", "2", "-m", "100", "-d", body, "-H", ":method: POST",
+            "-H", f"authorization: bearer {provider_token(simulator)}",
+            "-H", f"apns-topic: {APP}", f"{simulator.ready['production']}/3/device/{TOKEN}",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert "2000 succeeded, 0 failed" in done.stdout, done.stdout
+    status, counted = simulator.control("GET", "/statistics")
+    assert (status, counted["accepted"]) == (200, 2000)
+
+
+def send_with_aioapns(simulator, tokens, **credential):
+    """The statuses and reasons that aioapns gets, all sent at once."""
+    port = int(simulator.ready["production"].rsplit(":", 1)[1])
+
+    class Protocol(APNsProductionClientProtocol):
+        APNS_SERVER, APNS_PORT = "localhost", port
+
+    async def run():
+        trust = ssl.create_default_context(cafile=simulator.ready["ca_file"])
+        trust.set_alpn_protocols(["h2"])
+        if "client_cert" in credential:
+            trust.load_cert_chain(credential["client_cert"])
+        client = aioapns.APNs(topic=APP, ssl_context=trust, max_connections=1, **credential)
+        client.pool.protocol_class = Protocol
+        try:
+            # Alone, as Apple asks for: it proves the token.
+            results = []
+            for group in (tokens[:1], tokens[1:]):
+                requests = [
+                    aioapns.NotificationRequest(token, {"aps": {"alert": "x"}})
+                    for token in group
+                ]
+                results += await asyncio.gather(*map(client.send_notification, requests))
+            return [(result.status, result.description) for result in results]
+        finally:
+            client.pool.close()
+
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+@pytest.mark.parametrize("credential", ["token", "certificate"])
+def test_aioapns_sends(simulator, credential):
+    ready = simulator.ready
+    if credential == "token":
+        with open(ready["key_file"]) as file:
+            key = file.read()
+        options = {"key": key, "key_id": ready["key_id"], "team_id": ready["team_id"]}
+    else:
+        options = {"client_cert": ready["certificate_file"]}
+    tokens = [TOKEN] + [f"{number:064x}" for number in range(99)] + [DEAD]
+    results = send_with_aioapns(simulator, tokens, **options)
+    assert results[:-1] == [("200", None)] * 100
+    assert results[-1] == ("410", "Unregistered")
+    assert len(simulator.accepted()) == 100
+
+
+# The control endpoint
+
+
+def test_a_device_gets_what_was_stored_when_it_is_back(simulator):
+    later = f"apns-expiration: {int(time.time()) + 600}"
+    for words in [("-H", later), ("-H", later), ("-H", "apns-expiration: 0")]:
+        assert push(simulator, PHONE, *words)[0] == 200
+    _, device = simulator.control("GET", f"/devices/{PHONE.upper()}")
+    assert (device["received"], len(device["stored"]), device["lost"]) == ([], 1, 2)
+    assert simulator.control("POST", f"/devices/{PHONE}/online")[0] == 204
+    _, device = simulator.control("GET", f"/devices/{PHONE}")
+    assert (len(device["received"]), device["stored"], device["offline"]) == (1, [], False)
+    assert json.loads(device["received"][0]["payload"]) == {"aps": {"alert": "x"}}
+    assert simulator.control("DELETE", "/devices")[0] == 204
+    assert simulator.control("GET", f"/devices/{PHONE}")[0] == 404
+
+
+def test_of_a_collapse_id_the_newest_is_displayed(simulator):
+    for text in ["one", "two"]:
+        push(simulator, TOKEN, "-H", "apns-collapse-id: score", body=json.dumps({"t": text}))
+    _, device = simulator.control("GET", f"/devices/{TOKEN}")
+    assert len(device["received"]) == 2
+    assert [json.loads(shown["payload"]) for shown in device["displayed"]] == [{"t": "two"}]
+
+
+def test_a_scenario_can_be_replaced(simulator):
+    assert push(simulator, TOKEN)[0] == 200
+    faults = {"faults": [{"is": "503 html", "retry_after": 7}], "clock_offset_s": 86400}
+    assert simulator.control("POST", "/scenario", faults)[0] == 204
+    # A token of this day is too old for a clock of the next one.
+    assert json.loads(push(simulator, TOKEN)[2])["reason"] == "ExpiredProviderToken"
+    fresh = provider_token(simulator, iat=int(time.time()) + 86400)
+    status, fields, body = push(simulator, TOKEN, jwt_token=fresh)
+    assert (status, fields["retry-after"]) == (503, "7") and body.startswith("<html>")
+    status, mistake = simulator.control("POST", "/scenario", {"rules": 1})
+    assert (status, mistake) == (400, {"error": "rules: not an array"})
+
+
+def test_a_fault_befalls_every_connection(simulator):
+    status, answer = simulator.control("POST", "/fault", {"is": "goaway Shutdown"})
+    assert (status, answer) == (200, {"connections": 0})
+    assert simulator.control("POST", "/fault", {"is": "sunshine"})[0] == 400
+    assert simulator.control("GET", "/fault")[0] == 405
+    assert simulator.control("GET", "/nowhere")[0] == 404
+
+
+# Broadcasts
+
+
+def test_a_channel_lives_and_is_broadcast_to(simulator):
+    token = provider_token(simulator)
+    base = f"{simulator.ready['sandbox_channels']}/1/apps/{APP}"
+
+    def ask(path, *words, **options):
+        return curl(simulator, base + path, *words, jwt_token=token, **options)
+
+    wish = '{"message-storage-policy":1,"push-type":"LiveActivity"}'
+    status, fields, body = ask("/channels", body=wish)
+    assert (status, body) == (201, "")
+    channel = ["-H", f"apns-channel-id: {fields['apns-channel-id']}"]
+    status, _, body = ask("/channels", *channel)
+    assert (status, json.loads(body)) == (200, json.loads(wish))
+    _, _, body = ask("/all-channels")
+    assert json.loads(body) == {"channels": [fields["apns-channel-id"]]}
+
+    url = f"{simulator.ready['sandbox']}/4/broadcasts/apps/{APP}"
+    words = [*channel, "-H", "apns-push-type: liveactivity", "-H", "apns-priority: 5"]
+    words += ["-H", f"apns-expiration: {int(time.time()) + 60}"]
+    status, fields, body = curl(simulator, url, *words, jwt_token=token, body='{"aps":{}}')
+    assert (status, body) == (200, "") and fields["apns-request-id"] and fields["apns-unique-id"]
+    [known] = simulator.control("GET", "/channels")[1]
+    assert (known["broadcasts"], known["newest"]) == (1, '{"aps":{}}')
+
+    assert ask("/channels", "-X", "DELETE", *channel)[0] == 204
+    status, _, body = curl(simulator, url, *words, jwt_token=token, body="{}")
+    assert (status, json.loads(body)["reason"]) == (400, "ChannelNotRegistered")

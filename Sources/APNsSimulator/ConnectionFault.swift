@@ -30,7 +30,7 @@ package enum ConnectionFault: Hashable, Sendable {
     case close
     /// It stays open and says nothing any more, no answer to PING either.
     case stall
-    /// The server's direction ends (TCP FIN); the client's stays open and is not read from.
+    /// The server's direction ends (TCP FIN); the client's stays open.
     case halfClose
     /// Bytes that are no HTTP/2 frame, inside TLS.
     case garbage

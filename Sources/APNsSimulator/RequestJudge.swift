@@ -40,7 +40,7 @@ package struct RequestJudge {
     }
 
     /// The same APNs, with its channels, devices and tokens, under another scenario.
-    func beginning(_ scenario: Scenario, _ strictness: Strictness) -> RequestJudge {
+    package func beginning(_ scenario: Scenario, _ strictness: Strictness) -> RequestJudge {
         var judge = self
         judge.scenario = scenario
         judge.strictness = scenario.strictness ?? strictness

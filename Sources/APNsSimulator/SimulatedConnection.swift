@@ -21,7 +21,7 @@ final class SimulatedConnection {
     var isTouched = false
     /// It was accepted while TLS is refused.
     let refusesTLS: Bool
-    /// It says nothing any more, and reads nothing.
+    /// It says nothing any more; what it reads has no effect.
     private(set) var isMute = false
     /// The newest MAX_CONCURRENT_STREAMS that was told.
     private(set) var streamLimit: UInt32

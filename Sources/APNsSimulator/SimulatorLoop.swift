@@ -80,8 +80,6 @@ final class SimulatorLoop {
         guard let connection = connections[id] else { return }
         if connection.refusesTLS {
             connection.wire.refuseHandshake()
-        } else if connection.isMute {
-            watch(connection, [])
         } else {
             connection.wire.readinessChanged(readiness)
             takeEvents(of: connection)
@@ -167,11 +165,7 @@ final class SimulatorLoop {
     }
 
     private func watch(_ connection: SimulatedConnection, _ interest: Interest) {
-        guard connection.interest != interest else {
-            // A mute connection whose client has left is told again and again: EPOLLHUP.
-            if interest.isEmpty { connection.wire.abort() }
-            return
-        }
+        guard connection.interest != interest else { return }
         connection.interest = interest
         try? loop.modify(connection.wire.fileDescriptor, id: connection.id, interest: interest)
     }

@@ -1,0 +1,254 @@
+import APNsRules
+import APNsSimulator
+import HTTP2IO
+import Testing
+import Vocabulary
+
+/// What befalls whole connections, on the wire.
+@Suite struct ConnectionFaultTests {
+    private func simulator(
+        _ scenario: String,
+        change: (inout SimulatorConfiguration) -> Void = { _ in }
+    ) throws -> RunningSimulator {
+        var configuration = SimulatorConfiguration()
+        configuration.scenario = try ScenarioFile.parse(Array(scenario.utf8))
+        change(&configuration)
+        return try APNsSimulator(configuration).start()
+    }
+
+    private func closing(of client: TestClient) throws {
+        try client.waitFor { if case .closed = $0 { true } else { false } }
+    }
+
+    private func goAways(of client: TestClient) -> [(lastStreamID: Int32, debugData: String)] {
+        client.events.compactMap { event in
+            guard case .goAwayReceived(let last, _, let data) = event else { return nil }
+            return (last, String(decoding: data, as: UTF8.self))
+        }
+    }
+
+    private func provider(_ environments: Set<APNsEnvironment>, days: Int64 = 30) -> TLSIdentity {
+        EphemeralAuthority().providerIdentity(
+            bundleID: "com.example.app",
+            topics: ["com.example.app"],
+            environments: environments,
+            validFor: .seconds(days * 86400)
+        )
+    }
+
+    // MARK: Certificates
+
+    @Test func `a certificate of the other environment gets two GOAWAYs and the end`() throws {
+        let simulator = try simulator("{}")
+        let client = try TestClient(
+            port: simulator.productionPort,
+            of: simulator,
+            identity: provider([.sandbox])
+        )
+        try closing(of: client)
+        let goAways = goAways(of: client)
+        #expect(goAways.map(\.lastStreamID) == [0, 0])
+        #expect(goAways.map(\.debugData) == [#"{"reason":"BadCertificateEnvironment"}"#, ""])
+        #expect(simulator.statistics.requests == 0)
+    }
+
+    @Test func `an expired certificate ends the connection`() throws {
+        let simulator = try simulator("{}")
+        let client = try TestClient(
+            port: simulator.productionPort,
+            of: simulator,
+            identity: provider([.production], days: -1)
+        )
+        try closing(of: client)
+        #expect(goAways(of: client).isEmpty)
+    }
+
+    /// Environments, days it is good for, and the reason of its 403.
+    @Test(
+        arguments: [
+            ([.sandbox], 30, .badCertificateEnvironment), ([.production], -1, .badCertificate),
+            ([.production], 30, nil), ([.production, .sandbox], 30, nil), ([], 30, nil),
+        ] as [(Set<APNsEnvironment>, Int64, APNsReason?)]
+    )
+    func `a bad certificate may be answered instead`(
+        environments: Set<APNsEnvironment>,
+        days: Int64,
+        reason: APNsReason?
+    ) throws {
+        let simulator = try simulator(#"{"strictness":{"answer_bad_certificates":true}}"#)
+        let client = try TestClient(
+            port: simulator.productionPort,
+            of: simulator,
+            identity: provider(environments, days: days)
+        )
+        let response = try client.exchange(Fixture.headers(nil))
+        #expect(response.status == (reason == nil ? 200 : 403))
+        #expect(APNsErrorBody(parsing: response.body).reason == reason.map(Reason.apns))
+    }
+
+    // MARK: Limits
+
+    @Test func `errors shrink the stream limit, successes restore it`() throws {
+        let simulator = try simulator(
+            #"{"throttle":{"step":2},"rules":[{"prefix":"bad0","is":"badDeviceToken"}]}"#
+        )
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let authorization = try simulator.authorization()
+        let good = Fixture.headers(authorization)
+        let bad = Fixture.headers(authorization, changing: [(":path", "/3/device/bad0")])
+        #expect(try client.exchange(good).status == 200)
+        var limits: [Int] = []
+        for fields in [bad, bad, good, good] {
+            _ = try client.exchange(fields)
+            limits.append(client.connection.maxConcurrentStreams)
+        }
+        #expect(limits == [500, 250, 500, 500])
+    }
+
+    @Test func `too many errors end the connection, after their answers`() throws {
+        let simulator = try simulator(#"{"throttle":{"close_at":3}}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let wrong = Fixture.headers(
+            try simulator.authorization(),
+            changing: [("apns-priority", "7")]
+        )
+        for _ in 0..<3 { #expect(try client.exchange(wrong).status == 400) }
+        try client.waitFor { if case .goAwayReceived = $0 { true } else { false } }
+        #expect(goAways(of: client).map(\.lastStreamID) == [5])
+        #expect(simulator.statistics.throttledConnections == 1)
+    }
+
+    @Test func `a window limits the streams`() throws {
+        let simulator = try simulator(
+            #"{"connections":[{"is":"limit streams","streams":1}]}"#
+        )
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let fields = Fixture.headers(try simulator.authorization())
+        #expect(try client.exchange(fields).status == 200)
+        #expect(client.connection.maxConcurrentStreams == 1)
+    }
+
+    @Test func `the first SETTINGS are what was asked for`() throws {
+        let simulator = try simulator(
+            #"{"settings":{"unproven_streams":3,"proven_streams":7}}"#
+        )
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        try client.waitUntilOpen()
+        #expect(client.connection.maxConcurrentStreams == 3)
+        let fields = Fixture.headers(try simulator.authorization())
+        #expect(try client.exchange(fields).status == 200)
+        #expect(client.connection.maxConcurrentStreams == 7)
+    }
+
+    // MARK: Broken connections
+
+    @Test func `TLS is refused with an alert`() throws {
+        let simulator = try simulator(#"{"connections":[{"is":"refuse tls"}]}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let event = try client.waitFor { if case .closed = $0 { true } else { false } }
+        guard case .closed(.tls(let error)) = event else {
+            Issue.record("\(event)")
+            return
+        }
+        #expect("\(error)".contains("handshake failure"))
+    }
+
+    @Test(arguments: ["half-close", "garbage", "close"])
+    func `a broken connection is noticed`(fault: String) throws {
+        let simulator = try simulator(#"{"default":"\#(fault)"}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let tag = try client.send(Fixture.headers(try simulator.authorization()))
+        _ = try client.failure(of: tag)
+        try closing(of: client)
+        #expect(simulator.statistics.faults == 1)
+    }
+
+    @Test func `a stalled connection answers nothing, and others go on`() throws {
+        let simulator = try simulator(#"{"rules":[{"token":"bb","is":"stall"}]}"#)
+        let stalled = try TestClient(port: simulator.productionPort, of: simulator)
+        let fine = try TestClient(port: simulator.productionPort, of: simulator)
+        let authorization = try simulator.authorization()
+        let fields = Fixture.headers(authorization)
+        #expect(try stalled.exchange(fields).status == 200)
+        _ = try stalled.send(
+            Fixture.headers(authorization, changing: [(":path", "/3/device/bb")])
+        )
+        stalled.connection.flush()
+        for _ in 0..<1000 where simulator.statistics.faults == 0 {
+            #expect(try fine.exchange(fields).status == 200)
+        }
+        #expect(simulator.statistics.faults == 1)
+        let requests = simulator.statistics.requests
+        _ = try stalled.send(fields)
+        stalled.connection.flush()
+        #expect(try fine.exchange(fields).status == 200)
+        #expect(simulator.statistics.requests == requests + 1)
+        // Its end is noticed all the same.
+        stalled.connection.close()
+        for _ in 0..<1000 where simulator.statistics.openConnections == 2 {
+            _ = try fine.exchange(fields)
+        }
+        #expect(simulator.statistics.openConnections == 1)
+    }
+
+    @Test func `a graceful GOAWAY answers the request it came with`() throws {
+        let simulator = try simulator(#"{"default":"goaway graceful Shutdown"}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
+        try client.waitFor { if case .goAwayReceived = $0 { true } else { false } }
+        let goAways = goAways(of: client)
+        #expect(goAways.map(\.lastStreamID) == [1])
+        #expect(goAways.map(\.debugData) == [#"{"reason":"Shutdown"}"#])
+    }
+
+    @Test func `a storm meets every connection as it opens`() throws {
+        let simulator = try simulator(#"{"connections":[{"is":"goaway nothing"}]}"#)
+        for _ in 0..<3 {
+            let client = try TestClient(port: simulator.productionPort, of: simulator)
+            try closing(of: client)
+            #expect(goAways(of: client).map(\.lastStreamID) == [0])
+        }
+        #expect(simulator.statistics.connections == 3)
+    }
+
+    // MARK: The control endpoint's commands
+
+    @Test func `a fault by hand meets the connections of its environment`() async throws {
+        let simulator = try simulator("{}")
+        let production = try TestClient(port: simulator.productionPort, of: simulator)
+        let sandbox = try TestClient(port: simulator.sandboxPort, of: simulator)
+        let fields = Fixture.headers(try simulator.authorization())
+        #expect(try production.exchange(fields).status == 200)
+        #expect(try sandbox.exchange(fields).status == 200)
+        let fault = try #require(ConnectionFault("goaway Shutdown"))
+        guard case .count(1) = await simulator.ask(.fault(fault, .sandbox)) else {
+            Issue.record("not one connection")
+            return
+        }
+        try closing(of: sandbox)
+        #expect(goAways(of: sandbox).map(\.lastStreamID) == [1])
+        #expect(try production.exchange(fields).status == 200)
+    }
+
+    @Test func `a scenario by hand holds for the connections that are there`() async throws {
+        let simulator = try simulator("{}")
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let fields = Fixture.headers(try simulator.authorization())
+        #expect(try client.exchange(fields).status == 200)
+        let next = try ScenarioFile.parse(Array(#"{"default":"500 json"}"#.utf8))
+        guard case .done = await simulator.ask(.replaceScenario(next)) else {
+            Issue.record("not done")
+            return
+        }
+        #expect(try client.exchange(fields).status == 500)
+        guard case .notRemembered = await simulator.ask(.device("aa")) else {
+            Issue.record("devices are remembered unasked")
+            return
+        }
+        simulator.stop()
+        guard case .stopped = await simulator.ask(.channels) else {
+            Issue.record("not stopped")
+            return
+        }
+    }
+}

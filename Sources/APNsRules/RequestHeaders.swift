@@ -22,19 +22,9 @@ package struct RequestHeaders: Hashable, Sendable {
         topic: APNsTopic,
         providerToken: [UInt8]?
     ) {
-        block.removeAll()
-        block.append(":method", "POST")
-        block.append(":scheme", "https")
-        block.append(":authority", authority)
-        block.append(":path", indexing: .neverIndexed) { bytes in
+        begin(&block, method: "POST", providerToken: providerToken) { bytes in
             bytes.append(contentsOf: "/3/device/".utf8)
             bytes.append(contentsOf: event.deviceToken.hexadecimal.utf8)
-        }
-        if let providerToken {
-            block.append("authorization", indexing: .neverIndexed) { bytes in
-                bytes.append(contentsOf: "bearer ".utf8)
-                bytes.append(contentsOf: providerToken)
-            }
         }
         block.append("apns-topic", topic.name)
         block.append("apns-push-type", event.pushType.rawValue)
@@ -50,6 +40,25 @@ package struct RequestHeaders: Hashable, Sendable {
         }
         if let collapseID = event.collapseID {
             block.append("apns-collapse-id", collapseID.text, indexing: .nameIndexedOnce)
+        }
+    }
+
+    /// What every request begins with: the pseudo-header fields and the provider token.
+    func begin(
+        _ block: inout HeaderBlock,
+        method: String,
+        providerToken: [UInt8]?,
+        writingPath writePath: (inout [UInt8]) -> Void
+    ) {
+        block.removeAll()
+        block.append(":method", method)
+        block.append(":scheme", "https")
+        block.append(":authority", authority)
+        block.append(":path", indexing: .neverIndexed, writingValue: writePath)
+        guard let providerToken else { return }
+        block.append("authorization", indexing: .neverIndexed) { bytes in
+            bytes.append(contentsOf: "bearer ".utf8)
+            bytes.append(contentsOf: providerToken)
         }
     }
 

@@ -9,6 +9,14 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
+    /// A random UUID, version 4 (RFC 9562, 5.4), of 122 of these bits.
+    package init(randomBits high: UInt64, _ low: UInt64) {
+        self.init(
+            high: high & ~0xF000 | 0x4000,
+            low: low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        )
+    }
+
     /// Reads the canonical form.
     ///
     /// APNs answers in upper case now and then, so both cases are read here; the event's schema

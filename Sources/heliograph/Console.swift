@@ -5,7 +5,7 @@ enum Console {
     enum Ending: Int32 {
         case success = 0
         case failure = 1
-        /// The question could not be answered (`validate`).
+        /// The question could not be answered (`validate`), or what was asked for may have been done or not (`channels`).
         case unchecked = 2
     }
 

@@ -176,6 +176,18 @@ extension Configuration.Endpoints {
             default: Endpoint(host: "api.sandbox.push.apple.com", port: 443),
             "APNs for sandbox tokens."
         )
+        managementProduction = section.value(
+            "management_production",
+            .endpoint,
+            default: Endpoint(host: "api-manage-broadcast.push.apple.com", port: 2196),
+            "Where `heliograph channels` manages production channels."
+        )
+        managementSandbox = section.value(
+            "management_sandbox",
+            .endpoint,
+            default: Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195),
+            "Where `heliograph channels` manages sandbox channels."
+        )
     }
 }
 

@@ -151,11 +151,21 @@ package struct Configuration: Hashable, Sendable {
     package struct Endpoints: Hashable, Sendable {
         package var production: Endpoint
         package var sandbox: Endpoint
+        package var managementProduction: Endpoint
+        package var managementSandbox: Endpoint
 
         package subscript(environment: APNsEnvironment) -> Endpoint {
             switch environment {
             case .production: production
             case .sandbox: sandbox
+            }
+        }
+
+        /// Where broadcast channels are managed.
+        package func management(_ environment: APNsEnvironment) -> Endpoint {
+            switch environment {
+            case .production: managementProduction
+            case .sandbox: managementSandbox
             }
         }
     }

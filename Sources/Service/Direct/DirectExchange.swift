@@ -1,6 +1,13 @@
 import HTTP2IO
 import Vocabulary
 
+/// The request went out, and there is no answer.
+struct LostAnswer: Error, CustomStringConvertible {
+    let description: String
+    /// Whether APNs certainly has not acted on the request.
+    let isCertainlyUnprocessed: Bool
+}
+
 /// One request to APNs on a connection of its own, and what every step took.
 ///
 /// For people who ask by hand: it blocks its thread, and is not how events are sent.
@@ -18,11 +25,17 @@ struct DirectExchange: ~Copyable {
 
     private let endpoint: APNsEndpoint
     private let deadline: Instant
+    private let maxBodyByteCount: Int
     private let loop: EventLoop
 
-    /// `timeout` is for all steps together.
-    init(_ endpoint: APNsEndpoint, timeout: Duration) throws {
+    /// `timeout` is for all steps together; of the answer's body so many bytes are kept.
+    init(
+        _ endpoint: APNsEndpoint,
+        timeout: Duration,
+        maxBodyByteCount: Int = ClientLimits().maxResponseBodyByteCount
+    ) throws {
         self.endpoint = endpoint
+        self.maxBodyByteCount = maxBodyByteCount
         deadline = SystemClock.now + timeout
         loop = try EventLoop()
     }
@@ -33,7 +46,8 @@ struct DirectExchange: ~Copyable {
     ///   - headers: The pseudo-header fields first.
     ///   - body: Empty for a request without one.
     /// - Returns: The response with its times.
-    /// - Throws: An error in words for people, when there is none.
+    /// - Throws: An error in words for people, when there is none; `LostAnswer` once the request
+    ///   went out.
     consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
         let start = SystemClock.now
         let addresses = try resolve()
@@ -48,6 +62,12 @@ struct DirectExchange: ~Copyable {
             connecting: connected - resolved,
             answering: SystemClock.now - connected
         )
+    }
+
+    private var limits: ClientLimits {
+        var limits = ClientLimits()
+        limits.maxResponseBodyByteCount = maxBodyByteCount
+        return limits
     }
 
     private func resolve() throws -> [SocketAddress] {
@@ -82,7 +102,8 @@ struct DirectExchange: ~Copyable {
                     to: address,
                     tunnel: endpoint.proxy?.tunnel,
                     serverName: endpoint.host,
-                    tls: endpoint.tls
+                    tls: endpoint.tls,
+                    limits: limits
                 )
                 let isOpen = try first(of: connection, until: end) { event in
                     if case .opened = event { true } else { nil }
@@ -102,21 +123,42 @@ struct DirectExchange: ~Copyable {
         _ connection: ClientConnection
     ) throws -> HTTP2Response {
         try connection.submit(headers, body: body, tag: 0)
-        let result = try first(of: connection, until: deadline) { event in
-            switch event {
-            case .responseArrived(_, let response): Result<_, ServiceError>.success(response)
-            case .streamFailed(_, let failure): .failure(ServiceError(text: failure.text))
-            case .goAwayReceived(_, _, let debugData) where !debugData.isEmpty:
-                .failure(
-                    ServiceError(text: "GOAWAY: \(String(decoding: debugData, as: UTF8.self))")
-                )
-            default: nil
-            }
+        let result: Result<HTTP2Response, LostAnswer>?
+        do {
+            result = try first(of: connection, until: deadline, Self.result)
+        } catch {
+            throw LostAnswer(description: "\(error)", isCertainlyUnprocessed: false)
         }
-        guard let result else { throw ServiceError(text: "\(endpoint.host) did not answer") }
+        guard let result else {
+            throw LostAnswer(
+                description: "\(endpoint.host) did not answer",
+                isCertainlyUnprocessed: false
+            )
+        }
         connection.shutdown()
         connection.flush()
         return try result.get()
+    }
+
+    private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, LostAnswer>? {
+        switch event {
+        case .responseArrived(_, let response): .success(response)
+        case .streamFailed(_, let failure):
+            .failure(
+                LostAnswer(
+                    description: failure.text,
+                    isCertainlyUnprocessed: failure.isCertainlyUnprocessed
+                )
+            )
+        case .goAwayReceived(let lastStreamID, _, let debugData) where !debugData.isEmpty:
+            .failure(
+                LostAnswer(
+                    description: "GOAWAY: \(String(decoding: debugData, as: UTF8.self))",
+                    isCertainlyUnprocessed: lastStreamID == 0
+                )
+            )
+        default: nil
+        }
     }
 
     /// Turns until an event gives a value; nil when the time is over.

@@ -27,7 +27,7 @@ struct APNsEndpoints: Sendable {
     /// The endpoints of one credential, in the order of `APNsEnvironment`.
     func all(of material: CredentialMaterial) throws(ServiceError) -> [APNsEndpoint] {
         let tls = try context(material)
-        return APNsEnvironment.allCases.map { endpoint($0, tls) }
+        return APNsEnvironment.allCases.map { endpoint(apns.endpoints[$0], tls) }
     }
 
     /// The endpoint of one credential in an environment.
@@ -35,7 +35,15 @@ struct APNsEndpoints: Sendable {
         _ environment: APNsEnvironment,
         _ material: CredentialMaterial
     ) throws(ServiceError) -> APNsEndpoint {
-        endpoint(environment, try context(material))
+        endpoint(apns.endpoints[environment], try context(material))
+    }
+
+    /// Where a credential manages the broadcast channels of an environment.
+    func managementEndpoint(
+        _ environment: APNsEnvironment,
+        _ material: CredentialMaterial
+    ) throws(ServiceError) -> APNsEndpoint {
+        endpoint(apns.endpoints.management(environment), try context(material))
     }
 
     private func context(_ material: CredentialMaterial) throws(ServiceError) -> TLSContext {
@@ -57,10 +65,9 @@ struct APNsEndpoints: Sendable {
     }
 
     private func endpoint(
-        _ environment: APNsEnvironment,
+        _ endpoint: Endpoint,
         _ tls: TLSContext
     ) -> APNsEndpoint {
-        let endpoint = apns.endpoints[environment]
         let host = endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host
         let authority = endpoint.port == 443 ? host : "\(host):\(endpoint.port)"
         return APNsEndpoint(

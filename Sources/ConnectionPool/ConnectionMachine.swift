@@ -25,12 +25,16 @@ package struct ConnectionMachine: Hashable, Sendable {
     package private(set) var idleSince: Instant
     /// When the first of the open streams opened, if any is open.
     package private(set) var busySince: Instant
+    /// When a stream was last answered, or the connection opened.
+    package private(set) var answeredAt: Instant
     package private(set) var pingSentAt: Instant?
     private let requiresProof: Bool
     /// The peer has taken the credential, or none has to be shown.
     package private(set) var isProven = false
     /// It was given up for another credential; how it ends says nothing about the peer.
     package private(set) var isSuperseded = false
+    /// It was given up because nothing on it was answered.
+    package private(set) var isStalled = false
 
     package init(id: ConnectionID, requiresProof: Bool, now: Instant) {
         self.id = id
@@ -39,6 +43,7 @@ package struct ConnectionMachine: Hashable, Sendable {
         heardAt = now
         idleSince = now
         busySince = now
+        answeredAt = now
     }
 
     // MARK: Inputs
@@ -47,6 +52,7 @@ package struct ConnectionMachine: Hashable, Sendable {
         guard case .connecting = phase else { return }
         maxConcurrentStreams = limit
         heardAt = now
+        answeredAt = now
         idleSince = now
         isProven = !requiresProof
         phase = requiresProof ? .proving : .ready
@@ -70,7 +76,10 @@ package struct ConnectionMachine: Hashable, Sendable {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1
         if openStreams == 0 { idleSince = now }
-        if heard { heardAt = now }
+        if heard {
+            heardAt = now
+            answeredAt = now
+        }
         guard provesCredential else { return }
         isProven = true
         if phase == .proving { phase = .ready }
@@ -82,6 +91,12 @@ package struct ConnectionMachine: Hashable, Sendable {
 
     package mutating func superseded() {
         isSuperseded = true
+        phase = .draining
+    }
+
+    /// Nothing was answered for too long: open streams may still be, none may open.
+    package mutating func stalled() {
+        isStalled = true
         phase = .draining
     }
 
@@ -104,6 +119,15 @@ package struct ConnectionMachine: Hashable, Sendable {
         case .proving: max(0, min(1, maxConcurrentStreams) - openStreams)
         case .ready: max(0, maxConcurrentStreams - openStreams)
         }
+    }
+
+    /// Since when streams wait without any being answered, although the peer is heard.
+    ///
+    /// Nil: none waits, it drains, or it is for the PING to tell whether the peer is there.
+    package var unansweredSince: Instant? {
+        guard openStreams > 0, isUsable, pingSentAt == nil else { return nil }
+        let since = max(answeredAt, busySince)
+        return heardAt > since ? since : nil
     }
 
     package var isUsable: Bool { phase == .proving || phase == .ready }

@@ -16,7 +16,11 @@ package struct PoolMachine: Hashable, Sendable {
         package var pingAfterSilence: Duration
         /// Given up when a PING stays unanswered so long.
         package var pingTimeout: Duration
-        /// A connection beyond `minConnections` closes after so long without a stream.
+        /// A connection that answers PINGs and no stream is replaced after so long; its streams
+        /// may still be answered.
+        package var stallTimeout: Duration
+        /// A connection beyond `minConnections` closes after so long without a stream; and one
+        /// after so long in which the others would have sufficed.
         package var idleTimeout: Duration
         package var reconnect: ReconnectBackoff.Limits
 
@@ -27,6 +31,7 @@ package struct PoolMachine: Hashable, Sendable {
             pingAfterIdle: Duration = .seconds(60),
             pingAfterSilence: Duration = .seconds(10),
             pingTimeout: Duration = .seconds(10),
+            stallTimeout: Duration = .seconds(20),
             idleTimeout: Duration = .seconds(600),
             reconnect: ReconnectBackoff.Limits = .init()
         ) {
@@ -36,6 +41,7 @@ package struct PoolMachine: Hashable, Sendable {
             self.pingAfterIdle = pingAfterIdle
             self.pingAfterSilence = pingAfterSilence
             self.pingTimeout = pingTimeout
+            self.stallTimeout = stallTimeout
             self.idleTimeout = idleTimeout
             self.reconnect = reconnect
         }
@@ -58,17 +64,20 @@ package struct PoolMachine: Hashable, Sendable {
         case superseded
     }
 
-    private let limits: Limits
+    let limits: Limits
     /// Token authentication: one stream until the peer accepted the token.
     private let requiresProof: Bool
-    package private(set) var connections: [ConnectionMachine] = []
+    package internal(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
     /// True once anything was wanted: from then on `minConnections` are kept.
     package private(set) var isInUse = false
     /// No connection is opened.
-    private var isSuspended = false
+    var isSuspended = false
     /// Deliveries that found no free stream.
-    private var waiting = 0
+    var waiting = 0
+    var responseTimes = ResponseTimes()
+    /// Since when one connection less would have sufficed.
+    var roomySince: Instant?
 
     package init(limits: Limits, requiresProof: Bool) {
         self.limits = limits
@@ -98,6 +107,7 @@ package struct PoolMachine: Hashable, Sendable {
         }
         guard let best else { return nil }
         connections[best].streamOpened(now: now)
+        noteRoom(now: now)
         return connections[best].id
     }
 
@@ -121,13 +131,15 @@ package struct PoolMachine: Hashable, Sendable {
         connections[index].streamLimitChanged(limit, now: now)
     }
 
-    /// The peer answered a stream.
+    /// The peer answered a stream, `duration` after it was opened.
     package mutating func streamAnswered(
         on id: ConnectionID,
         provesCredential: Bool,
+        after duration: Duration,
         now: Instant
     ) {
         guard let index = index(of: id) else { return }
+        responseTimes.answered(after: duration, now: now)
         connections[index].streamEnded(heard: true, provesCredential: provesCredential, now: now)
         // Only a connection that proved itself ends the backoff: a peer that accepts connections
         // and then refuses everything must not be hammered.
@@ -186,7 +198,9 @@ package struct PoolMachine: Hashable, Sendable {
         let connection = connections.remove(at: index)
         // One that worked earned a quick reconnect. One that was sent away before it showed a good
         // credential did not, however politely: with a revoked key that would be churn for ever.
-        if !connection.isProven, !connection.isSuperseded {
+        // Nor did one that took requests and answered none.
+        let isInnocent = connection.isProven || connection.isSuperseded
+        if !isInnocent || connection.isStalled {
             backoff.connectFailed(now: now, using: &random)
         }
     }
@@ -198,9 +212,11 @@ package struct PoolMachine: Hashable, Sendable {
         actions: inout [Action]
     ) {
         for index in connections.indices { look(after: index, now: now, actions: &actions) }
+        shrink(now: now, actions: &actions)
         while wantsConnection, backoff.earliestConnect(now: now) == nil {
             let id = identifiers.next()
             backoff.connectStarted(now: now)
+            responseTimes.restarted()
             connections.append(
                 ConnectionMachine(id: id, requiresProof: requiresProof, now: now)
             )
@@ -219,6 +235,7 @@ package struct PoolMachine: Hashable, Sendable {
         for connection in connections {
             if let due = dueTime(of: connection) { consider(due) }
         }
+        if let shrinksAt { consider(shrinksAt) }
         if wantsConnection { consider(backoff.earliestConnect(now: now) ?? now) }
         return deadline
     }
@@ -247,24 +264,19 @@ package struct PoolMachine: Hashable, Sendable {
         connections.firstIndex { $0.id == id }
     }
 
-    /// Growth by stream pressure: one connection at a time, while deliveries wait and every
-    /// usable connection is full.
-    private var wantsConnection: Bool {
-        guard isInUse, !isSuspended else { return false }
-        let alive = connections.count { $0.phase != .draining }
-        guard alive < limits.maxConnections else { return false }
-        if alive < limits.minConnections { return true }
-        // An unproven connection says nothing about pressure: its one stream is meant to be full.
-        let unsettled = connections.contains { $0.isConnecting || $0.phase == .proving }
-        return waiting > 0 && !unsettled
-    }
-
     /// When `look(after:)` will act on the connection.
     private func dueTime(of connection: ConnectionMachine) -> Instant? {
         switch connection.phase {
         case .connecting(let since): return since + limits.connectTimeout
         case .proving, .ready, .draining: break
         }
+        let pings = pingTime(of: connection)
+        guard let since = connection.unansweredSince else { return pings }
+        return min(pings, since + limits.stallTimeout)
+    }
+
+    /// When a PING is to be sent or answered, or an idle connection to be closed.
+    private func pingTime(of connection: ConnectionMachine) -> Instant {
         if let sentAt = connection.pingSentAt { return sentAt + limits.pingTimeout }
         guard connection.openStreams == 0 else {
             let silence = min(limits.pingAfterSilence, limits.pingAfterIdle)
@@ -285,8 +297,11 @@ package struct PoolMachine: Hashable, Sendable {
         guard let due = dueTime(of: connection), due <= now else { return }
         if connection.isConnecting {
             actions.append(.close(connection.id, .connectTimedOut))
-        } else if connection.pingSentAt != nil {
+        } else if let sentAt = connection.pingSentAt, sentAt + limits.pingTimeout <= now {
             actions.append(.close(connection.id, .pingUnanswered))
+        } else if let since = connection.unansweredSince, since + limits.stallTimeout <= now {
+            connections[index].stalled()
+            actions.append(.drain(connection.id))
         } else if isSurplus(connection), connection.idleSince + limits.idleTimeout <= now {
             connections[index].drainingBegan()
             actions.append(.drain(connection.id))

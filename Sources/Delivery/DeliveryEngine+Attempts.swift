@@ -39,12 +39,14 @@ extension DeliveryEngine {
     // MARK: Inputs
 
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
+        let sentAt = deliveries[id]?.sentAt ?? now.instant
         guard let connection = attemptEnded(id) else { return }
         let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
         withPool(of: id) {
             $0.streamAnswered(
                 on: connection,
                 provesCredential: verdict.fault != .credential,
+                after: now.instant - sentAt,
                 now: now.instant
             )
         }

@@ -2,44 +2,6 @@ import ConnectionPool
 import Testing
 import Vocabulary
 
-/// A pool with a clock and a log of what it wanted done.
-private struct Bench {
-    var pool: PoolMachine
-    var now = Instant(nanoseconds: 0)
-    var identifiers = ConnectionIdentifiers()
-    var random = SeededGenerator(seed: 7)
-
-    init(_ limits: PoolMachine.Limits = .init(), requiresProof: Bool = true) {
-        pool = PoolMachine(limits: limits, requiresProof: requiresProof)
-    }
-
-    mutating func advance(by duration: Duration = .zero) -> [PoolMachine.Action] {
-        now = now + duration
-        var actions: [PoolMachine.Action] = []
-        pool.timeAdvanced(now: now, identifiers: &identifiers, actions: &actions)
-        return actions
-    }
-
-    /// Jumps to the pool's own deadline, as the shard does.
-    mutating func advanceToDeadline() -> [PoolMachine.Action] {
-        guard let deadline = pool.nextDeadline(now: now) else { return [] }
-        now = max(now, deadline)
-        return advance()
-    }
-
-    mutating func wantStream() -> ConnectionID? { pool.streamWanted(now: now) }
-
-    mutating func open(_ id: UInt32, streams: Int = 100, proven: Bool = false) {
-        pool.connectionOpened(ConnectionID(rawValue: id), maxConcurrentStreams: streams, now: now)
-        guard proven, let id = wantStream() else { return }
-        pool.streamAnswered(on: id, provesCredential: true, now: now)
-    }
-
-    mutating func close(_ id: UInt32) {
-        pool.connectionClosed(ConnectionID(rawValue: id), now: now, using: &random)
-    }
-}
-
 private let first = ConnectionID(rawValue: 1)
 private let second = ConnectionID(rawValue: 2)
 
@@ -77,7 +39,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `an unused pool connects only when something is wanted`() {
-        var bench = Bench()
+        var bench = PoolBench()
         #expect(bench.advance().isEmpty)
         #expect(bench.wantStream() == nil)
         #expect(bench.advance() == [.connect(first)])
@@ -85,29 +47,29 @@ private let second = ConnectionID(rawValue: 2)
 
     @Test func `one stream opens until the credential is proven, then as many as the peer allows`()
     {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, streams: 3)
         #expect(bench.wantStream() == first)
         #expect(bench.wantStream() == nil)
-        bench.pool.streamAnswered(on: first, provesCredential: true, now: bench.now)
+        bench.pool.streamAnswered(on: first, provesCredential: true, after: .zero, now: bench.now)
         #expect((0..<4).map { _ in bench.wantStream() } == [first, first, first, nil])
     }
 
     @Test func `an answer that condemns the credential proves nothing`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1)
         _ = bench.wantStream()
-        bench.pool.streamAnswered(on: first, provesCredential: false, now: bench.now)
+        bench.pool.streamAnswered(on: first, provesCredential: false, after: .zero, now: bench.now)
         #expect(bench.wantStream() == first)
         #expect(bench.wantStream() == nil)
     }
 
     @Test func `a lowered limit stops new streams until enough have ended`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
@@ -121,11 +83,13 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `the pool grows one connection at a time under pressure, up to its bound`() {
-        var bench = Bench(.init(maxConnections: 2))
+        var bench = PoolBench(.init(maxConnections: 2))
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, streams: 1, proven: true)
         bench.pool.demandChanged(waiting: 5)
+        #expect(bench.advance().isEmpty, "what waits does not wait for a stream")
+        bench.fill(to: 1)
         #expect(bench.advance() == [.connect(second)])
         #expect(bench.advance().isEmpty)
         bench.open(2, streams: 1, proven: true)
@@ -133,7 +97,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `streams go to the connection with the fewest open ones`() {
-        var bench = Bench(.init(minConnections: 2))
+        var bench = PoolBench(.init(minConnections: 2))
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first), .connect(second)])
         bench.open(1, proven: true)
@@ -144,7 +108,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `failed connects back off, with jitter, up to the bound`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         var waits: [Duration] = []
         for id in UInt32(1)...9 {
@@ -160,7 +124,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `churn of working connections is limited too`() {
-        var bench = Bench(.init(reconnect: .init(burst: 3, refillInterval: .seconds(2))))
+        var bench = PoolBench(.init(reconnect: .init(burst: 3, refillInterval: .seconds(2))))
         bench.pool.useBegan()
         for id in UInt32(1)...3 {
             #expect(bench.advance() == [.connect(ConnectionID(rawValue: id))])
@@ -172,7 +136,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `an idle connection is pinged, and given up when the PING stays unanswered`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
@@ -183,7 +147,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `an answered PING starts the idle time anew`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
@@ -194,7 +158,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `silence with open streams is looked into sooner`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
@@ -205,14 +169,14 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `a connect that takes too long is given up`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         #expect(bench.advance(by: .seconds(10)) == [.close(first, .connectTimedOut)])
     }
 
     @Test func `after GOAWAY no stream opens there, and a successor is connected at once`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
@@ -222,14 +186,16 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `a surplus connection closes when idle for long, the last one stays`() {
-        var bench = Bench(.init(minConnections: 1, pingAfterIdle: .seconds(3600)))
+        var bench = PoolBench(.init(minConnections: 1, pingAfterIdle: .seconds(3600)))
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, streams: 1, proven: true)
+        bench.fill(to: 1)
         bench.pool.demandChanged(waiting: 1)
         _ = bench.advance()
         bench.open(2, streams: 1, proven: true)
         bench.pool.demandChanged(waiting: 0)
+        bench.pool.streamBroke(on: first, now: bench.now)
         #expect(bench.advance(by: .seconds(600)) == [.drain(first)])
         bench.close(1)
         #expect(bench.advance(by: .seconds(600)).isEmpty)

@@ -1,0 +1,51 @@
+import ConnectionPool
+import Vocabulary
+
+/// A pool with a clock and a log of what it wanted done.
+struct PoolBench {
+    var pool: PoolMachine
+    var now = Instant(nanoseconds: 0)
+    var identifiers = ConnectionIdentifiers()
+    var random = SeededGenerator(seed: 7)
+
+    init(_ limits: PoolMachine.Limits = .init(), requiresProof: Bool = true) {
+        pool = PoolMachine(limits: limits, requiresProof: requiresProof)
+    }
+
+    mutating func advance(by duration: Duration = .zero) -> [PoolMachine.Action] {
+        now = now + duration
+        var actions: [PoolMachine.Action] = []
+        pool.timeAdvanced(now: now, identifiers: &identifiers, actions: &actions)
+        return actions
+    }
+
+    /// Jumps to the pool's own deadline, as the shard does.
+    mutating func advanceToDeadline() -> [PoolMachine.Action] {
+        guard let deadline = pool.nextDeadline(now: now) else { return [] }
+        now = max(now, deadline)
+        return advance()
+    }
+
+    mutating func wantStream() -> ConnectionID? { pool.streamWanted(now: now) }
+
+    mutating func open(_ id: UInt32, streams: Int = 100, proven: Bool = false) {
+        pool.connectionOpened(ConnectionID(rawValue: id), maxConcurrentStreams: streams, now: now)
+        guard proven, let id = wantStream() else { return }
+        pool.streamAnswered(on: id, provesCredential: true, after: .zero, now: now)
+    }
+
+    mutating func close(_ id: UInt32) {
+        pool.connectionClosed(ConnectionID(rawValue: id), now: now, using: &random)
+    }
+
+    /// Opens streams until `count` are open.
+    mutating func fill(to count: Int) {
+        while pool.openStreams < count, wantStream() != nil {}
+    }
+
+    /// Opens a stream and answers it.
+    mutating func exchange(after duration: Duration) {
+        guard let id = wantStream() else { return }
+        pool.streamAnswered(on: id, provesCredential: true, after: duration, now: now)
+    }
+}

@@ -57,7 +57,8 @@ package struct ChannelRun {
         guard case .exact? = BundleIDPattern(bundleID) else {
             throw ServiceError(text: "'\(bundleID)' is no bundle ID such as com.example.MyApp")
         }
-        let materials = try StartUp(configuration: configuration).credentialMaterials()
+        let startUp = StartUp(configuration: configuration)
+        let materials = try startUp.credentialMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
         let route = try CredentialRouting(scopes).route(
             for: .bundleID(bundleID),
@@ -68,8 +69,7 @@ package struct ChannelRun {
             throw ServiceError(text: "NoCredential: no credential covers \(bundleID)")
         }
         let material = materials[route.credential]
-        let endpoint = try APNsEndpoints(configuration.apns)
-            .managementEndpoint(route.environment, material)
+        let endpoint = try startUp.endpoints().managementEndpoint(route.environment, material)
         let request = order.request
         let exchange = try DirectExchange(
             endpoint,
@@ -107,7 +107,7 @@ package struct ChannelRun {
             for: request,
             bundleID: bundleID,
             requestID: APNsID(randomBits: random.next(), random.next()),
-            providerToken: ProviderTokens([material.signingKey]).token(credential: 0, now: now)
+            providerToken: material.signingKey.map { ProviderTokenSource($0).token(now: now) }
         )
         return block
     }

@@ -32,6 +32,16 @@ package enum APNsTopicRule {
         }
     }
 
+    /// What an event's request names the app by: `apns-topic`, or a broadcast's path, which has the
+    /// bundle ID without any suffix.
+    package static func topic(of event: Event) -> APNsTopic {
+        switch (event.target, event.destination) {
+        case (.channel, .bundleID(let bundleID)): APNsTopic(bundleID)
+        case (.channel, .topic(let topic)): topic
+        case (.device, let destination): topic(of: destination, pushType: event.pushType)
+        }
+    }
+
     /// The bundle ID in a topic of that push type; nil when the topic lacks the type's suffix.
     package static func bundleID(in topic: APNsTopic, for pushType: PushType) -> String? {
         stripping(suffix(for: pushType), from: topic.name)

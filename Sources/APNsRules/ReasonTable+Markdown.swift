@@ -124,10 +124,12 @@ extension LocalReason {
             "The schema that the record names is no JSON Schema that can be enforced."
         case .schemaUnavailable:
             "The Schema Registry did not give the record's schema within `retry.here_for`."
-        case .payloadTooLarge: "The payload is over 4096 bytes, or 5120 for `voip`; not sent."
+        case .payloadTooLarge:
+            "The payload is over 4096 bytes, or 5120 for `voip` and broadcasts; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
         case .superseded:
-            "APNs asked this device to wait, and a newer event with the same `collapse_id` came."
+            "APNs asked this device to wait, and a newer event with the same `collapse_id` came; or a"
+                + " newer broadcast came to the channel before this one was accepted."
         case .endpointUnavailable:
             "The circuit breaker was open: the endpoint failed too often; not sent."
         case .routeCongested:
@@ -135,7 +137,7 @@ extension LocalReason {
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
         case .duplicateEvent:
-            "The same `id` and `device_token` is being sent, or was accepted; not sent again."
+            "The same `id` and `device_token` (or `channel_id`) is being sent, or was accepted; not sent again."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken: "The stream or its connection broke before the last attempt's answer."
         case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
@@ -152,7 +154,7 @@ extension LocalReason {
         case .unusableSchema: "Correct the schema at the registry; `violations` says what is wrong."
         case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
         case .expired: "Nothing, or give events more time."
-        case .superseded: "Nothing; send less to this device."
+        case .superseded: "Nothing; send less to this device or channel."
         case .endpointUnavailable: "See Apple's system status page; check the network."
         case .routeCongested:
             "Look at the credential's connections; allow more of them, or send it less."

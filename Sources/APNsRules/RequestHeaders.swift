@@ -15,21 +15,34 @@ package struct RequestHeaders: Hashable, Sendable {
     /// Replaces what is in the block by the headers of one request.
     ///
     /// `apns-priority` is always sent: APNs' own default, 10, is an error for `background`.
-    /// `providerToken` is the token's text; nil where a client certificate speaks.
+    /// `providerToken` is the token's text; nil where a client certificate speaks. The topic is no
+    /// header of a broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
     package func fill(
         _ block: inout HeaderBlock,
         for event: Event,
         topic: APNsTopic,
         providerToken: [UInt8]?
     ) {
+        let deviceToken: DeviceToken
+        switch event.target {
+        case .device(let token): deviceToken = token
+        case .channel(let channel):
+            fillBroadcast(
+                &block,
+                for: event,
+                to: channel,
+                bundleID: topic.name,
+                providerToken: providerToken
+            )
+            return
+        }
         begin(&block, method: "POST", providerToken: providerToken) { bytes in
             bytes.append(contentsOf: "/3/device/".utf8)
-            bytes.append(contentsOf: event.deviceToken.hexadecimal.utf8)
+            bytes.append(contentsOf: deviceToken.hexadecimal.utf8)
         }
         block.append("apns-topic", topic.name)
         block.append("apns-push-type", event.pushType.rawValue)
-        let priority = event.priority ?? Self.defaultPriority(for: event.pushType)
-        block.append("apns-priority", Self.text(of: priority))
+        block.append("apns-priority", Self.priorityText(of: event))
         block.append("apns-id", indexing: .nameIndexedOnce) { bytes in
             event.apnsID.appendUTF8(to: &bytes)
         }
@@ -67,8 +80,8 @@ package struct RequestHeaders: Hashable, Sendable {
         pushType == .background ? .powerAware : .immediate
     }
 
-    private static func text(of priority: Priority) -> String {
-        switch priority {
+    static func priorityText(of event: Event) -> String {
+        switch event.priority ?? defaultPriority(for: event.pushType) {
         case .immediate: "10"
         case .powerAware: "5"
         case .lowest: "1"

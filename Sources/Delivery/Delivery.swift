@@ -34,6 +34,7 @@ package struct Delivery: Sendable {
     var awaitedSchema: SchemaReference?
     /// Nil for what is never sent.
     package internal(set) var route: Route?
+    /// What its request names the app by; see `APNsTopicRule.topic(of:)`.
     package internal(set) var topic: APNsTopic?
     package internal(set) var phase: Phase
     /// Streams opened and not given back unprocessed, in this round.

@@ -92,8 +92,7 @@ extension DeliveryEngine {
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
         deliveries[id]?.route = route
-        let topic = APNsTopicRule.topic(of: event.destination, pushType: event.pushType)
-        deliveries[id]?.topic = topic
+        deliveries[id]?.topic = APNsTopicRule.topic(of: event)
         guard !event.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return

@@ -41,7 +41,11 @@ extension DeliveryEngine {
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
         let sentAt = deliveries[id]?.sentAt ?? now.instant
         guard let connection = attemptEnded(id) else { return }
-        let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
+        let verdict = Verdict.classify(
+            status: answer.status,
+            reason: answer.reason,
+            kind: deliveries[id]?.event?.isBroadcast == true ? .broadcast : .device
+        )
         withPool(of: id) {
             $0.streamAnswered(
                 on: connection,
@@ -166,7 +170,9 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let delivery = deliveries[id], let event = delivery.event,
-            let route = delivery.route, !handBack(id)
+            let route = delivery.route, !handBack(id),
+            // A channel that is throttled stays so for the newer one.
+            isDeviceThrottled || !endsSuperseded(id, event, now: now)
         else { return }
         deliveries[id]?.refusals = 0
         let firstFailureAt = delivery.firstFailureAt ?? now.instant
@@ -190,7 +196,7 @@ extension DeliveryEngine {
         // Not from the first attempt: one that ran into its own limit would have used all up.
         let giveUpAt = firstFailureAt + settings.retryHereFor
         guard let delay, now.instant + delay <= giveUpAt,
-            let allowed = allowed(delay, credential: route.credential, now: now)
+            let allowed = allowed(delay, event, credential: route.credential, now: now)
         else {
             later(id, because: failure, notBefore: notBefore, now: now)
             return
@@ -212,11 +218,17 @@ extension DeliveryEngine {
 
     /// The delay that the credential's retry budget allows.
     ///
-    /// Nil: none, the retry topics are to take it. Without them it waits as long as any.
-    private mutating func allowed(_ delay: Duration, credential: Int, now: Moment) -> Duration? {
+    /// Nil: none, the retry topics are to take it. What they do not take waits as long as any.
+    private mutating func allowed(
+        _ delay: Duration,
+        _ event: Event,
+        credential: Int,
+        now: Moment
+    ) -> Duration? {
         guard !budgets[credential].spend(now: now.instant) else { return delay }
         counts.retriesDenied += 1
-        return settings.canPostpone ? nil : max(delay, settings.retry.maxDelay)
+        let canPostpone = settings.canPostpone && !event.isBroadcast
+        return canPostpone ? nil : max(delay, settings.retry.maxDelay)
     }
 
     /// Nobody knows whether APNs had the notification: again with the same `apns-id`, unless late
@@ -243,7 +255,9 @@ extension DeliveryEngine {
     /// last is an attempt like any other.
     private mutating func resend(_ id: DeliveryID, now: Moment) {
         counts.unprocessed += 1
-        guard !handBack(id) else { return }
+        guard let event = deliveries[id]?.event, !handBack(id),
+            !endsSuperseded(id, event, now: now)
+        else { return }
         let refusals = (deliveries[id]?.refusals ?? 0) + 1
         guard refusals < Self.refusalsPerAttempt else {
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
@@ -274,6 +288,7 @@ extension DeliveryEngine {
             parkCredential(of: id, after: failure, now: now)
             return
         }
+        if let event = delivery.event, endsSuperseded(id, event, now: now) { return }
         deliveries[id]?.isProviderTokenRefreshed = true
         counts.retries += 1
         approach(id, now: now)

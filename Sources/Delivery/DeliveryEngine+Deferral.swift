@@ -9,7 +9,8 @@ extension DeliveryEngine {
     ///
     /// The delivery has no stream and stands in no queue. Its next round is due before its
     /// `expiration` and before `giveUpAfter` since its first failure, or there is none: then it is
-    /// `undeliverable` for the reason of this failure. What has expired already is `expired`.
+    /// `undeliverable` for the reason of this failure. What has expired already is `expired`. A
+    /// broadcast is never put off: by then another process may have sent a newer one.
     ///
     /// - Parameters:
     ///   - id: the delivery.
@@ -63,6 +64,7 @@ extension DeliveryEngine {
         waitingFor wait: Duration,
         now: Moment
     ) -> Deferral? {
+        guard !event.isBroadcast else { return nil }
         let firstFailedAt = firstFailure(of: delivery, now: now)
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
         let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in

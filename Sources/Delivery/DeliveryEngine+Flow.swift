@@ -18,6 +18,8 @@ extension DeliveryEngine {
         lanes[route.index].held += 1
         if pacing.joined(id, device) {
             approach(id, now: now)
+        } else if event.isBroadcast {
+            supersedeOlder(than: id, device, now: now)
         } else if let collapseID = event.collapseID, pacing.isThrottled(device) {
             for older in pacing.line(of: device).dropFirst()
             where deliveries[older]?.event?.collapseID == collapseID {
@@ -98,6 +100,12 @@ extension DeliveryEngine {
         let longest = now.instant + settings.retryHereFor
         pacing.throttled(device, until: min(until, longest))
         var seen: Set<CollapseID> = []
+        if deliveries[refused.id]?.event?.isBroadcast == true,
+            let newest = pacing.line(of: device).first
+        {
+            supersedeOlder(than: newest, device, now: now)
+            return
+        }
         for id in pacing.line(of: device) {
             guard let collapseID = deliveries[id]?.event?.collapseID else { continue }
             if !seen.insert(collapseID).inserted { supersede(id, now: now) }
@@ -109,7 +117,7 @@ extension DeliveryEngine {
     }
 
     /// Ends a delivery that has no stream, because a newer one says the same better.
-    private mutating func supersede(_ id: DeliveryID, now: Moment) {
+    mutating func supersede(_ id: DeliveryID, now: Moment) {
         switch deliveries[id]?.phase {
         case .waitingForStream, .backingOff:
             counts.superseded += 1

@@ -160,9 +160,12 @@ extension DeliveryEngine {
         guard let event = delivery.event else { return subject }
         subject.eventID = event.id
         subject.apnsID = event.apnsID
-        subject.deviceToken = event.deviceToken
-        subject.topic =
-            delivery.topic ?? APNsTopicRule.topic(of: event.destination, pushType: event.pushType)
+        switch event.target {
+        case .device(let token):
+            subject.deviceToken = token
+            subject.topic = delivery.topic ?? APNsTopicRule.topic(of: event)
+        case .channel(let channel): subject.channel = channel
+        }
         subject.pushType = event.pushType
         subject.environment = delivery.route?.environment ?? event.environment
         subject.metadata = event.metadata
@@ -175,6 +178,7 @@ extension DeliveryEngine {
         subject.eventID = invalid.id
         subject.apnsID = invalid.apnsID
         subject.deviceToken = invalid.deviceToken
+        subject.channel = invalid.channel
         if let destination = invalid.destination, let pushType = invalid.pushType {
             subject.topic = APNsTopicRule.topic(of: destination, pushType: pushType)
         }

@@ -7,7 +7,8 @@ package struct EmbeddedSchema: Hashable, Sendable {
 
     /// Every shipped schema.
     package static let all: [EmbeddedSchema] = [
-        .notificationEventV1, .notificationOutcomeV1, .tokenStatusV1, .apsPayloadV1,
+        .notificationEventV1, .broadcastEventV1, .notificationOutcomeV1, .tokenStatusV1,
+        .apsPayloadV1,
     ]
 
     /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.

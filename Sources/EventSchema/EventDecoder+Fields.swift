@@ -73,7 +73,7 @@ extension EventDecoder {
         fields.occurredAt.flatMap { Timestamp(rfc3339: document.content(of: $0)) }
     }
 
-    private borrowing func isMetadata(_ node: JSONNode) -> Bool {
+    borrowing func isMetadata(_ node: JSONNode) -> Bool {
         guard node.isObject, node.count <= 16 else { return false }
         var cursor = ChildCursor(node)
         while let (_, value) = cursor.nextMember(in: document) {

@@ -105,7 +105,7 @@ package struct EventDecoder: ~Copyable {
         return invalid(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation, violations)
     }
 
-    private borrowing func ownViolations(
+    borrowing func ownViolations(
         _ payload: JSONNode,
         of event: Event,
         from topic: KafkaTopic
@@ -131,18 +131,25 @@ package struct EventDecoder: ~Copyable {
         _ reference: SchemaReference,
         _ known: RegisteredSchema?
     ) -> DecodedRecord {
+        guard let known else { return .awaitingSchema(event, reference) }
+        guard let problem = problem(with: known, reference) else { return .event(event) }
+        return invalid(fields, problem.reason, problem.violations)
+    }
+
+    /// What the schema that the record names has against it; nil: nothing.
+    borrowing func problem(
+        with known: RegisteredSchema,
+        _ reference: SchemaReference
+    ) -> (reason: LocalReason, violations: [Violation])? {
         switch known {
-        case nil: return .awaitingSchema(event, reference)
         case .unknown:
             let message = "the Schema Registry knows no such schema"
-            return invalid(fields, .unknownSchema, [Self.violation(of: reference, message)])
+            return (.unknownSchema, [Self.violation(of: reference, message)])
         case .unusable(let cause):
-            return invalid(fields, .unusableSchema, [Self.violation(of: reference, cause)])
+            return (.unusableSchema, [Self.violation(of: reference, cause)])
         case .usable(let schema):
             let named = NamedSchema(name: reference.description, schema: schema)
-            guard let violations = named.violations(in: document, document.root)
-            else { return .event(event) }
-            return invalid(fields, .schemaViolation, violations)
+            return named.violations(in: document, document.root).map { (.schemaViolation, $0) }
         }
     }
 
@@ -163,7 +170,7 @@ package struct EventDecoder: ~Copyable {
     }
 
     /// Ranges count from the beginning of the record's bytes, not from that of the JSON text.
-    private borrowing func shifted(
+    borrowing func shifted(
         _ decoded: DecodedRecord,
         by offset: Int,
         _ occurredAt: Timestamp?

@@ -47,9 +47,11 @@ package struct OutcomeEncoder: Sendable {
         buffer = writer.bytes
     }
 
-    /// The device token, else the record's own key.
+    /// The device token, or a broadcast's channel ID, else the record's own key.
     package func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
-        outcome.subject.deviceToken.map { Array($0.hexadecimal.utf8) } ?? record.key
+        if let token = outcome.subject.deviceToken { return Array(token.hexadecimal.utf8) }
+        if let channel = outcome.subject.channel { return Array(channel.base64.utf8) }
+        return record.key
     }
 
     /// `outcome`, `reason`, `event-id` where there is one, and the event's trace context.
@@ -67,6 +69,7 @@ package struct OutcomeEncoder: Sendable {
         writer.field("apns_id", subject.apnsID?.description)
         if let id = outcome.apnsUniqueID { writer.field("apns_unique_id", id) }
         writer.field("device_token", subject.deviceToken?.hexadecimal)
+        if let channel = subject.channel { writer.field("channel_id", channel.base64) }
         writer.field("topic", subject.topic?.name)
         writer.field("push_type", subject.pushType?.rawValue)
         writer.field("environment", subject.environment?.rawValue)

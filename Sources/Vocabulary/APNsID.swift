@@ -50,7 +50,25 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         hash.update(eventID.utf8.span)
         hash.update(UInt8(0))
         hash.updateLowercased(deviceToken.hexadecimal.utf8.span)
-        let digest = hash.finish()
+        self.init(version5: hash.finish())
+    }
+
+    /// Derives the name-based UUID of a broadcast, as that of a notification.
+    ///
+    /// The name is the event's `id`, a zero byte, the channel ID, whose case matters, and a zero
+    /// byte, with which no name of a notification ends.
+    package init(eventID: String, channel: ChannelID) {
+        var hash = SHA1()
+        hash.update(Self.namespace.high)
+        hash.update(Self.namespace.low)
+        hash.update(eventID.utf8.span)
+        hash.update(UInt8(0))
+        hash.update(channel.base64.utf8.span)
+        hash.update(UInt8(0))
+        self.init(version5: hash.finish())
+    }
+
+    private init(version5 digest: (UInt32, UInt32, UInt32, UInt32, UInt32)) {
         let high = UInt64(digest.0) << 32 | UInt64(digest.1)
         let low = UInt64(digest.2) << 32 | UInt64(digest.3)
         self.high = high & ~0xF000 | 0x5000

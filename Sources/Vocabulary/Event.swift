@@ -1,4 +1,4 @@
-/// What a valid record asks for: one notification for one device.
+/// What a valid record asks for: one notification for one device, or one broadcast to a channel.
 ///
 /// Ranges point into `eventBytes` of the record that the event was decoded from.
 package struct Event: Hashable, Sendable {
@@ -9,8 +9,16 @@ package struct Event: Hashable, Sendable {
         case topic(APNsTopic)
     }
 
+    /// Who is to get it.
+    package enum Target: Hashable, Sendable {
+        case device(DeviceToken)
+        /// Every device that subscribes to the channel of the app, whose bundle ID the destination
+        /// is.
+        case channel(ChannelID)
+    }
+
     package var id: String
-    package var deviceToken: DeviceToken
+    package var target: Target
     package var destination: Destination
     package var pushType: PushType
     /// The payload's bytes, sent as they stand.
@@ -49,7 +57,7 @@ package struct Event: Hashable, Sendable {
         warnings: [Violation] = []
     ) {
         self.id = id
-        self.deviceToken = deviceToken
+        target = .device(deviceToken)
         self.destination = destination
         self.pushType = pushType
         self.payload = payload
@@ -63,6 +71,45 @@ package struct Event: Hashable, Sendable {
         self.metadata = metadata
         self.warnings = warnings
     }
+
+    /// A broadcast to an app's channel; always of push type `liveactivity`.
+    ///
+    /// `expiration` is what APNs requires: epoch seconds, or 0 for a channel without storage.
+    /// `requestID` is sent as `apns-request-id`; nil: derived as the `apns-id` of a notification.
+    package init(
+        id: String,
+        channel: ChannelID,
+        bundleID: String,
+        payload: Range<Int>,
+        expiration: Int64,
+        environment: APNsEnvironment? = nil,
+        priority: Priority? = nil,
+        requestID: APNsID? = nil,
+        occurredAt: Timestamp? = nil,
+        metadata: Range<Int>? = nil
+    ) {
+        self.id = id
+        target = .channel(channel)
+        destination = .bundleID(bundleID)
+        pushType = .liveactivity
+        self.payload = payload
+        self.environment = environment
+        self.priority = priority
+        self.expiration = expiration
+        apnsID = requestID ?? APNsID(eventID: id, channel: channel)
+        self.occurredAt = occurredAt
+        self.metadata = metadata
+        warnings = []
+    }
+
+    /// Nil for a broadcast.
+    package var deviceToken: DeviceToken? {
+        if case .device(let token) = target { token } else { nil }
+    }
+
+    package var isBroadcast: Bool {
+        if case .channel = target { true } else { false }
+    }
 }
 
 /// A record that is no valid event, with whatever of it could be read.
@@ -71,6 +118,7 @@ package struct InvalidEvent: Hashable, Sendable {
     package var violations: [Violation]
     package var id: String?
     package var deviceToken: DeviceToken?
+    package var channel: ChannelID?
     package var destination: Event.Destination?
     package var pushType: PushType?
     package var environment: APNsEnvironment?

@@ -33,6 +33,8 @@ package struct OutcomeSubject: Hashable, Sendable {
     package var eventID: String?
     package var apnsID: APNsID?
     package var deviceToken: DeviceToken?
+    /// Of a broadcast, in place of token and topic.
+    package var channel: ChannelID?
     package var topic: APNsTopic?
     package var pushType: PushType?
     package var environment: APNsEnvironment?

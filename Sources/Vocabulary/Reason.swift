@@ -97,7 +97,8 @@ package enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case payloadTooLarge = "PayloadTooLarge"
     /// `expiration` passed before APNs accepted the notification.
     case expired = "Expired"
-    /// A newer event with the same `collapse_id` came while the device had to wait.
+    /// A newer event with the same `collapse_id` came while the device had to wait, or a newer
+    /// broadcast came to the channel.
     case superseded = "Superseded"
     /// The endpoint failed so often that nothing is sent to it for now.
     case endpointUnavailable = "EndpointUnavailable"

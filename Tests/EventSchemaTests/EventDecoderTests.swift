@@ -52,7 +52,7 @@ extension EventDecoder {
             return
         }
         #expect(event.id == "e1")
-        #expect(event.deviceToken.hexadecimal == "00ffAA")
+        #expect(event.deviceToken?.hexadecimal == "00ffAA")
         #expect(event.destination == .bundleID("com.example.App"))
         #expect(event.priority == .powerAware)
         #expect(event.occurredAt == Timestamp(milliseconds: 500))

@@ -25,6 +25,7 @@ struct Hygiene: Sendable {
 
 /// The delivery's names in the tables of `Hygiene`.
 struct DeliveryHashes: Hashable, Sendable {
+    /// Of the device's line, or of the channel's, which is in no table of tokens.
     let token: KeyedHash
     let notification: KeyedHash
     /// The token was called dead then, and registered anew since: APNs' answer decides.
@@ -53,16 +54,8 @@ extension DeliveryEngine {
     ) -> Bool {
         guard let delivery = deliveries[id], let route = delivery.route, let topic = delivery.topic
         else { return false }
-        let key = hygiene.settings.hashKey
-        var names = DeliveryHashes(
-            token: key.hash(
-                of: event.deviceToken,
-                topic: topic,
-                environment: route.environment
-            ),
-            notification: key.hash(ofEvent: event.id, event.deviceToken)
-        )
-        if hygiene.settings.suppressesUnregistered {
+        var names = hashes(of: event, topic, route.environment)
+        if hygiene.settings.suppressesUnregistered, !event.isBroadcast {
             names.unregisteredAt =
                 hygiene.recentlyDead[names.token] ?? unregisteredSince(names.token)
         }
@@ -78,6 +71,26 @@ extension DeliveryEngine {
             return true
         }
         return false
+    }
+
+    private func hashes(
+        of event: Event,
+        _ topic: APNsTopic,
+        _ environment: APNsEnvironment
+    ) -> DeliveryHashes {
+        let key = hygiene.settings.hashKey
+        return switch event.target {
+        case .device(let token):
+            DeliveryHashes(
+                token: key.hash(of: token, topic: topic, environment: environment),
+                notification: key.hash(ofEvent: event.id, token)
+            )
+        case .channel(let channel):
+            DeliveryHashes(
+                token: key.hash(of: channel, environment: environment),
+                notification: key.hash(ofEvent: event.id, channel)
+            )
+        }
     }
 
     /// Ends a delivery whose token died while it waited; to be called before a stream is opened.
@@ -102,7 +115,10 @@ extension DeliveryEngine {
     mutating func learn(from outcome: inout Outcome, of delivery: Delivery, now: Moment) {
         guard let names = delivery.hashes else { return }
         if outcome.kind != .accepted { hygiene.window.withdraw(names, delivery) }
-        guard outcome.decidedBy == .apns, let route = delivery.route else { return }
+        // No answer to a broadcast says anything about a token.
+        guard outcome.decidedBy == .apns, outcome.subject.deviceToken != nil,
+            let route = delivery.route
+        else { return }
         let isCondemned = outcome.tokenAction != .keep
         if isCondemned || outcome.kind == .accepted, !hygiene.fuses.isEmpty {
             hygiene.fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)

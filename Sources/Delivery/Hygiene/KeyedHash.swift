@@ -48,6 +48,25 @@ package struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
+    /// Of a channel; APNs' channel IDs are random, so the app need not be told.
+    package func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(environment == .production ? 4 : 5)
+        for byte in channel.base64.utf8 { hash.absorb(byte) }
+        return KeyedHash(rawValue: hash.finish())
+    }
+
+    /// Of a broadcast: the event's identifier and the channel ID.
+    package func hash(ofEvent id: String, _ channel: ChannelID) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(6)
+        // Base64 has no NUL.
+        for byte in channel.base64.utf8 { hash.absorb(byte) }
+        hash.absorb(0)
+        for byte in id.utf8 { hash.absorb(byte) }
+        return KeyedHash(rawValue: hash.finish())
+    }
+
     /// Of a hexadecimal digit: digits have the bit already.
     private static func lowercased(_ digit: UInt8) -> UInt8 { digit | 0x20 }
 }

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// One notification in flight per device and app: further ones wait in line.
+/// One notification in flight per device and app, or per channel: further ones wait in line.
 ///
 /// The first of a line is the one that is sent; it stays first through its retries, so a device
 /// gets its notifications in order. A line exists only while somebody stands in it: memory is
@@ -94,6 +94,11 @@ package struct DevicePacing: Sendable {
             place = neighbours[id.slot].previous
         }
         return line
+    }
+
+    /// Whether nobody came to the line after that delivery, which stands in it.
+    package func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
+        lines[device]?.last == id
     }
 
     /// Devices with somebody in line.

@@ -8,7 +8,7 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-outcome:v1",
           "title": "Notification outcome",
-          "description": "The one terminal result of an event: the value of a record of the results topic, whose key is the device token (where that could not be read, the event's own key). What could not be read of the event, and what does not apply, is null; 'violations', 'http_status', 'unregistered_at', 'apns_unique_id' and 'metadata' are absent where they do not apply. A later version may add fields: consumers should pass over what they do not know.",
+          "description": "The one terminal result of an event: the value of a record of the results topic, whose key is the device token, or a broadcast's channel ID (where that could not be read, the event's own key). What could not be read of the event, and what does not apply, is null; 'violations', 'http_status', 'unregistered_at', 'apns_unique_id', 'channel_id' and 'metadata' are absent where they do not apply. A later version may add fields: consumers should pass over what they do not know.",
           "type": "object",
           "properties": {
             "event_id": {
@@ -32,7 +32,7 @@ extension EmbeddedSchema {
             },
             "outcome": {
               "title": "Outcome",
-              "description": "accepted: APNs took it (200), which does not say that the device has shown it. unregistered: the token is no longer valid for the topic (410). rejected: any other final answer of APNs. invalid: fails the schema or a local rule of APNs; never sent. expired: 'expiration' had passed; not sent. suppressed: the token is known to be dead; not sent. duplicate: the same notification (id and device_token) is being sent, or was accepted; not sent again. undeliverable: attempts, time or credential exhausted.",
+              "description": "accepted: APNs took it (200), which does not say that the device has shown it. unregistered: the token is no longer valid for the topic (410). rejected: any other final answer of APNs. invalid: fails the schema or a local rule of APNs; never sent. expired: 'expiration' had passed, or a newer event took its place; not accepted. suppressed: the token is known to be dead; not sent. duplicate: the same notification (id and device_token, or channel_id) is being sent, or was accepted; not sent again. undeliverable: attempts, time or credential exhausted.",
               "enum": ["accepted", "unregistered", "rejected", "invalid", "expired", "suppressed", "duplicate", "undeliverable"]
             },
             "reason": {
@@ -101,6 +101,13 @@ extension EmbeddedSchema {
               "description": "As it stood in the event.",
               "type": ["string", "null"],
               "pattern": "^([0-9A-Fa-f]{2})+$"
+            },
+            "channel_id": {
+              "title": "Channel ID",
+              "description": "Of a broadcast, and only there: device_token and topic are then null, push_type is liveactivity, and apns_id was sent as apns-request-id.",
+              "type": "string",
+              "pattern": "^[A-Za-z0-9+/_-]+={0,2}$",
+              "examples": ["dHN0LXNyY2gtY2hubA=="]
             },
             "topic": {
               "title": "APNs topic",

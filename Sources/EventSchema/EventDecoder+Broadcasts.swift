@@ -1,0 +1,180 @@
+import JSON
+package import Vocabulary
+
+/// What a source of broadcasts is checked against; made once, where there is one.
+package struct BroadcastSchema: Sendable {
+    fileprivate let schema: Schema
+
+    package init() {
+        schema = EmbeddedSchema.broadcastEventV1.compiled()
+    }
+}
+
+extension EventDecoder {
+    /// Decodes a record of a source of broadcasts; as `decode`, with another schema.
+    ///
+    /// Apple's rules for the payload are part of the schema, whatever `schemas.payload` says.
+    ///
+    /// - Parameters:
+    ///   - record: The record; what its framing held besides the event is written into it.
+    ///   - topic: The topic that it was read from.
+    ///   - schema: The schema of broadcasts.
+    /// - Returns: What the record is.
+    package mutating func decodeBroadcast(
+        _ record: inout Record,
+        from topic: KafkaTopic,
+        _ schema: BroadcastSchema
+    ) -> DecodedRecord {
+        framing = .plain
+        record.decodedValue = nil
+        record.traceContext = []
+        guard let value = record.value else { return .tombstone }
+        do throws(FramingError) {
+            let wrapped = try unwrap(&record, value)
+            let decoded = check(wrapped, from: topic, schema.schema)
+            return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
+        } catch {
+            framing = error.kind
+            return .invalid(error.event)
+        }
+    }
+
+    private borrowing func check(
+        _ wrapped: WrappedEvent,
+        from topic: KafkaTopic,
+        _ schema: Schema
+    ) -> DecodedRecord {
+        let fields = BroadcastFields(wrapped.root, document)
+        if let repeated = fields.repeated {
+            let violation = Violation(
+                instanceLocation: document.pointer(to: repeated),
+                keywordLocation: "",
+                message: "the name stands twice in the event"
+            )
+            return invalid(fields, .malformedEvent, [violation])
+        }
+        guard schema.admits(document, wrapped.root), let event = event(fields),
+            let payload = fields[.payload]
+        else {
+            let violations = schema.violations(in: document, wrapped.root)
+            return invalid(fields, reason(for: violations, wrapped.root), violations)
+        }
+        let own = ownViolations(payload, of: event, from: topic)
+        guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
+        guard let reference = wrapped.schema, let registeredSchemas else { return .event(event) }
+        guard let known = registeredSchemas[reference] else {
+            return .awaitingSchema(event, reference)
+        }
+        guard let problem = problem(with: known, reference) else { return .event(event) }
+        return invalid(fields, problem.reason, problem.violations)
+    }
+
+    /// A payload that is nothing but too large has a reason of its own.
+    private borrowing func reason(
+        for violations: [Violation],
+        _ root: JSONNode
+    ) -> LocalReason {
+        let payload = document.pointer(to: root) + "/payload"
+        let isOnlyTooLarge =
+            !violations.isEmpty
+            && violations.allSatisfy {
+                $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
+            }
+        return isOnlyTooLarge ? .payloadTooLarge : .schemaViolation
+    }
+
+    // MARK: Fields
+
+    /// The broadcast, if every field that it needs is there; the schema has seen to that.
+    private borrowing func event(_ fields: BroadcastFields) -> Event? {
+        guard let id = text(fields[.id]),
+            let channel = text(fields[.channelID]).flatMap(ChannelID.init),
+            let bundleID = text(fields[.bundleID]), let payload = fields[.payload],
+            let expiration = fields[.expiration].flatMap({ document.integer($0) })
+        else { return nil }
+        return Event(
+            id: id,
+            channel: channel,
+            bundleID: bundleID,
+            payload: payload.range,
+            expiration: expiration,
+            environment: text(fields[.environment]).flatMap(APNsEnvironment.init),
+            priority: fields[.priority].flatMap { document.integer($0) }
+                .flatMap { Priority(rawValue: Int($0)) },
+            requestID: text(fields[.requestID]).flatMap { APNsID($0) },
+            occurredAt: occurredAt(fields),
+            metadata: fields[.metadata]?.range
+        )
+    }
+
+    /// An invalid broadcast with every field that is valid by itself.
+    private borrowing func invalid(
+        _ fields: BroadcastFields,
+        _ reason: LocalReason,
+        _ violations: [Violation]
+    ) -> DecodedRecord {
+        var event = InvalidEvent(reason: reason, violations: violations)
+        event.id = text(fields[.id])
+            .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
+        event.channel = text(fields[.channelID]).flatMap(ChannelID.init)
+        event.pushType = .liveactivity
+        event.environment = text(fields[.environment]).flatMap(APNsEnvironment.init)
+        event.apnsID = text(fields[.requestID]).flatMap { APNsID($0) }
+        event.occurredAt = occurredAt(fields)
+        event.metadata = fields[.metadata].flatMap { isMetadata($0) ? $0.range : nil }
+        if event.apnsID == nil, let id = event.id, let channel = event.channel {
+            event.apnsID = APNsID(eventID: id, channel: channel)
+        }
+        return .invalid(event)
+    }
+
+    private borrowing func text(_ node: JSONNode?) -> String? {
+        node.flatMap { document.string($0) }
+    }
+
+    private borrowing func occurredAt(_ fields: BroadcastFields) -> Timestamp? {
+        fields[.occurredAt].flatMap { Timestamp(rfc3339: document.content(of: $0)) }
+    }
+}
+
+/// Where a broadcast's fields stand in its document.
+private struct BroadcastFields {
+    enum Field: String, CaseIterable {
+        case id
+        case channelID = "channel_id"
+        case bundleID = "bundle_id"
+        case payload
+        case expiration
+        case environment
+        case priority
+        case requestID = "apns_request_id"
+        case occurredAt = "occurred_at"
+        case metadata
+    }
+
+    private static let fields = Field.allCases
+    private static let table = NameTable(fields.map { JSONName($0.rawValue) })
+
+    private var nodes: [Field: JSONNode] = [:]
+    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
+    private(set) var repeated: JSONNode?
+
+    /// A repeated name leaves its field nil: neither value is more right than the other.
+    init(_ root: JSONNode, _ document: borrowing JSONDocument) {
+        guard root.kind == .object else { return }
+        var seen: Set<Field> = []
+        var cursor = document.children(of: root)
+        while let (name, value) = document.nextMember(&cursor) {
+            guard let position = Self.table.position(of: name, in: document) else { continue }
+            let field = Self.fields[position]
+            if seen.insert(field).inserted {
+                nodes[field] = value
+            } else {
+                nodes[field] = nil
+                repeated = repeated ?? value
+            }
+        }
+    }
+
+    subscript(field: Field) -> JSONNode? { nodes[field] }
+}

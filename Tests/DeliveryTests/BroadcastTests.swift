@@ -1,0 +1,163 @@
+import APNsRules
+import Delivery
+import Testing
+import Vocabulary
+
+/// Newest wins: of a channel's broadcasts one is in flight, and of those that wait only the newest
+/// is kept.
+@Suite struct BroadcastTests {
+    private static func broadcast(to channel: String = "Y2g=") -> (inout Event) -> Void {
+        { event in
+            guard let channel = ChannelID(channel) else { preconditionFailure("no channel ID") }
+            event = Event(
+                id: event.id,
+                channel: channel,
+                bundleID: "com.example.News",
+                payload: 0..<2,
+                expiration: 0
+            )
+        }
+    }
+
+    private func superseded(_ bench: BulkheadBench) -> [String] {
+        bench.outcomes.filter { $0.value.reason == .local(.superseded) }.keys.sorted()
+    }
+
+    @Test func `only the newest of those that wait is sent`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        #expect(bench.turn() == ["1"])
+        for name in ["2", "3", "4"] { try bench.arrive(name, Self.broadcast()) }
+        try bench.arrive("other", Self.broadcast(to: "b3RoZXI="))
+        #expect(bench.turn() == ["other"])
+        #expect(superseded(bench) == ["2", "3"])
+        #expect(bench.outcomes["2"]?.kind == .expired)
+        bench.answer("1")
+        #expect(bench.turn() == ["4"])
+        bench.answer("4")
+        bench.turn()
+        #expect(bench.outcomes["4"]?.kind == .accepted)
+        #expect(bench.engine.counts.consumed == bench.engine.counts.terminal + 1)
+    }
+
+    @Test func `what waits for a stream gives its place to a newer one, and leaves nothing behind`()
+        throws
+    {
+        var bench = try BulkheadBench(streams: 1)
+        try bench.arrive("occupant")
+        #expect(bench.turn() == ["occupant"])
+        for number in 1...50 {
+            try bench.arrive("\(number)", Self.broadcast())
+            #expect(bench.turn() == [])
+        }
+        #expect(superseded(bench).count == 49)
+        bench.answer("occupant")
+        #expect(bench.turn() == ["50"])
+        bench.answer("50")
+        #expect(bench.turn() == [])
+    }
+
+    @Test func `a rate limit holds the newest only`() throws {
+        var bench = try BulkheadBench {
+            $0.rateLimits = [
+                RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 1, burst: 1)
+            ]
+        }
+        bench.turn(after: .seconds(5))
+        try bench.arrive("first")
+        #expect(bench.turn() == ["first"])
+        for name in ["1", "2", "3"] { try bench.arrive(name, Self.broadcast()) }
+        #expect(bench.turn() == [])
+        #expect(bench.engine.rateLimitedCount == 1)
+        #expect(bench.turn(after: .seconds(2)) == ["3"])
+    }
+
+    @Test(arguments: [(500, APNsReason.internalServerError), (503, .serviceUnavailable)])
+    func `one that failed is not tried again when a newer one waits`(
+        status: Int,
+        reason: APNsReason
+    ) throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        try bench.arrive("2", Self.broadcast())
+        bench.answer("1", status, reason)
+        #expect(bench.turn() == ["2"])
+        #expect(superseded(bench) == ["1"])
+        #expect(bench.outcomes["1"]?.attempts == 1)
+        // Alone it is tried again.
+        bench.answer("2", status, reason)
+        #expect(bench.turn(after: .seconds(10)) == ["2"])
+    }
+
+    @Test func `an unprocessed one is not sent again when a newer one waits`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        try bench.arrive("2", Self.broadcast())
+        bench.breakStream("1", .unprocessed)
+        #expect(bench.turn() == ["2"])
+        #expect(superseded(bench) == ["1"])
+    }
+
+    @Test func `TooManyRequests slows that channel only, and the newest goes first`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        try bench.arrive("2", Self.broadcast())
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        try bench.arrive("3", Self.broadcast())
+        try bench.arrive("other", Self.broadcast(to: "b3RoZXI="))
+        #expect(bench.turn() == ["other"])
+        #expect(superseded(bench) == ["1", "2"])
+        #expect(bench.turn(after: .seconds(19)) == [])
+        #expect(bench.turn(after: .seconds(2)) == ["3"])
+    }
+
+    @Test func `a broadcast is never put off to a retry topic`() throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        bench.answer("1", 403, .invalidProviderToken)
+        bench.turn()
+        #expect(bench.outcomes["1"]?.kind == .undeliverable)
+        #expect(bench.outcomes["1"]?.reason == .apns(.invalidProviderToken))
+    }
+
+    @Test(arguments: [
+        (400, APNsReason.channelNotRegistered), (400, .badChannelID), (410, .unregistered),
+    ])
+    func `a refused broadcast is rejected and condemns no token`(
+        status: Int,
+        reason: APNsReason
+    ) throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        bench.answer("1", status, reason)
+        bench.turn()
+        let outcome = try #require(bench.outcomes["1"])
+        #expect(outcome.kind == .rejected)
+        #expect(outcome.tokenAction == .keep)
+        #expect(outcome.subject.channel == ChannelID("Y2g="))
+        #expect(outcome.subject.deviceToken == nil && outcome.subject.topic == nil)
+        #expect(outcome.subject.pushType == .liveactivity)
+        #expect(
+            bench.lastActions.count { if case .suppressToken = $0 { true } else { false } } == 0
+        )
+    }
+
+    @Test func `the same event to the same channel is a duplicate`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        bench.answer("1")
+        bench.turn()
+        #expect(bench.outcomes["1"]?.kind == .accepted)
+        try bench.arrive("1", Self.broadcast())
+        bench.turn()
+        #expect(bench.outcomes["1"]?.kind == .duplicate)
+        try bench.arrive("1", Self.broadcast(to: "b3RoZXI="))
+        #expect(bench.turn() == ["1"])
+    }
+}

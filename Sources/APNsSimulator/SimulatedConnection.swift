@@ -21,6 +21,12 @@ final class SimulatedConnection {
     var isTouched = false
     /// It was accepted while TLS is refused.
     let refusesTLS: Bool
+    /// How it ends, or falls silent, when the turn is over: who notices finds it counted.
+    private enum Ending {
+        case abort, halfClose
+    }
+
+    private var ending: Ending?
     /// It says nothing any more; what it reads has no effect.
     private(set) var isMute = false
     /// The newest MAX_CONCURRENT_STREAMS that was told.
@@ -50,7 +56,7 @@ final class SimulatedConnection {
 
     /// Asked before a request is judged; false when our GOAWAY has left it out.
     func mayJudge(_ streamID: Int32) -> Bool {
-        guard streamID <= lastStreamID, !isMute else { return false }
+        guard streamID <= lastStreamID, !isMute, ending == nil else { return false }
         highestStreamID = max(highestStreamID, streamID)
         return true
     }
@@ -75,15 +81,27 @@ final class SimulatedConnection {
     func suffer(_ fault: ConnectionFault, _ streamID: Int32? = nil) {
         switch fault {
         case .goAway(let goAway): send(goAway, streamID)
-        case .close: wire.abort()
+        case .close: ending = .abort
         case .stall: isMute = true
-        case .halfClose:
-            isMute = true
-            wire.endSending()
+        case .halfClose: ending = .halfClose
         case .garbage:
             // A length of 16 MiB - 1, a type that nobody has defined, on a stream of the server's.
             wire.sendRaw([0xFF, 0xFF, 0xFF, 0xEE, 0xFF, 0, 0, 0, 2] + Array("garbage".utf8))
         }
+    }
+
+    /// Sends what the turn has gathered, unless the connection is past that.
+    func flush() {
+        switch ending {
+        case .abort: wire.abort()
+        case .halfClose:
+            if !isMute { wire.flush() }
+            isMute = true
+            wire.endSending()
+        case nil:
+            if !isMute { wire.flush() }
+        }
+        ending = nil
     }
 
     private func send(_ goAway: GoAway, _ streamID: Int32?) {

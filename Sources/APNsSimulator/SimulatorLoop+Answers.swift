@@ -52,7 +52,7 @@ extension SimulatorLoop {
         if judge.strictness.answersBadCertificates {
             connection.facts.certificateRefusal = reason
         } else if reason == .badCertificate {
-            connection.wire.abort()
+            connection.suffer(.close)
         } else {
             connection.refuseCertificate(reason)
         }

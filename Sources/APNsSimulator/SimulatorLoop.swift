@@ -152,7 +152,7 @@ final class SimulatorLoop {
         log?.flush()
         for connection in touched {
             connection.isTouched = false
-            if !connection.isMute { connection.wire.flush() }
+            connection.flush()
             takeEvents(of: connection)
             guard connections[connection.id] != nil else { continue }
             if connection.wire.isClosed {

@@ -4,6 +4,25 @@ import Vocabulary
 
 /// How strict APNs is, and its limits.
 extension ScenarioFile {
+    /// The switches that are true or false.
+    package static var switches: [String] { flags.map(\.name) }
+
+    private static var flags: [(name: String, path: WritableKeyPath<Strictness, Bool>)] {
+        [
+            ("push_type_required", \.requiresPushType),
+            ("bind_connections", \.bindsConnections),
+            ("text_issue_times", \.takesTextIssueTimes),
+            ("refuse_extra_token_members", \.refusesExtraTokenMembers),
+            ("tokens_of_64_digits", \.requires64Digits),
+            ("json_payload", \.requiresJSONPayload),
+            ("answer_bad_certificates", \.answersBadCertificates),
+            ("omit_timestamps", \.omitsTimestamps),
+            ("lowercase_ids", \.makesLowercaseIDs),
+            ("unique_id_always", \.alwaysSendsUniqueIDs),
+            ("goaway_over_stream_limit", \.endsConnectionsOverLimit),
+        ]
+    }
+
     static func readSwitches(
         _ reader: ScenarioReader,
         into scenario: inout Scenario
@@ -25,23 +44,10 @@ extension ScenarioFile {
     }
 
     private static func strictness(_ value: JSONValue) throws(ScenarioError) -> Strictness {
-        let flags: [(String, WritableKeyPath<Strictness, Bool>)] = [
-            ("push_type_required", \.requiresPushType),
-            ("bind_connections", \.bindsConnections),
-            ("text_issue_times", \.takesTextIssueTimes),
-            ("refuse_extra_token_members", \.refusesExtraTokenMembers),
-            ("tokens_of_64_digits", \.requires64Digits),
-            ("json_payload", \.requiresJSONPayload),
-            ("answer_bad_certificates", \.answersBadCertificates),
-            ("omit_timestamps", \.omitsTimestamps),
-            ("lowercase_ids", \.makesLowercaseIDs),
-            ("unique_id_always", \.alwaysSendsUniqueIDs),
-            ("goaway_over_stream_limit", \.endsConnectionsOverLimit),
-        ]
         let reader = try ScenarioReader(
             value,
             path: "strictness",
-            allowed: flags.map(\.0) + ["token_updates", "max_future_s", "check_order"]
+            allowed: switches + ["token_updates", "max_future_s", "check_order"]
         )
         var strictness = Strictness()
         for (name, path) in flags {

@@ -3,9 +3,19 @@ import Glibc
 import Testing
 
 @Suite struct DocumentationTests {
-    @Test func `the example scenario is one`() throws {
-        let scenario = try ScenarioFile.parse(try contents(of: "examples/scenario.json"))
-        #expect(scenario != Scenario(latency: .milliseconds(15)))
+    @Test(arguments: ["scenario", "scenario-storm", "demo-scenario"])
+    func `the example scenarios are some`(name: String) throws {
+        let scenario = try ScenarioFile.parse(try contents(of: "examples/\(name).json"))
+        #expect(scenario != Scenario(latency: scenario.latency))
+    }
+
+    @Test func `the documentation names every check and switch`() throws {
+        let page = String(decoding: try contents(of: "docs/simulator.md"), as: UTF8.self)
+        for name in Strictness.Check.allCases.map(\.rawValue)
+            + Strictness.TokenUpdateScope.allCases.map(\.rawValue) + ScenarioFile.switches
+        {
+            #expect(page.contains("`\(name)`"), "\(name)")
+        }
     }
 
     @Test func `the scenario in the documentation is one`() throws {

@@ -52,6 +52,28 @@ import Vocabulary
         #expect(simulator.statistics.requests == 0)
     }
 
+    @Test func `a revoked certificate ends the connection`() throws {
+        let identity = provider([.production])
+        let open = try simulator("{}")
+        let before = try TestClient(port: open.productionPort, of: open, identity: identity)
+        #expect(try before.exchange(Fixture.headers(nil)).status == 200)
+        let digest = SHA256.hexadecimal(of: try der(identity.certificateChainPEM))
+        let strict = try simulator(#"{"revoked_certificates":["\#(digest)"]}"#)
+        let after = try TestClient(port: strict.productionPort, of: strict, identity: identity)
+        try closing(of: after)
+        #expect(strict.statistics.requests == 0)
+    }
+
+    /// The bytes of a PEM text's only certificate.
+    private func der(_ pem: [UInt8]) throws -> [UInt8] {
+        let lines = String(decoding: pem, as: UTF8.self).split(separator: "\n")
+        let text = lines.filter { !$0.hasPrefix("-") }.joined()
+        // Base64 in the alphabet for URLs, without padding.
+        let urlText = text.replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+        return try #require(Base64URL.decode(Array(urlText.utf8)[...]))
+    }
+
     @Test func `an expired certificate ends the connection`() throws {
         let simulator = try simulator("{}")
         let client = try TestClient(
@@ -116,6 +138,34 @@ import Vocabulary
         try client.waitFor { if case .goAwayReceived = $0 { true } else { false } }
         #expect(goAways(of: client).map(\.lastStreamID) == [5])
         #expect(simulator.statistics.throttledConnections == 1)
+    }
+
+    @Test func `a stream over the limit may end the connection`() throws {
+        let simulator = try simulator(
+            #"""
+            {"settings":{"proven_streams":2},"throttle":{"step":1},
+            "strictness":{"goaway_over_stream_limit":true}}
+            """#
+        )
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let authorization = try simulator.authorization()
+        #expect(try client.exchange(Fixture.headers(authorization)).status == 200)
+        // The first of them halves the limit while the second is on its way.
+        let wrong = Fixture.headers(authorization, changing: [("apns-priority", "7")])
+        let first = try client.send(wrong)
+        let second = try client.send(wrong)
+        #expect(try client.response(to: first).status == 400)
+        #expect(try client.failure(of: second) == .aboveGoAway)
+        let text = "Maximum active streams violated for this endpoint."
+        #expect(
+            client.events.contains(
+                .goAwayReceived(
+                    lastStreamID: 3,
+                    errorCode: .refusedStream,
+                    debugData: Array(text.utf8)
+                )
+            )
+        )
     }
 
     @Test func `a window limits the streams`() throws {

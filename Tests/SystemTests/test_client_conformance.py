@@ -11,6 +11,7 @@ import urllib.parse
 import pytest
 import yaml
 
+from harness.addresses import black_hole, environment
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import Child, built_binary, clean_environment
@@ -224,6 +225,27 @@ def test_a_push_by_hand_keeps_to_the_rules(bench, peer, tmp_path):
     assert how["apns-collapse-id"] == how["apns-topic"] == "incremental"
     assert not frames_named(server.connections[0], "Priority")
     assert type(server.connections[0].frames[-1]).__name__ == "GoAwayFrame"
+
+
+def test_addresses_that_swallow_packets_do_not_cost_the_connection(
+    bench, peer, tmp_path, monkeypatch
+):
+    """Four of five addresses are black holes; the connect timeout is for all together."""
+    server = peer(max_concurrent_streams=100)
+    port = urllib.parse.urlsplit(server.ready["production"]).port
+    holes = [f"127.0.0.{number}" for number in range(2, 6)]
+    bench.produce([record(new_event()) for _ in range(5)])
+    with contextlib.ExitStack() as stack:
+        for hole in holes:
+            stack.enter_context(black_hole(hole, port))
+        with monkeypatch.context() as patch:
+            for name, value in environment(tmp_path, [*holes, "127.0.0.1"]).items():
+                patch.setenv(name, value)
+            service = bench.run(server)
+        bench.wait_for_outcomes(5)
+    assert accepted_count(bench) == 5
+    assert not service.log_lines("connection to APNs lost or not made")
+    assert len(server.connections) == 1
 
 
 # MARK: nghttpd

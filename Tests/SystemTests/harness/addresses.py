@@ -1,0 +1,29 @@
+"""A name with several addresses, some of which swallow packets."""
+
+import contextlib
+import pathlib
+import socket
+import subprocess
+
+
+@contextlib.contextmanager
+def black_hole(address, port):
+    """Drops every SYN: its queue of connections to accept is full."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind((address, port))
+        listener.listen(0)
+        for _ in range(4):
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                filler.connect((address, port))
+        yield
+
+
+def environment(folder, addresses):
+    """The variables with which a process finds these addresses behind "localhost"."""
+    source = pathlib.Path(__file__).with_suffix(".c")
+    library = folder / "addresses.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library), "TEST_ADDRESSES": " ".join(addresses)}

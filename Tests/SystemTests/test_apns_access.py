@@ -84,6 +84,45 @@ def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certif
     ), service.child.told()
 
 
+def test_an_app_has_a_key_for_each_environment(bench, simulators, tmp_path):
+    key = tmp_path / "sandbox.p8"
+    openssl(
+        *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"), *("-out", key)
+    )
+    simulator = simulators({}, "--accept-key", f"SANDBOX123:DEF123GHIJ:{key}")
+    settings = bench.configuration(simulator)
+    [production] = settings["apns"]["credentials"]
+    production.update(name="production", environments=["production"])
+    sandbox = {**production, "name": "sandbox", "key_id": "SANDBOX123", "key_file": str(key)}
+    del sandbox["environment"]
+    settings["apns"]["credentials"].append({**sandbox, "environments": ["sandbox"]})
+    service = bench.start(settings).wait_until_ready()
+    for environment, credential in (
+        ("sandbox", "sandbox"),
+        ("production", "production"),
+        (None, "production"),
+    ):
+        outcome = the_outcome(bench, service, environment=environment)
+        assert (outcome["outcome"], outcome["credential"]) == ("accepted", credential)
+        assert outcome["environment"] == credential
+    service.drain()
+
+
+def test_a_certificate_for_another_app_names_what_does_not_fit(bench, simulator, certificate):
+    settings = by_certificate(
+        bench.configuration(simulator),
+        certificate_file=certificate / "certificate.pem",
+        private_key_file=certificate / "key.pem",
+    )
+    settings["apns"]["credentials"][0]["bundle_ids"] = [APP, "com.example.Other"]
+    service = bench.start(settings)
+    assert service.child.wait_for_exit(30) == 1
+    assert any(
+        "apns.credentials.0.bundle_ids" in line and "com.example.Other" in line
+        for line in service.child.lines("stderr")
+    ), service.child.told()
+
+
 def test_a_proxy_gives_tunnels(bench, simulator, tmp_path):
     (tmp_path / "password").write_text("secret-of-the-proxy\n")
     with running_proxy("pushes", "secret-of-the-proxy") as proxy:

@@ -171,7 +171,7 @@ package struct EventDecoder: ~Copyable {
 
     /// Ranges count from the beginning of the record's bytes, not from that of the JSON text.
     borrowing func shifted(
-        _ decoded: DecodedRecord,
+        _ decoded: consuming DecodedRecord,
         by offset: Int,
         _ occurredAt: Timestamp?
     ) -> DecodedRecord {

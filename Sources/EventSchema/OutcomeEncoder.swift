@@ -24,7 +24,7 @@ package struct OutcomeEncoder: Sendable {
         writeSubject(outcome, &writer)
         writeVerdict(outcome, &writer)
         writer.field("attempts")
-        writer.integer(max(outcome.attempts, 0))
+        writer.integer(Int64(max(outcome.attempts, 0)))
         writer.timestamp("received_at", outcome.receivedAt)
         writer.timestamp("completed_at", outcome.completedAt)
         writer.field("latency_ms")
@@ -33,7 +33,7 @@ package struct OutcomeEncoder: Sendable {
         writer.beginObject()
         writer.field("topic", source.topic.name)
         writer.field("partition")
-        writer.integer(source.partition)
+        writer.integer(Int64(source.partition))
         writer.field("offset")
         writer.integer(record.offset.rawValue)
         writer.endObject()
@@ -83,7 +83,7 @@ package struct OutcomeEncoder: Sendable {
         writer.field("token_action", outcome.tokenAction.rawValue)
         if let status = outcome.httpStatus {
             writer.field("http_status")
-            writer.integer(status)
+            writer.integer(Int64(status))
         }
         if let time = outcome.unregisteredAt {
             writer.field("unregistered_at")
@@ -133,8 +133,9 @@ extension JSONWriter {
 
     mutating func timestamp(_ name: String, _ timestamp: Timestamp) {
         var text: [UInt8] = []
+        text.reserveCapacity(24)
         timestamp.appendRFC3339(to: &text)
         self.name(name)
-        string(utf8: text)
+        string(utf8: text.span)
     }
 }

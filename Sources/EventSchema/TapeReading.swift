@@ -56,7 +56,7 @@ struct ChildCursor {
     @inline(__always)
     mutating func nextItem(in document: borrowing JSONDocument) -> JSONNode? {
         guard remaining > 0 else { return nil }
-        remaining -= 1
+        remaining &-= 1
         let item = document.node(at: next.index, as: next)
         next.index = item.next
         return item
@@ -68,7 +68,7 @@ struct ChildCursor {
         in document: borrowing JSONDocument
     ) -> (name: JSONNode, value: JSONNode)? {
         guard remaining > 0 else { return nil }
-        remaining -= 1
+        remaining &-= 1
         let name = document.node(at: next.index, as: next)
         let value = document.node(at: next.index + 1, as: next)
         next.index = value.next

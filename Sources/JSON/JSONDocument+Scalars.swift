@@ -4,9 +4,8 @@ extension JSONDocument {
     /// A string without escapes is a slice of the source, and costs no copy.
     package borrowing func content(of node: JSONNode) -> ArraySlice<UInt8> {
         guard node.isString else { return [] }
-        let range = node.range.lowerBound + 1..<node.range.upperBound - 1
-        guard node.kind == .escapedString else { return source[range] }
-        return StringContent.unescaped(source[range])?[...] ?? []
+        guard node.kind == .escapedString else { return source[node.contentRange] }
+        return StringContent.unescaped(source[node.contentRange])?[...] ?? []
     }
 
     /// A string's content; nil for what is no string.
@@ -26,8 +25,7 @@ extension JSONDocument {
     @inline(__always)
     private borrowing func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
         if node.kind == .escapedString { return body(content(of: node).span) }
-        let range = node.range.lowerBound + 1..<node.range.upperBound - 1
-        return body(source.span.extracting(range))
+        return body(source.span.extracting(node.contentRange))
     }
 
     /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
@@ -46,7 +44,7 @@ extension JSONDocument {
     package borrowing func integer(_ node: JSONNode) -> Int64? {
         switch node.kind {
         case .integer:
-            return Self.parseInteger(source[node.range])
+            return Self.parseInteger(source.span.extracting(node.range))
         case .number:
             return DecimalText(source, node.range).integer(in: source)
         case .null, .false, .true, .string, .escapedString, .array, .object:
@@ -60,11 +58,12 @@ extension JSONDocument {
         return StringContent.double(source[node.range])
     }
 
-    private static func parseInteger(_ digits: ArraySlice<UInt8>) -> Int64? {
+    private static func parseInteger(_ digits: Span<UInt8>) -> Int64? {
         guard digits.count <= 20 else { return nil }
-        let isNegative = digits.first == UInt8(ascii: "-")
+        let isNegative = digits[0] == UInt8(ascii: "-")
         var value: Int64 = 0
-        for digit in isNegative ? digits.dropFirst() : digits {
+        for index in (isNegative ? 1 : 0)..<digits.count {
+            let digit = digits[index]
             let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
             let (sum, carry) = shifted.subtractingReportingOverflow(
                 Int64(digit &- UInt8(ascii: "0"))

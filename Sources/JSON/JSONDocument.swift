@@ -129,7 +129,7 @@ extension JSONDocument {
         guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
         return StringContent.isEqual(
             source,
-            node.range.dropFirst().dropLast(),
+            node.contentRange,
             bytes,
             bytes.indices
         )

@@ -62,7 +62,7 @@ extension JSONDocument {
         guard node.kind == .string else {
             return content(of: node).elementsEqual(names.bytes[range])
         }
-        return StringContent.isEqual(source, node.range.dropFirst().dropLast(), names.bytes, range)
+        return StringContent.isEqual(source, node.contentRange, names.bytes, range)
     }
 
     /// Whether an object has a member of that name.

@@ -31,33 +31,48 @@ package struct JSONNode: Hashable, Sendable {
         self.shape = shape
     }
 
-    package var kind: Kind {
-        Kind(rawValue: UInt8(truncatingIfNeeded: shape >> 56)) ?? .null
+    @inline(__always) package var kind: Kind {
+        switch shape >> 56 {
+        case 0: .null
+        case 1: .false
+        case 2: .true
+        case 3: .integer
+        case 4: .number
+        case 5: .string
+        case 6: .escapedString
+        case 7: .array
+        default: .object
+        }
     }
 
-    package var isString: Bool {
+    @inline(__always) package var isString: Bool {
         kind == .string || kind == .escapedString
     }
 
-    package var isNumber: Bool { kind == .integer || kind == .number }
+    @inline(__always) package var isNumber: Bool { kind == .integer || kind == .number }
 
     /// The value's bytes in the source, quotes and brackets included.
-    package var range: Range<Int> {
+    @inline(__always) package var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
     }
 
-    package var byteCount: Int {
+    /// The bytes between a string's quotes.
+    @inline(__always) var contentRange: Range<Int> {
+        Int(span & 0xFFFF_FFFF) + 1..<Int(span >> 32) - 1
+    }
+
+    @inline(__always) package var byteCount: Int {
         Int(span >> 32) - Int(span & 0xFFFF_FFFF)
     }
 
     /// The members of an object or the items of an array.
-    package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+    @inline(__always) package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
-    package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+    @inline(__always) package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
-    var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+    @inline(__always) var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
 /// A string that is looked for often: its bytes, and their hash as the parser computes it.

@@ -28,24 +28,48 @@ package struct JSONWriter {
 
     package mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
 
+    /// The same for the common type: generic code is not specialised in other modules.
+    package mutating func integer(_ value: Int64) { raw("\(value)".utf8) }
+
     /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
     package mutating func number(_ value: Double) {
         value.isFinite ? raw("\(value)".utf8) : null()
     }
 
-    package mutating func string(_ text: String) { string(utf8: text.utf8) }
+    package mutating func string(_ text: String) { string(utf8: text.utf8.span) }
 
     /// Writes a string of UTF-8 bytes.
-    package mutating func string(utf8 content: some Sequence<UInt8>) {
+    package mutating func string(utf8 content: Span<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        for byte in content { appendEscaped(byte) }
+        if Self.needsEscape(content) {
+            for index in content.indices { appendEscaped(content[index]) }
+        } else {
+            unsafe content.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
+    private static func needsEscape(_ content: Span<UInt8>) -> Bool {
+        var isFound = false
+        for index in content.indices {
+            let byte = content[index]
+            let isSpecial = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20
+            isFound = isFound || isSpecial
+        }
+        return isFound
     }
 
     /// Writes a string or null.
     package mutating func string(_ text: String?) {
         if let text { string(text) } else { null() }
+    }
+
+    /// Appends a whole value that is JSON already.
+    package mutating func raw(_ json: ArraySlice<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
     }
 
     /// Appends a whole value that is JSON already.

@@ -8,12 +8,12 @@ struct SHA1 {
     )
     /// The last 16 words of the message schedule, in a ring.
     private var schedule = InlineArray<16, UInt32>(repeating: 0)
-    /// The present word, as far as it has arrived.
-    private var word: UInt32 = 0
+    /// The last bytes, the newest lowest; those of the present word are its `byteCount & 3` last.
+    private var pending: UInt64 = 0
     private var byteCount: UInt64 = 0
 
     mutating func update(_ bytes: Span<UInt8>) {
-        for index in bytes.indices { append(bytes[index]) }
+        update(bytes) { $0 }
     }
 
     mutating func update(_ byte: UInt8) {
@@ -22,16 +22,27 @@ struct SHA1 {
 
     /// Hashes the eight bytes of a word, the highest first.
     mutating func update(_ word: UInt64) {
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: word >> shift))
-        }
+        appendWord(UInt32(truncatingIfNeeded: word >> 32))
+        appendWord(UInt32(truncatingIfNeeded: word))
     }
 
     /// Hashes the bytes with A-Z as a-z.
     mutating func updateLowercased(_ bytes: Span<UInt8>) {
-        for index in bytes.indices {
-            let byte = bytes[index]
-            append(byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte)
+        update(bytes) { $0 &- UInt8(ascii: "A") < 26 ? $0 | 0x20 : $0 }
+    }
+
+    @inline(__always)
+    private mutating func update(_ bytes: Span<UInt8>, _ mapped: (UInt8) -> UInt8) {
+        var index = 0
+        while index + 4 <= bytes.count {
+            let high = UInt32(mapped(bytes[index])) << 24 | UInt32(mapped(bytes[index + 1])) << 16
+            let low = UInt32(mapped(bytes[index + 2])) << 8 | UInt32(mapped(bytes[index + 3]))
+            appendWord(high | low)
+            index += 4
+        }
+        while index < bytes.count {
+            append(mapped(bytes[index]))
+            index += 1
         }
     }
 
@@ -42,19 +53,28 @@ struct SHA1 {
         let bitCount = byteCount &* 8
         append(0x80)
         while byteCount & 63 != 56 { append(0) }
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: bitCount >> shift))
-        }
+        update(bitCount)
         return state
     }
 
     @inline(__always)
     private mutating func append(_ byte: UInt8) {
-        word = word << 8 | UInt32(byte)
+        pending = pending << 8 | UInt64(byte)
         byteCount &+= 1
         guard byteCount & 3 == 0 else { return }
-        schedule[Int(truncatingIfNeeded: byteCount &- 1) >> 2 & 15] = word
+        schedule[Int(truncatingIfNeeded: byteCount &- 1) >> 2 & 15] =
+            UInt32(truncatingIfNeeded: pending)
         if byteCount & 63 == 0 { compress() }
+    }
+
+    /// Hashes four bytes, the highest first, wherever the present word stands.
+    @inline(__always)
+    private mutating func appendWord(_ bytes: UInt32) {
+        pending = pending << 32 | UInt64(bytes)
+        let index = Int(truncatingIfNeeded: byteCount) >> 2 & 15
+        schedule[index] = UInt32(truncatingIfNeeded: pending &>> (byteCount & 3 &* 8))
+        byteCount &+= 4
+        if index == 15 { compress() }
     }
 
     private mutating func compress() {

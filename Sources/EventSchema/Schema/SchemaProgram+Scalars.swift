@@ -48,22 +48,31 @@ extension SchemaProgram {
         _ value: JSONNode,
         _ document: borrowing JSONDocument
     ) -> Bool {
-        let limit = limits[Int(instruction.a)]
         if instruction.operation == .multipleOf {
-            return document.isMultiple(value, of: limit.exact)
+            return document.isMultiple(value, of: limits[Int(instruction.a)].exact)
         }
-        let order: Int
-        if limit.isInteger, value.isPlainInteger, let integer = document.integer(value) {
-            order = integer < limit.integer ? -1 : integer > limit.integer ? 1 : 0
-        } else {
-            order = document.compare(value, with: limit.exact)
-        }
+        let order = compare(value, instruction.a, document)
         switch instruction.operation {
         case .minimum: return order >= 0
         case .maximum: return order <= 0
         case .exclusiveMinimum: return order > 0
         default: return order < 0
         }
+    }
+
+    /// Below zero if a number is smaller than a limit, above if larger.
+    private func compare(
+        _ number: JSONNode,
+        _ limit: Int32,
+        _ document: borrowing JSONDocument
+    ) -> Int {
+        // Taken field by field, so that the exact number is not retained without need.
+        let index = Int(limit)
+        guard limits[index].isInteger, number.isPlainInteger,
+            let integer = document.integer(number)
+        else { return document.compare(number, with: limits[index].exact) }
+        let other = limits[index].integer
+        return integer < other ? -1 : integer > other ? 1 : 0
     }
 
     func isListed(
@@ -95,7 +104,7 @@ extension SchemaProgram {
         case .true: return value.kind == .true
         case .number:
             guard value.isNumber else { return false }
-            return document.compare(value, with: limits[Int(literal.first)].exact) == 0
+            return compare(value, literal.first, document) == 0
         case .string: return document.isEqual(value, to: Int(literal.first), in: names)
         case .array:
             guard value.isArray, value.count == Int(literal.count) else { return false }

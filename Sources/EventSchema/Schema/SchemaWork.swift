@@ -27,6 +27,7 @@ struct SchemaWork {
     ///
     /// A step is the application itself, and every 64 bytes that it may have to read. After true,
     /// `end` is called.
+    @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool {
         remainingSteps -= 1 + value.byteCount / 64
         guard remainingSteps > 0 else { return false }
@@ -38,5 +39,6 @@ struct SchemaWork {
         return true
     }
 
+    @inline(__always)
     mutating func end() { depth -= 1 }
 }

@@ -3,11 +3,12 @@ import EventSchema
 import JSON
 import Vocabulary
 
-/// Reading one event: simdjson alone, our parse, and the whole of decode and validate.
+/// Reading one event and telling its outcome: simdjson alone, our parse, one schema, the whole of
+/// decode and validate, and the record that is published in the end.
 enum EventParts {
     static func all() -> [Part] {
         let text = Array(event(ofByteCount: 1024).utf8)
-        return [bareParse(text), parse(text), decode(text)]
+        return [bareParse(text), parse(text), validate(text), decode(text), encode(text)]
     }
 
     private static func bareParse(_ text: [UInt8]) -> Part {
@@ -32,27 +33,93 @@ enum EventParts {
         }
     }
 
+    /// The event's schema alone, on a document that is parsed already.
+    private static func validate(_ text: [UInt8]) -> Part {
+        let schema = EmbeddedSchema.notificationEventV1.compiled()
+        return Part("EventSchema: validate 1 KB", per: "event") { times in
+            var document = JSONDocument()
+            do { try document.parse(text) } catch { preconditionFailure("\(error)") }
+            var admitted = 0
+            for _ in 0..<times where schema.admits(document, document.root) { admitted += 1 }
+            precondition(admitted == times, "the benchmark's event is not valid")
+            return admitted
+        }
+    }
+
     private static func decode(_ text: [UInt8]) -> Part {
-        let arrived = Record(
-            partition: PartitionID(index: 0),
-            offset: Offset(0),
-            timestamp: nil,
-            key: nil,
-            value: text
-        )
-        let topic = KafkaTopic("notifications")
+        let reader = Reader()
+        let topic = source.topic
         return Part("EventSchema: decode + validate 1 KB", per: "event") { times in
-            var decoder = EventDecoder()
-            var record = arrived
+            var record = record(text)
             var events = 0
             for _ in 0..<times {
-                guard case .event(let event) = decoder.decode(&record, from: topic),
+                guard case .event(let event) = reader.decoder.decode(&record, from: topic),
                     event.warnings.isEmpty
                 else { preconditionFailure("the benchmark's event is not valid") }
                 events += 1
             }
             return events
         }
+    }
+
+    private static func encode(_ text: [UInt8]) -> Part {
+        let record = record(text)
+        let outcome = outcome(of: record)
+        let encoder = OutcomeEncoder()
+        return Part("EventSchema: encode one outcome", per: "outcome") { times in
+            var buffer: [UInt8] = []
+            var byteCount = 0
+            for _ in 0..<times {
+                buffer.removeAll(keepingCapacity: true)
+                encoder.encode(outcome, record: record, source: source, into: &buffer)
+                byteCount += buffer.count
+            }
+            return byteCount
+        }
+    }
+
+    /// A decoder lives as long as its thread, so making one is no part of what an event costs.
+    private final class Reader {
+        var decoder = EventDecoder()
+    }
+
+    private static let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
+
+    private static func record(_ text: [UInt8]) -> Record {
+        Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: text
+        )
+    }
+
+    /// What APNs' 200 makes of the event.
+    private static func outcome(of record: Record) -> Outcome {
+        var record = record
+        guard case .event(let event) = Reader().decoder.decode(&record, from: source.topic)
+        else { preconditionFailure("the benchmark's event is not valid") }
+        var subject = OutcomeSubject()
+        subject.eventID = event.id
+        subject.apnsID = event.apnsID
+        subject.deviceToken = event.deviceToken
+        subject.topic = APNsTopic("com.example.Chat")
+        subject.pushType = event.pushType
+        subject.environment = .production
+        subject.metadata = event.metadata
+        subject.occurredAt = event.occurredAt
+        return Outcome(
+            kind: .accepted,
+            reason: nil,
+            decidedBy: .apns,
+            subject: subject,
+            credential: "chat",
+            httpStatus: 200,
+            attempts: 1,
+            receivedAt: Timestamp(milliseconds: 1_769_851_800_200),
+            completedAt: Timestamp(milliseconds: 1_769_851_800_262)
+        )
     }
 
     /// A chat message as an upstream service would send it, its body as long as it takes.

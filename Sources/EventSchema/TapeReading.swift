@@ -62,6 +62,24 @@ struct ChildCursor {
         return item
     }
 
+    /// The next member whose name has a hash that is wanted; of the others little is read.
+    @inline(__always)
+    mutating func nextMember(
+        in document: borrowing JSONDocument,
+        where isWanted: (_ hash: UInt32) -> Bool
+    ) -> (name: JSONNode, value: JSONNode)? {
+        while remaining > 0 {
+            if isWanted(UInt32(truncatingIfNeeded: document.tape[2 &* next.index &+ 1])) {
+                return nextMember(in: document)
+            }
+            remaining &-= 1
+            next.shape = document.tape[2 &* next.index &+ 3]
+            next.index &+= 1
+            next.index = next.next
+        }
+        return nil
+    }
+
     /// The next member of an object, in source order.
     @inline(__always)
     mutating func nextMember(
@@ -84,8 +102,8 @@ extension JSONDocument {
     fileprivate borrowing func node(at index: Int, as pattern: JSONNode) -> JSONNode {
         var node = pattern
         node.index = index
-        node.span = tape[2 * index]
-        node.shape = tape[2 * index + 1]
+        node.span = tape[2 &* index]
+        node.shape = tape[2 &* index &+ 1]
         return node
     }
 
@@ -108,7 +126,8 @@ extension JSONDocument {
     ) -> JSONNode? {
         guard object.isObject else { return nil }
         var cursor = ChildCursor(object)
-        while let (name, value) = cursor.nextMember(in: self) {
+        let hash = names.entries[position].hash
+        while let (name, value) = cursor.nextMember(in: self, where: { $0 == hash }) {
             if isEqual(name, to: position, in: names) { return value }
         }
         return nil

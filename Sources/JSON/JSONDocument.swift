@@ -8,7 +8,6 @@ import CSimdjson
 @safe package struct JSONDocument: ~Copyable {
     // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
     private let parser: OpaquePointer
-    private let maxByteCount: Int
     /// Two words an entry; the layout is that of `hg_json_parse`.
     package private(set) var tape: [UInt64]
     private(set) var entryCount = 0
@@ -19,7 +18,7 @@ import CSimdjson
     ///
     /// It traps when the CPU is not supported by simdjson, or when there is no memory for it.
     package init(limits: JSONLimits = JSONLimits()) {
-        maxByteCount = min(max(limits.maxByteCount, 0), Int(hg_json_longest_text))
+        let maxByteCount = min(max(limits.maxByteCount, 0), Int(hg_json_longest_text))
         let parser = unsafe hg_json_parser_new(
             UInt32(maxByteCount),
             UInt32(clamping: min(max(limits.maxDepth, 1), 100_000))

@@ -151,11 +151,19 @@ extension SchemaProgram {
             return true
         default:
             let rule = memberRules[Int(instruction.a)]
-            let isOpen = rule.patterns.isEmpty && rule.additional < 0
             var cursor = ChildCursor(object)
-            while let (name, member) = cursor.nextMember(in: document) {
-                // Most members of an open object are strangers: one look at the table tells.
-                if isOpen, isStranger(name, to: rule.properties) { continue }
+            guard rule.patterns.isEmpty, rule.additional < 0 else {
+                while let (name, member) = cursor.nextMember(in: document) {
+                    guard admitsMember(rule, name, member, document, &work) else { return false }
+                }
+                return true
+            }
+            // Most members of an open object are strangers: one look at the table tells.
+            let table = rule.properties
+            while let (name, member) = cursor.nextMember(
+                in: document,
+                where: { mayName($0, in: table) }
+            ) {
                 guard admitsMember(rule, name, member, document, &work) else { return false }
             }
             return true
@@ -190,11 +198,11 @@ extension SchemaProgram {
         return admits(rule.additional, member, document, &work)
     }
 
-    /// Whether a member's name is not in a table, as far as its hash alone can tell.
-    private func isStranger(_ name: JSONNode, to table: NameTable) -> Bool {
-        guard table.mask >= 0 else { return true }
-        let slot = Int32(truncatingIfNeeded: name.hash) & table.mask
-        return nameSlots[Int(table.slots + slot)] < 0
+    /// Whether a name of that hash may be in a table.
+    @inline(__always)
+    private func mayName(_ hash: UInt32, in table: NameTable) -> Bool {
+        guard table.mask >= 0 else { return false }
+        return nameSlots[Int(table.slots &+ (Int32(truncatingIfNeeded: hash) & table.mask))] >= 0
     }
 
     /// The position of a member's name in a table.

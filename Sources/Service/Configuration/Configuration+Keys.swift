@@ -81,6 +81,12 @@ extension Configuration.Source {
 
     private init(_ section: ConfigurationSection) {
         topic = section.required("topic", .kafkaTopic, "A topic to read events from.")
+        kind = section.value(
+            "kind",
+            .word(placeholder: .notification),
+            default: .notification,
+            "Whether its events are notifications, for one device each, or broadcasts to channels."
+        )
         weight = section.value(
             "weight",
             .integer(in: 1...1000),

@@ -40,8 +40,17 @@ package struct Configuration: Hashable, Sendable {
         case latest
     }
 
+    /// What the records of a source are.
+    package enum SourceKind: String, Hashable, Sendable, CaseIterable {
+        /// Events of the schema `notification-event`, each for one device.
+        case notification
+        /// Events of the schema `broadcast-event`, each for a channel.
+        case broadcast
+    }
+
     package struct Source: Hashable, Sendable {
         package var topic: KafkaTopic
+        package var kind = SourceKind.notification
         package var weight: Int
         /// The name of a schema in `schemas.directory`.
         package var payloadSchema: String?

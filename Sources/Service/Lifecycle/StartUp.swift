@@ -46,6 +46,9 @@ struct StartUp {
                 properties: configuration.kafka.properties
             ),
             sources: configuration.sources.map(\.topic),
+            broadcastSources: Set(
+                configuration.sources.filter { $0.kind == .broadcast }.map(\.topic)
+            ),
             topics: OutcomePublisher.Topics(
                 results: configuration.results.topic,
                 tokenStatus: configuration.results.tokenStatusTopic,

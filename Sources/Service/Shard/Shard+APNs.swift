@@ -30,7 +30,10 @@ extension Shard {
         if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
             metrics.countResponse(status: answer.status, after: now.instant - sentAt)
-            if let route = delivery.route { judge(answer, route, sentAt) }
+            if let route = delivery.route {
+                let kind: RequestKind = delivery.event?.isBroadcast == true ? .broadcast : .device
+                judge(answer, kind, route, sentAt)
+            }
         }
         engine.responseArrived(answer, for: id, now: now)
     }
@@ -54,8 +57,13 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private func judge(_ answer: APNsAnswer, _ route: Route, _ sentAt: Instant) {
-        let verdict = Verdict.classify(status: answer.status, reason: answer.reason)
+    private func judge(
+        _ answer: APNsAnswer,
+        _ kind: RequestKind,
+        _ route: Route,
+        _ sentAt: Instant
+    ) {
+        let verdict = Verdict.classify(status: answer.status, reason: answer.reason, kind: kind)
         guard verdict.fault == .credential else {
             troubles.credentialWorked(route)
             return

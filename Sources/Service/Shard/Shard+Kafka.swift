@@ -57,7 +57,7 @@ extension Shard {
             record.headers = RetryHistory.stripped(record.headers)
             record.timestamp = history.timestamp
         }
-        let decoded = decoder.decode(&record, from: source(of: record))
+        let decoded = decode(&record)
         let tokens = settings.suppressedTokens
         let isTaken = engine.recordArrived(
             record,

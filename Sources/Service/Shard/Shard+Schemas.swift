@@ -16,6 +16,15 @@ extension Shard {
         schemas.registry?.fetch(schema, for: control)
     }
 
+    /// Decodes a record as the kind of its source asks.
+    func decode(_ record: inout Record) -> DecodedRecord {
+        let source = source(of: record)
+        if let broadcastSchema, settings.broadcastSources.contains(source) {
+            return decoder.decodeBroadcast(&record, from: source, broadcastSchema)
+        }
+        return decoder.decode(&record, from: source)
+    }
+
     /// The source topic of a record; a retry topic stands for the one that it was made for.
     func source(of record: Record) -> KafkaTopic {
         settings.topics.retry.source(of: consumer.partitions[record.partition].topic)
@@ -32,7 +41,7 @@ extension Shard {
         decoder.registeredSchemas?[answer.schema] = schema
         for id in engine.schemaFetched(answer.schema) {
             guard var record = engine.delivery(id)?.record else { continue }
-            let decoded = decoder.decode(&record, from: source(of: record))
+            let decoded = decode(&record)
             let tokens = settings.suppressedTokens
             engine.recordDecoded(id, decoded, now: now, unregisteredSince: { tokens[$0] })
         }

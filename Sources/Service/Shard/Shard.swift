@@ -41,6 +41,8 @@ final class Shard {
     private let loop: EventLoop
     var engine: DeliveryEngine
     var decoder: EventDecoder
+    /// Nil where no source has broadcasts.
+    let broadcastSchema: BroadcastSchema?
     /// Of the operator's schemas that the decoder has.
     var schemasVersion = 0
     let consumer: Consumer
@@ -110,6 +112,7 @@ final class Shard {
             registeredSchemas: schemas.registry == nil ? nil : [:],
             limits: settings.eventLimits
         )
+        broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
         connections = try APNsConnections(
             endpoints: inUse.flatMap(\.endpoints),
             seed: settings.seed

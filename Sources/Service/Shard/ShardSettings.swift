@@ -8,6 +8,8 @@ import Vocabulary
 struct ShardSettings: Sendable {
     var kafka: KafkaAccess
     var sources: [KafkaTopic]
+    /// Those of the sources whose events are broadcasts.
+    var broadcastSources: Set<KafkaTopic>
     var topics: OutcomePublisher.Topics
     var engine: EngineSettings
     var payloadPolicy: PayloadPolicy

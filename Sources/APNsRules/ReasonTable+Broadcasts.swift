@@ -37,7 +37,8 @@ extension ReasonTable {
         Row(
             400,
             .featureNotEnabled,
-            Verdict(.rejected, .credential),
+            // Of this app alone: the credential may serve others.
+            Verdict(.rejected, .event),
             "The Broadcast Capability is not enabled for the app.",
             remedy: "Enable it for the App ID in the developer portal, under Push Notifications."
         ),

@@ -19,7 +19,7 @@ import Vocabulary
 
     /// Written down a second time from Apple's page about broadcasts.
     static let documented: [Case] = [
-        Case(400, "FeatureNotEnabled", .rejected, .credential),
+        Case(400, "FeatureNotEnabled", .rejected, .event),
         Case(400, "MissingChannelId", .rejected, .event),
         Case(400, "BadChannelId", .rejected, .event),
         Case(400, "ChannelNotRegistered", .rejected, .channel),

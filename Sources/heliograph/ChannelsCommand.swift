@@ -28,8 +28,8 @@ struct CreateChannelCommand: ParsableCommand {
         commandName: "create",
         abstract: "Create a channel and print its ID.",
         discussion: """
-            Once more is one channel more: where no answer came (exit code 2), list channels before \
-            trying again.
+            Once more is one channel more: where no answer came (exit code 2), list channels \
+            before trying again.
             """
     )
 

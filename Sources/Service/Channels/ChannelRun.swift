@@ -47,8 +47,8 @@ package struct ChannelRun {
     ///   - bundleID: The app's, without any suffix.
     ///   - environment: nil: the credential's own.
     /// - Returns: What came of it.
-    /// - Throws: `ServiceError` when nothing was asked: no such bundle ID, no credential that covers
-    ///   it, no connection.
+    /// - Throws: `ServiceError` when nothing was asked: no such bundle ID, no credential that
+    ///   covers it, no connection.
     package func carryOut(
         _ order: Order,
         bundleID: String,

@@ -71,6 +71,10 @@ package enum Action: Hashable, Sendable {
     case assign([PartitionStart])
     case unassign
     case commit([PartitionCommit])
+    /// Only where outcomes are written in transactions; then instead of `commit`.
+    case transact(TransactionStep)
+    /// The process cannot go on: its transactions have come to an end.
+    case stop(TransactionEnd)
     case pause([PartitionID])
     case resume([PartitionID])
     /// Everything is committed that can be: leave the consumer group.

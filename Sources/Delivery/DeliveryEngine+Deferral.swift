@@ -40,8 +40,7 @@ extension DeliveryEngine {
             return
         }
         deliveries[id]?.deferral = deferral
-        deliveries[id]?.phase = .publishing([.retry])
-        actions.append(.publish(id, [.retry]))
+        announce(id, [.retry])
     }
 
     /// Kafka will never take the retry record, because of its size: the event ends here.
@@ -50,6 +49,7 @@ extension DeliveryEngine {
             let deferral = delivery.deferral
         else { return }
         deliveries[id]?.deferral = nil
+        abortTransaction(now: now)
         conclude(
             id,
             with: .undeliverable(deferral.reason, status: deferral.httpStatus),

@@ -93,7 +93,7 @@ extension DeliveryEngine {
 
     mutating func turnMembership(now: Moment) {
         let owned = membership.partitions.count
-        let isDrained = membership.isReleasing && !isAnyInHand
+        let isDrained = membership.isReleasing && !isAnyUnfinished
         actions += membership.timeAdvanced(now: now.instant, isDrained: isDrained)
         if membership.partitions.count < owned { releaseWaiting() }
     }
@@ -126,9 +126,14 @@ extension DeliveryEngine {
         pauseStoppedSources()
     }
 
-    /// Whether a delivery of the present assignment is in hand.
-    private var isAnyInHand: Bool {
-        deliveries.contains { membership.isCurrent($0.record.partition, $0.ledgerEntry) }
+    /// Whether a delivery of the present assignment is in hand; in a transaction, the last commit
+    /// takes those with it that have come to their outcome.
+    private var isAnyUnfinished: Bool {
+        let isTransactional = settings.isTransactional
+        return deliveries.contains { delivery in
+            if isTransactional, case .publishing = delivery.phase { return false }
+            return membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)
+        }
     }
 
     /// Lets go of what has no stream and no outcome: the partitions' next owner sends it.
@@ -136,6 +141,7 @@ extension DeliveryEngine {
     /// What is in flight stays, so that its outcome is published; it moves an offset only if its
     /// partition comes back.
     private mutating func releaseWaiting() {
+        dropTransaction()
         releaseHeld()
         for index in lanes.indices { lanes[index].waiting.removeAll { _ in true } }
         schemaWaits = SchemaWaits()

@@ -23,9 +23,9 @@ extension DeliveryEngine {
         guard let delivery = deliveries[tag.delivery],
             case .publishing(var awaited) = delivery.phase
         else { return }
-        awaited.remove(tag.publication)
-        guard awaited.isEmpty else {
-            deliveries[tag.delivery]?.phase = .publishing(awaited)
+        guard awaited.remove(tag.publication) != nil else { return }
+        guard awaited.isEmpty, transactions == nil else {
+            acknowledged(tag.delivery, missing: awaited)
             return
         }
         if tag.publication == .retry {
@@ -42,6 +42,10 @@ extension DeliveryEngine {
         guard case .publishing(let awaited)? = deliveries[tag.delivery]?.phase,
             awaited.contains(tag.publication)
         else { return }
+        guard transactions == nil else {
+            abortTransaction(now: now)
+            return
+        }
         republications.insert(tag, due: now.instant + Self.republicationDelay)
     }
 
@@ -63,14 +67,14 @@ extension DeliveryEngine {
 
     /// Decides the outcome and has it published.
     mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
+        if transactions != nil, handBack(id) { return }
         leaveFlow(id)
         guard let delivery = deliveries[id] else { return }
         var outcome = outcome(of: delivery, conclusion, now: now)
         learn(from: &outcome, of: delivery, now: now)
         let publications = publications(of: outcome)
         deliveries[id]?.outcome = outcome
-        deliveries[id]?.phase = .publishing(publications)
-        actions.append(.publish(id, publications))
+        announce(id, publications)
     }
 
     mutating func republish(now: Moment) {

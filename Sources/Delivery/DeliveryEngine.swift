@@ -38,6 +38,8 @@ package struct DeliveryEngine: Sendable {
     var schemaWaits = SchemaWaits()
     var nextSweep = Instant(nanoseconds: .min)
     var hygiene: Hygiene
+    /// Nil: outcomes are written one by one, and offsets after them.
+    var transactions: OutcomeTransactions?
     package internal(set) var counts = EngineCounts()
     var actions: [Action] = []
 
@@ -50,11 +52,15 @@ package struct DeliveryEngine: Sendable {
                 commitInterval: settings.commitInterval,
                 drainTimeout: settings.drainTimeout,
                 revokeDrainTimeout: settings.revokeDrainTimeout,
-                finalCommitTimeout: settings.finalCommitTimeout
+                finalCommitTimeout: settings.finalCommitTimeout,
+                // Only Kafka knows whether the last transaction before a rebalance happened.
+                reuseWithin: settings.isTransactional ? .zero : .seconds(600)
             ),
             start: settings.start,
+            isTransactional: settings.isTransactional,
             nonce: UInt32(truncatingIfNeeded: random.next())
         )
+        transactions = settings.isTransactional ? OutcomeTransactions() : nil
         hygiene = Hygiene(
             settings.hygiene,
             maxEvents: settings.intake.events,
@@ -98,6 +104,7 @@ package struct DeliveryEngine: Sendable {
         for index in wakes.takeDue(now: now.instant) { turn(lane: index, now: now) }
         turnIntake(now: now)
         turnMembership(now: now)
+        turnTransactions(now: now)
     }
 
     /// Hands over what is to be done, in order, and forgets it.
@@ -130,6 +137,7 @@ package struct DeliveryEngine: Sendable {
         consider(schemaWaits.nextDue)
         consider(gate.nextDeadline)
         consider(membership.nextDeadline())
+        consider(transactions?.nextDeadline)
         consider(rates.nextDeadline)
         if rates.waitingCount > 0 { consider(nextSweep) }
         consider(wakes.next(now: now))

@@ -45,6 +45,8 @@ package struct EngineSettings: Sendable {
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
     package var canPostpone: Bool { !later.delays.isEmpty }
     package var hygiene: HygieneSettings
+    /// Outcomes and the offsets that they settle are written in one transaction.
+    package var isTransactional: Bool
 
     package init(
         credentials: [CredentialScope],
@@ -68,7 +70,8 @@ package struct EngineSettings: Sendable {
         parking: CredentialParking.Limits = .init(),
         retryBudget: RetryBudget.Limits = .init(),
         sentOnce: Set<PushType> = [.voip, .pushtotalk],
-        hygiene: HygieneSettings = .init()
+        hygiene: HygieneSettings = .init(),
+        isTransactional: Bool = false
     ) throws(CredentialProblems) {
         self.credentials = credentials
         routing = try CredentialRouting(credentials)
@@ -93,5 +96,6 @@ package struct EngineSettings: Sendable {
         self.retryBudget = retryBudget
         self.sentOnce = sentOnce
         self.hygiene = hygiene
+        self.isTransactional = isTransactional
     }
 }

@@ -66,7 +66,9 @@ import Glibc
     }
 
     /// The first fatal error of this instance.
-    var fatalError: KafkaError? {
+    var fatalError: KafkaError? { unsafe Self.fatalError(of: raw) }
+
+    static func fatalError(of raw: OpaquePointer) -> KafkaError? {
         var text = [CChar](repeating: 0, count: 512)
         let code = unsafe text.withUnsafeMutableBufferPointer { buffer in
             unsafe rd_kafka_fatal_error(raw, buffer.baseAddress, buffer.count)

@@ -110,8 +110,14 @@ package final class Consumer {
     }
 
     /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
-    package func fetchStoredOffsets(of partitions: [PartitionID], timeout: Duration = .seconds(10))
-    {
+    ///
+    /// With `waitingForTransactions`, a partition whose offset is part of a transaction that is
+    /// not over has the error `unstableOffsetCommit` in the answer.
+    package func fetchStoredOffsets(
+        of partitions: [PartitionID],
+        waitingForTransactions: Bool = false,
+        timeout: Duration = .seconds(10)
+    ) {
         let list = PartitionList(partitions.map { reader.partitions[$0] })
         let options = unsafe rd_kafka_AdminOptions_new(
             client.raw,
@@ -119,6 +125,11 @@ package final class Consumer {
         )
         let milliseconds = Int32(clamping: timeout.milliseconds)
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
+        if waitingForTransactions {
+            unsafe rd_kafka_error_destroy(
+                rd_kafka_AdminOptions_set_require_stable_offsets(options, 1)
+            )
+        }
         // SAFETY: the opaque is a number that is never dereferenced.
         unsafe rd_kafka_AdminOptions_set_opaque(
             options,

@@ -21,6 +21,10 @@ package import Vocabulary
         case heartbeat = 12
         case syncGroup = 14
         case initProducerID = 22
+        case addPartitionsToTransaction = 24
+        case addOffsetsToTransaction = 25
+        case endTransaction = 26
+        case transactionOffsetCommit = 28
     }
 
     private let client: OpaquePointer

@@ -87,6 +87,12 @@ extension KafkaConfiguration {
         ("request.timeout.ms", "15000"), ("retry.backoff.ms", "100"),
     ]
 
+    /// What is produced in a transaction must be written, or have failed, before it times out.
+    static let transactionDefaults = [
+        ("transaction.timeout.ms", "15000"), ("message.timeout.ms", "15000"),
+        ("socket.timeout.ms", "15000"),
+    ]
+
     private static let ownCommits = "offsets are committed after their outcome is acknowledged"
     private static let allReports = "every outcome waits for its delivery report"
     private static let configured = "it has its own key in the configuration"
@@ -129,7 +135,7 @@ extension KafkaConfiguration {
             harmless: ["true"],
             reason: "a retried request must not write an outcome twice"
         ),
-        "transactional.id": Reservation(reason: "outcomes are not written in transactions"),
+        "transactional.id": Reservation(reason: configured),
         "log.queue": Reservation(harmless: ["true"], reason: "logs go through the event loop"),
         "log_cb": callback, "error_cb": callback, "stats_cb": callback, "throttle_cb": callback,
         "socket_cb": callback, "connect_cb": callback, "closesocket_cb": callback,

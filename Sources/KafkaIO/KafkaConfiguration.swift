@@ -34,9 +34,11 @@ import CRdkafka
         properties: [String: String] = [:],
         group: String? = nil,
         instance: String? = nil,
+        transactionalID: String? = nil,
         reportsPartitionEnds: Bool = false
     ) throws(KafkaError) {
         var wanted = Self.defaults(for: role) + Self.fetchLimit(properties, role)
+        if transactionalID != nil { wanted += Self.transactionDefaults }
         var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
         for (name, value) in Self.properties(properties, for: role) {
             if let problem = Self.reservationProblem(name, value) {
@@ -48,6 +50,7 @@ import CRdkafka
         wanted += Self.forced(for: role)
         wanted.append(("bootstrap.servers", bootstrapServers))
         if let group { wanted.append(("group.id", group)) }
+        if let transactionalID { wanted.append(("transactional.id", transactionalID)) }
         if let instance { wanted.append(("group.instance.id", instance)) }
         if reportsPartitionEnds { wanted.append(("enable.partition.eof", "true")) }
 

@@ -95,6 +95,13 @@ extension KafkaError.Code {
     package static let partitionEnd = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
     package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     package static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    /// The transactional producer was replaced by one with the same `transactional.id`.
+    package static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
+    package static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
+    package static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
+    /// An open transaction has offsets of the partition in it (KIP-447).
+    package static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
+    package static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
     package static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
     package static let requestTimedOut = Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
     package static let leaderNotAvailable = Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)

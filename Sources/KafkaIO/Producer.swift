@@ -33,17 +33,20 @@ package final class Producer {
 
     /// Starts the client, which connects in the background.
     ///
-    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. Throws what is
-    /// wrong with the properties.
+    /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. With a
+    /// `transactionalID`, which no other live producer may have, records are taken in transactions
+    /// only (`transactionCalls`). Throws what is wrong with the properties.
     package init(
         bootstrapServers: String,
         properties: [String: String],
+        transactionalID: String? = nil,
         wakeup: Int32
     ) throws(KafkaError) {
         let configuration = try KafkaConfiguration(
             .producer,
             bootstrapServers: bootstrapServers,
-            properties: properties
+            properties: properties,
+            transactionalID: transactionalID
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG

@@ -176,6 +176,8 @@ extension World {
         case .refreshProviderToken(let credential, let sentAt):
             refreshProviderToken(of: credential, sentAt: sentAt, by: member)
         case .fetchSchema(let schema): fetchSchema(schema, by: member)
+        // Its engines write no transactions.
+        case .transact, .stop: break
         case .suppressToken(let token, let since): suppress(token, since: since, by: member)
         case .readmitToken(let token): readmit(token, by: member)
         case .publish(let delivery, let publications):

@@ -37,9 +37,12 @@ package struct GroupMembership: Sendable {
     }
 
     private static let offsetFetchAttempts = 3
+    private static let offsetFetchPause = Duration.milliseconds(500)
 
     private let timing: Timing
     private let start: EngineSettings.Start
+    /// Commits are announced by `isCommitWanted`, and made up by `takeCommits`.
+    private let isTransactional: Bool
     package private(set) var phase = Phase.idle
     private var epoch = AssignmentEpoch()
     package private(set) var partitions: [PartitionID] = []
@@ -49,6 +52,8 @@ package struct GroupMembership: Sendable {
     /// Partitions of retry topics: read from their beginning, whatever `start` says.
     private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
+    /// When to ask again for offsets that a transaction kept from being told.
+    private var nextOffsetFetch: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
     private var isDirty = false
@@ -57,9 +62,15 @@ package struct GroupMembership: Sendable {
     /// Partitions that are paused because one record holds too many others back.
     package private(set) var heldBack: Set<PartitionID> = []
 
-    init(timing: Timing, start: EngineSettings.Start, nonce: UInt32) {
+    init(
+        timing: Timing,
+        start: EngineSettings.Start,
+        isTransactional: Bool = false,
+        nonce: UInt32
+    ) {
         self.timing = timing
         self.start = start
+        self.isTransactional = isTransactional
         ledgers = PartitionLedgers(nonce: nonce, keptFor: timing.reuseWithin)
     }
 
@@ -75,6 +86,7 @@ package struct GroupMembership: Sendable {
             return .unassign
         }
         epoch = epoch.next
+        nextOffsetFetch = nil
         partitions = assigned.sorted()
         names = partitions.map { table[$0] }
         self.retryPartitions = retryPartitions
@@ -233,7 +245,11 @@ package struct GroupMembership: Sendable {
     mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [Action] {
         ledgers.timeAdvanced(now: now)
         switch phase {
-        case .idle, .fetchingOffsets, .left: return []
+        case .idle, .left: return []
+        case .fetchingOffsets:
+            guard let next = nextOffsetFetch, next <= now else { return [] }
+            nextOffsetFetch = nil
+            return [.fetchStoredOffsets(partitions)]
         case .consuming:
             guard nextCommit <= now else { return [] }
             return commit(now: now)
@@ -245,12 +261,38 @@ package struct GroupMembership: Sendable {
             if now < until {
                 if isCommitInFlight || (isDirty && now < nextCommit) { return [] }
                 let commits = commit(now: now)
-                if !commits.isEmpty { return commits }
+                if isCommitInFlight { return commits }
             }
             endAssignment(now: now)
             phase = release == .shutdown ? .left : .idle
             return [release == .shutdown ? .leaveGroup : .unassign]
         }
+    }
+
+    // MARK: Transactions
+
+    /// A commit is due, and its transaction has not answered.
+    var isCommitWanted: Bool { isTransactional && isCommitInFlight }
+
+    /// Something waits for the next transaction.
+    mutating func settlementAnnounced() {
+        isDirty = true
+    }
+
+    /// What to commit in a transaction that settles these records; `settleCommitted` follows when
+    /// it has happened, and `commitFinished` in any case.
+    mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
+        ledgers.takeCommits(settling: records)
+    }
+
+    mutating func settleCommitted(_ record: SettledRecord) {
+        ledgers.settleCommitted(record)
+    }
+
+    /// Kafka could not say for certain where the group stands: a transaction is not over.
+    mutating func storedOffsetsUndecided(now: Instant) {
+        guard case .fetchingOffsets = phase else { return }
+        nextOffsetFetch = now + Self.offsetFetchPause
     }
 
     // MARK: Queries
@@ -280,7 +322,8 @@ package struct GroupMembership: Sendable {
 
     func nextDeadline() -> Instant? {
         switch phase {
-        case .idle, .fetchingOffsets, .left: nil
+        case .idle, .left: nil
+        case .fetchingOffsets: nextOffsetFetch
         case .consuming: isDirty && !isCommitInFlight ? nextCommit : nil
         case .releasing(_, let until): until
         case .committing(_, let until):
@@ -293,10 +336,11 @@ package struct GroupMembership: Sendable {
     private mutating func commit(now: Instant) -> [Action] {
         guard isDirty, !isCommitInFlight else { return [] }
         isDirty = false
-        let commits = ledgers.takeCommits()
-        guard !commits.isEmpty else { return [] }
+        let commits = isTransactional ? [] : ledgers.takeCommits()
+        guard isTransactional || !commits.isEmpty else { return [] }
         isCommitInFlight = true
         nextCommit = now + timing.commitInterval
+        guard !isTransactional else { return [] }
         return [.commit(commits)]
     }
 
@@ -305,6 +349,7 @@ package struct GroupMembership: Sendable {
         ledgers.release(now: now)
         partitions = []
         names = []
+        nextOffsetFetch = nil
         startOffsets = [:]
         heldBack = []
         isDirty = false

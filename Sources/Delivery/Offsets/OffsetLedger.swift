@@ -103,6 +103,19 @@ package struct OffsetLedger: Sendable {
         remove(entry.line)
     }
 
+    /// The record's outcome is written, and the commit that says so is done.
+    package mutating func settleCommitted(_ entry: Entry) {
+        let wasDirty = isDirty
+        settle(entry)
+        isDirty = wasDirty
+    }
+
+    /// A copy of this ledger, with more settled, gave what is being committed.
+    package mutating func commitTaken(by trial: OffsetLedger) {
+        isDirty = trial.isDirty
+        isCut = trial.isCut
+    }
+
     /// Nobody works at the record any more: it is to be read again.
     package mutating func letGo(_ entry: Entry) {
         guard entry.restarts == restarts else { return }

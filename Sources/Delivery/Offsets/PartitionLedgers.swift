@@ -18,6 +18,12 @@ package struct IgnoredMetadata: Hashable, Sendable {
     package let problem: CommitMetadata.Problem
 }
 
+/// A record by its partition and its place in the ledger.
+struct SettledRecord: Hashable, Sendable {
+    let partition: PartitionID
+    let entry: OffsetLedger.Entry
+}
+
 /// The ledgers of the partitions that the shard owns, and of those it owned a while ago.
 ///
 /// A partition that comes back is gone on with from memory if nobody else has committed since: the
@@ -94,7 +100,7 @@ struct PartitionLedgers: Sendable {
 
     /// Gives all partitions up, but remembers them for a while.
     mutating func release(now: Instant) {
-        for partition in partitions {
+        for partition in partitions where keptFor > .zero {
             guard let tenure = owned[partition.index], tenure.ledger.hasRecords else { continue }
             kept[partition] = Kept(tenure: tenure, until: now + keptFor)
         }
@@ -162,6 +168,24 @@ struct PartitionLedgers: Sendable {
             )
         }
         return commits
+    }
+
+    /// What would have to be committed if these records were settled, which they are not yet.
+    mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
+        var trial = self
+        for record in records { trial.settle(record.partition, record.entry) }
+        let commits = trial.takeCommits()
+        for partition in partitions {
+            guard let tried = trial.owned[partition.index]?.ledger else { continue }
+            owned[partition.index]?.ledger.commitTaken(by: tried)
+        }
+        return commits
+    }
+
+    /// Settles a record whose commit has happened already.
+    mutating func settleCommitted(_ record: SettledRecord) {
+        guard isCurrent(record.partition, record.entry) else { return }
+        owned[record.partition.index]?.ledger.settleCommitted(record.entry)
     }
 
     mutating func commitFailed(_ partition: PartitionID) {

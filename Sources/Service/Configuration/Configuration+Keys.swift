@@ -133,6 +133,24 @@ extension Configuration.Results {
             `__connect.errors.*`, `spring` Spring Kafka's `kafka_dlt-*`.
             """
         )
+        transactional = section.value(
+            "transactional",
+            .boolean,
+            default: false,
+            """
+            Write outcomes, their offsets and all that goes with them in one transaction: readers \
+            with `isolation.level=read_committed` see one outcome of each event, also after a \
+            crash. Costs throughput and latency.
+            """
+        )
+        transactionalID = section.optional(
+            "transactional_id",
+            .nonEmpty,
+            """
+            A name that no other live process has, and that a restart keeps; shard n is \
+            `<name>-<n>`. Null: `<kafka.group_id>-<host name>`, for one process a host.
+            """
+        )
     }
 }
 

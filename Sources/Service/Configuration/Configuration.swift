@@ -99,6 +99,11 @@ package struct Configuration: Hashable, Sendable {
         /// Nil: off.
         package var deadLetterTopic: KafkaTopic?
         package var deadLetterHeaders: DeadLetterStyle
+        /// Outcomes and offsets are written in one transaction.
+        package var transactional: Bool
+        /// The process' name among transactional producers, to which each shard adds its number;
+        /// nil: the group's and the host's.
+        package var transactionalID: String?
     }
 
     /// Whose headers a dead letter carries.

@@ -2,6 +2,7 @@ import APNsRules
 import ConnectionPool
 import Delivery
 import EventSchema
+import Foundation
 import HTTP2IO
 import JSON
 import KafkaIO
@@ -43,7 +44,8 @@ struct StartUp {
                 bootstrapServers: configuration.kafka.bootstrapServers,
                 groupID: configuration.kafka.groupID,
                 groupInstanceID: configuration.kafka.groupInstanceID,
-                properties: configuration.kafka.properties
+                properties: configuration.kafka.properties,
+                transactionalID: transactionalID
             ),
             sources: configuration.sources.map(\.topic),
             broadcastSources: Set(
@@ -65,6 +67,14 @@ struct StartUp {
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             seed: UInt64.random(in: 0...UInt64.max)
         )
+    }
+
+    /// Nil: no transactions.
+    private var transactionalID: String? {
+        let results = configuration.results
+        guard results.transactional else { return nil }
+        let host = ProcessInfo.processInfo.hostName
+        return results.transactionalID ?? "\(configuration.kafka.groupID)-\(host)"
     }
 
     private var payloadPolicy: PayloadPolicy {
@@ -126,7 +136,8 @@ struct StartUp {
                 rateLimits: limits.rates.map { RateLimit($0, shardCount: shardCount) },
                 retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
                 sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
-                hygiene: hygieneSettings
+                hygiene: hygieneSettings,
+                isTransactional: configuration.results.transactional
             )
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })

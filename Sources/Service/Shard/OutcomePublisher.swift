@@ -97,6 +97,9 @@ final class OutcomePublisher {
         return tags
     }
 
+    /// What was refused is produced again in any case.
+    func forgetRefused() { refused = [] }
+
     var hasRefused: Bool { !refused.isEmpty }
 
     /// - Returns: false when the outcome is short already.

@@ -38,7 +38,7 @@ extension Shard {
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
             log.warning("committed offsets could not be read", [.error: error.description])
-            engine.storedOffsetsFailed()
+            storedOffsetsFailed()
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
             isFetchBehind = FetchState(statistics: text)?.isBehind ?? false
@@ -98,7 +98,20 @@ extension Shard {
         }
     }
 
+    private func storedOffsetsFailed() {
+        // With transactions a guess at the position could repeat outcomes.
+        if settings.engine.isTransactional {
+            engine.storedOffsetsUndecided(now: now)
+        } else {
+            engine.storedOffsetsFailed()
+        }
+    }
+
     private func storedOffsetsFetched(_ stored: [StoredOffset]) {
+        if settings.engine.isTransactional, stored.contains(where: { $0.error != nil }) {
+            storedOffsetsFailed()
+            return
+        }
         var positions: [PartitionID: CommittedPosition?] = [:]
         for entry in stored where entry.error == nil {
             let position = entry.offset.map {
@@ -207,7 +220,9 @@ extension Shard {
                 published(tag)
             }
         case .failed(let error):
-            if error.isFatal {
+            if error.isFatal, settings.engine.isTransactional {
+                transactionalProducerFailed(error)
+            } else if error.isFatal {
                 replaceProducer(after: error)
             } else if troubles.kafkaFailed(error, at: now.instant) {
                 log.warning("trouble with Kafka", [.error: error.description])
@@ -232,6 +247,11 @@ extension Shard {
     }
 
     private func published(_ tag: PublicationTag) {
+        guard !settings.engine.isTransactional else {
+            // It counts when its transaction is committed.
+            engine.published(tag)
+            return
+        }
         switch tag.publication {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
@@ -244,13 +264,14 @@ extension Shard {
     /// The record is written, or never will be: nobody waits for it any more.
     private func settle(_ tag: PublicationTag) {
         let delivery = engine.delivery(tag.delivery)
-        engine.published(tag)
+        engine.publicationAbandoned(tag, now: now)
         guard let delivery, engine.delivery(tag.delivery) == nil else { return }
         publisher.concluded(tag.delivery)
         countOutcome(of: delivery)
     }
 
     private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
+        if settings.engine.isTransactional, error.isPurge { return }
         metrics.produceErrors.add()
         if troubles.produceFailed(error.name) {
             log.warning("record not taken by Kafka", [.error: error.description])
@@ -286,6 +307,7 @@ extension Shard {
         log.error("producer failed, making a new one", [.error: error.description])
         do {
             let successor = try settings.kafka.makeProducer(
+                shard: index,
                 wakeup: producerWakeup.fileDescriptor
             )
             producer.abandon()
@@ -306,6 +328,11 @@ extension StartOffset {
         case .stored: self = .stored
         }
     }
+}
+
+extension KafkaError {
+    /// The record was dropped because its transaction is aborted.
+    fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
 }
 
 extension ProducerEvent {

@@ -24,6 +24,7 @@ final class Shard {
         static let consumer: UInt64 = 2
         static let producer: UInt64 = 3
         static let resolver: UInt64 = 4
+        static let transactions: UInt64 = 5
     }
 
     /// The loop turns this often even when nothing happens: it heals a wake-up that was lost,
@@ -34,6 +35,8 @@ final class Shard {
     /// Events taken from the producer's queue in one turn.
     private static let reportBudget = 4096
 
+    /// Its place among the shards of the process.
+    let index: Int
     let settings: ShardSettings
     let log: Logger
     let control: ShardControl
@@ -49,6 +52,11 @@ final class Shard {
     private let consumerWakeup: Wakeup
     var producer: Producer
     let producerWakeup: Wakeup
+    /// Nil: outcomes are not written in transactions.
+    let transactions: TransactionWorker?
+    private let transactionsWakeup: Wakeup
+    /// For the line with which the process ends.
+    var lastTransactionError: KafkaError?
     let connections: APNsConnections
     let publisher: OutcomePublisher
     var retryPartitions: RetryPartitions
@@ -82,7 +90,6 @@ final class Shard {
     /// Records that came and assignments, for the watchdog.
     var progress: UInt64 = 0
 
-    /// `index` is its place among the shards of the process.
     init(
         index: Int,
         settings: ShardSettings,
@@ -92,6 +99,7 @@ final class Shard {
         schemas: ForeignSchemas,
         log: Logger
     ) throws {
+        self.index = index
         self.settings = settings
         self.control = control
         self.metrics = metrics
@@ -106,7 +114,15 @@ final class Shard {
             shard: index,
             wakeup: consumerWakeup.fileDescriptor
         )
-        producer = try settings.kafka.makeProducer(wakeup: producerWakeup.fileDescriptor)
+        producer = try settings.kafka.makeProducer(
+            shard: index,
+            wakeup: producerWakeup.fileDescriptor
+        )
+        let transactionsWakeup = try Wakeup()
+        self.transactionsWakeup = transactionsWakeup
+        transactions =
+            settings.engine.isTransactional
+            ? TransactionWorker(named: "transactions-\(index)", wakeup: transactionsWakeup) : nil
         decoder = EventDecoder(
             payloadPolicy: settings.payloadPolicy,
             registeredSchemas: schemas.registry == nil ? nil : [:],
@@ -127,6 +143,11 @@ final class Shard {
         )
         try loop.register(consumerWakeup.fileDescriptor, id: LoopID.consumer, interest: .read)
         try loop.register(producerWakeup.fileDescriptor, id: LoopID.producer, interest: .read)
+        try loop.register(
+            transactionsWakeup.fileDescriptor,
+            id: LoopID.transactions,
+            interest: .read
+        )
         try loop.register(connections.resolverDescriptor, id: LoopID.resolver, interest: .read)
     }
 
@@ -141,6 +162,7 @@ final class Shard {
             failure = ServiceError(text: "\(error)")
         }
         connections.closeAll(loop)
+        transactions?.stop()
         // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
         // ends anyway. All that was produced is acknowledged, all that could be is committed.
         reportStatus()
@@ -170,6 +192,7 @@ final class Shard {
             case LoopID.producer:
                 producerWakeup.drain()
                 producerHasMore = true
+            case LoopID.transactions: transactionsWakeup.drain()
             case LoopID.resolver: connections.takeResolutions(loop, &happenings)
             default: connections.readinessChanged(loopID: id, readiness)
             }
@@ -186,6 +209,7 @@ final class Shard {
         takeCredentials()
         tellEngineOfAPNs()
         takeReports()
+        takeTransactionAnswer()
         takeSchemas()
         takeRecords(budget: budget)
         let tokens = settings.suppressedTokens
@@ -247,6 +271,8 @@ final class Shard {
                 publish(PublicationTag(id, publication))
             }
         case .publishAgain(let id, let publication): publish(PublicationTag(id, publication))
+        case .transact(let step): transact(step)
+        case .stop(let reason): stop(reason)
         case .fetchStoredOffsets, .assign, .unassign, .commit, .pause, .resume, .leaveGroup:
             do throws(KafkaError) {
                 try carryOutInGroup(action)
@@ -259,20 +285,15 @@ final class Shard {
     private func carryOutInGroup(_ action: Action) throws(KafkaError) {
         switch action {
         case .fetchStoredOffsets(let partitions):
-            consumer.fetchStoredOffsets(of: partitions)
+            consumer.fetchStoredOffsets(
+                of: partitions,
+                waitingForTransactions: settings.engine.isTransactional
+            )
         case .assign(let starts):
             try consumer.assign(starts.map { ($0.partition, StartOffset($0.position)) })
         case .unassign: try consumer.unassign()
         case .commit(let commits):
-            try consumer.commit(
-                commits.map {
-                    CommitRequest(
-                        partition: $0.partition,
-                        offset: $0.offset,
-                        metadata: $0.metadata
-                    )
-                }
-            )
+            try consumer.commit(commits.map(CommitRequest.init))
         case .pause(let partitions): consumer.pause(partitions)
         case .resume(let partitions): consumer.resume(partitions)
         case .leaveGroup:

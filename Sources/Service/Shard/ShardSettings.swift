@@ -26,6 +26,9 @@ struct KafkaAccess: Sendable {
     /// The process' name as a static member, to which each shard adds its number; nil: dynamic.
     var groupInstanceID: String?
     var properties: [String: String]
+    /// The process' name among transactional producers, to which each shard adds its number; nil:
+    /// outcomes are not written in transactions.
+    var transactionalID: String?
 
     func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
         try Consumer(
@@ -37,10 +40,11 @@ struct KafkaAccess: Sendable {
         )
     }
 
-    func makeProducer(wakeup descriptor: Int32) throws -> Producer {
+    func makeProducer(shard: Int, wakeup descriptor: Int32) throws -> Producer {
         try Producer(
             bootstrapServers: bootstrapServers,
             properties: properties,
+            transactionalID: transactionalID.map { "\($0)-\(shard)" },
             wakeup: descriptor
         )
     }

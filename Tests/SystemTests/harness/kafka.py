@@ -8,7 +8,7 @@ import socket
 import sys
 
 import noida_db
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from . import contracts
@@ -118,7 +118,7 @@ class Kafka:
             producer.commit_transaction(20)
 
     @contextlib.contextmanager
-    def consumer(self, group="system-test-reader"):
+    def consumer(self, group="system-test-reader", **properties):
         """A client of that group that subscribes to nothing."""
         consumer = Consumer(
             {
@@ -130,6 +130,7 @@ class Kafka:
                 "fetch.message.max.bytes": RECORD_BYTES_MAX,
                 # noida-db ignores fetch limits.
                 "receive.message.max.bytes": 1_000_000_000,
+                **properties,
             }
         )
         try:
@@ -175,6 +176,32 @@ class Kafka:
         contracts.assert_kept(topic, records)
         return sorted(records, key=lambda record: (record.partition(), record.offset()))
 
+    def read_committed(self, topic, seconds=30):
+        """Every record of a committed transaction that the topic holds now.
+
+        Aborted records and the marks of transactions take offsets too, so `count` and `read_all`
+        are not for such topics.
+        """
+        records = []
+        with self.consumer(**{"enable.partition.eof": True}) as consumer:
+            ended = set()
+            partitions = self.partitions(topic)
+            consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
+            deadline = Deadline(seconds)
+            while ended != set(partitions):
+                assert not deadline.passed, f"{topic}: only {ended} read within {seconds} s"
+                message = consumer.poll(0.5)
+                if message is None:
+                    continue
+                if message.error() is None:
+                    records.append(message)
+                elif message.error().code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition())
+                else:
+                    raise KafkaException(message.error())
+        contracts.assert_kept(topic, records)
+        return sorted(records, key=lambda record: (record.partition(), record.offset()))
+
     def wait_for_count(self, topic, count, seconds=60, child=None):
         """Waits until the topic holds at least `count` records."""
 
@@ -194,6 +221,13 @@ class Kafka:
         with self.consumer(group) as consumer:
             answer = consumer.committed(positions, timeout=20)
         return {position.partition: position.offset for position in answer}
+
+    def committed_metadata(self, group, topic):
+        """{partition: commit metadata}; empty where there is none."""
+        positions = [TopicPartition(topic, p) for p in self.partitions(topic)]
+        with self.consumer(group) as consumer:
+            answer = consumer.committed(positions, timeout=20)
+        return {position.partition: position.metadata or "" for position in answer}
 
     def wait_until_settled(self, group, topic, seconds=60, child=None):
         """Waits until the group's committed offsets are the topic's ends."""

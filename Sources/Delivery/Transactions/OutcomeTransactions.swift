@@ -1,0 +1,288 @@
+package import Vocabulary
+
+/// What the shard is to do for the transactions of its producer.
+package enum TransactionStep: Hashable, Sendable {
+    /// `rd_kafka_init_transactions`: ends what an earlier producer of the same name left open.
+    case open
+    /// `rd_kafka_begin_transaction`: what is produced from now on belongs together.
+    case begin
+    /// Adds the offsets, which may be none, and commits.
+    case commit([PartitionCommit])
+    case abort
+    /// The call that failed is to be made again, with the same arguments.
+    case repeatCall
+    /// Throw the producer away and make a new one with the same `transactional.id`; then `open`.
+    case replaceProducer
+}
+
+/// How a transactional call failed, as rdkafka.h sorts it.
+package enum TransactionFailure: Hashable, Sendable {
+    /// The same call may succeed later.
+    case retriable
+    /// The transaction did not happen, and must be aborted.
+    case abortable
+    /// A producer with the same `transactional.id` lives, or the transaction took too long.
+    case fenced
+    /// The producer is of no use any more.
+    case unusable
+}
+
+/// Why there can be no further transaction in this process.
+package enum TransactionEnd: Hashable, Sendable {
+    /// A twin is alive: two processes must not share a `transactional.id`.
+    case fenced
+    /// Nobody knows whether the last transaction is committed; a restart finds out.
+    case inDoubt
+    /// The producer could not be made ready for transactions.
+    case refused
+}
+
+/// The transactions of one shard, one after the other: which outcomes are in the present one, and
+/// which wait for the next.
+///
+/// A delivery enters with all its records, and a transaction is committed only when every record
+/// in it is acknowledged. So its offsets can speak of exactly the deliveries that it holds. A
+/// delivery leaves by `committed`; an abort puts everything back in front of what waits.
+package struct OutcomeTransactions: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
+        /// The producer is being made ready. Next: `open`, `ended`.
+        case opening
+        /// Records are taken. Next: `closing`, `aborting`, `opening`, `ended`.
+        case open
+        /// No more records are taken, those in it are being acknowledged.
+        /// Next: `committing`, `open`, `aborting`, `opening`, `ended`.
+        case closing
+        /// Next: `open`, `aborting`, `opening`, `ended`.
+        case committing
+        /// Next: `open`, `opening`, `ended`.
+        case aborting
+        /// Terminal: the process must end.
+        case ended(TransactionEnd)
+    }
+
+    /// A call is made this often before its producer is given up.
+    private static let maxTries = 2
+    /// Before a call is made again, or a transaction that failed is tried anew.
+    private static let pause = Duration.seconds(1)
+
+    package private(set) var phase = Phase.opening
+    /// What to do, in order, once the caller gets to it.
+    package private(set) var steps: [TransactionStep] = [.open]
+    /// The deliveries in the present transaction, in the order of entry.
+    package private(set) var members: [DeliveryID] = []
+    /// Those for the next one.
+    package private(set) var waiting: [DeliveryID] = []
+    /// Of all these: the records that belong to each.
+    private var records: [DeliveryID: Set<Publication>] = [:]
+    /// Members with a record that is not acknowledged.
+    private var unfinished = 0
+    /// How often the call under way has failed.
+    private var tries = 0
+    private var repeatAt: Instant?
+    private var resumeAt: Instant?
+
+    package init() {}
+
+    // MARK: Deliveries
+
+    /// A delivery has ended: its records go into the next transaction that takes any.
+    ///
+    /// One that is here already has other records than before.
+    package mutating func announced(_ id: DeliveryID, _ publications: Set<Publication>) {
+        guard records.updateValue(publications, forKey: id) == nil else { return }
+        waiting.append(id)
+    }
+
+    /// Takes what waits into the transaction, if it is open: these are to be produced.
+    package mutating func admit(now: Instant) -> [(id: DeliveryID, records: Set<Publication>)] {
+        guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
+        resumeAt = nil
+        let admitted = waiting.map { (id: $0, records: records[$0] ?? []) }
+        members += waiting
+        unfinished += waiting.count
+        waiting = []
+        return admitted
+    }
+
+    /// All records of a member are acknowledged.
+    package mutating func finished(_ id: DeliveryID) {
+        guard phase == .open || phase == .closing, unfinished > 0 else { return }
+        unfinished -= 1
+    }
+
+    /// Kafka will never take this record; its delivery goes without it.
+    package mutating func withdraw(_ tag: PublicationTag) {
+        records[tag.delivery]?.remove(tag.publication)
+    }
+
+    /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
+    ///
+    /// - Returns: the deliveries that are not to be published any more.
+    package mutating func dropAll() -> [DeliveryID] {
+        let dropped = members + waiting
+        let holdsRecords = !members.isEmpty
+        members = []
+        waiting = []
+        records = [:]
+        unfinished = 0
+        switch phase {
+        case .open where holdsRecords, .closing: beginAbort()
+        // The broker decides about a commit that is under way: it goes by the group's generation.
+        case .open, .opening, .committing, .aborting, .ended: break
+        }
+        return dropped
+    }
+
+    // MARK: The transaction
+
+    /// Takes no more records: a commit is due.
+    package mutating func close() {
+        guard phase == .open, resumeAt == nil else { return }
+        phase = .closing
+    }
+
+    /// Whether every record in the closed transaction is acknowledged: `commit` is next.
+    package var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
+
+    /// Commits the closed transaction with these offsets; one without anything goes on instead.
+    ///
+    /// - Returns: false when there was nothing to commit.
+    package mutating func commit(_ commits: [PartitionCommit]) -> Bool {
+        precondition(isReadyToCommit, "a transaction with unacknowledged records")
+        guard !commits.isEmpty || !members.isEmpty else {
+            phase = .open
+            return false
+        }
+        phase = .committing
+        tries = 0
+        steps.append(.commit(commits))
+        return true
+    }
+
+    /// A record of the transaction failed: all of it is done again.
+    package mutating func recordFailed(now: Instant) {
+        guard phase == .open || phase == .closing else { return }
+        resumeAt = now + Self.pause
+        beginAbort()
+    }
+
+    // MARK: Answers
+
+    package enum Answer: Hashable, Sendable {
+        case nothing
+        /// These deliveries are written for good, with the offsets that speak of them.
+        case committed([DeliveryID])
+        /// The transaction did not happen; everything in it waits again.
+        case undone
+        case ended(TransactionEnd)
+    }
+
+    /// The call under way succeeded.
+    package mutating func callSucceeded() -> Answer {
+        tries = 0
+        repeatAt = nil
+        switch phase {
+        case .opening, .aborting:
+            openNext()
+            return .nothing
+        case .committing:
+            let committed = members
+            for id in members { records[id] = nil }
+            members = []
+            openNext()
+            return .committed(committed)
+        case .open, .closing, .ended: return .nothing
+        }
+    }
+
+    /// The call under way failed; `isInDoubt`: the commit may have happened nevertheless.
+    package mutating func callFailed(
+        _ failure: TransactionFailure,
+        isInDoubt: Bool,
+        now: Instant
+    ) -> Answer {
+        guard isCallUnderWay else { return .nothing }
+        if failure == .fenced { return end(.fenced) }
+        tries += 1
+        let isWorthRepeating = phase == .opening || tries < Self.maxTries
+        if failure == .retriable, isWorthRepeating {
+            repeatAt = now + Self.pause
+            return .nothing
+        }
+        if phase == .opening { return end(.refused) }
+        resumeAt = now + Self.pause
+        if phase == .committing, failure == .abortable {
+            beginAbort()
+            return .undone
+        }
+        if phase == .committing, isInDoubt { return end(.inDoubt) }
+        return replaceProducer()
+    }
+
+    /// The producer is of no use any more, though no call was under way.
+    package mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
+        guard phase == .open || phase == .closing else { return .nothing }
+        if failure == .fenced { return end(.fenced) }
+        resumeAt = now + Self.pause
+        return replaceProducer()
+    }
+
+    /// Time passes: a call that failed may be due again.
+    package mutating func timeAdvanced(now: Instant) {
+        guard let repeatAt, repeatAt <= now else { return }
+        self.repeatAt = nil
+        steps.append(.repeatCall)
+    }
+
+    package mutating func takeSteps() -> [TransactionStep] {
+        defer { steps = [] }
+        return steps
+    }
+
+    /// When `timeAdvanced` or `admit` has something to do.
+    package var nextDeadline: Instant? {
+        if let repeatAt { return repeatAt }
+        return phase == .open ? resumeAt : nil
+    }
+
+    // MARK: Private
+
+    private var isCallUnderWay: Bool {
+        switch phase {
+        case .opening, .committing, .aborting: true
+        case .open, .closing, .ended: false
+        }
+    }
+
+    private mutating func openNext() {
+        phase = .open
+        steps.append(.begin)
+    }
+
+    private mutating func beginAbort() {
+        putBack()
+        phase = .aborting
+        tries = 0
+        steps.append(.abort)
+    }
+
+    private mutating func replaceProducer() -> Answer {
+        putBack()
+        phase = .opening
+        tries = 0
+        steps.append(.replaceProducer)
+        return .undone
+    }
+
+    private mutating func end(_ reason: TransactionEnd) -> Answer {
+        phase = .ended(reason)
+        return .ended(reason)
+    }
+
+    /// What is in the transaction is produced anew, before anything else.
+    private mutating func putBack() {
+        waiting = members + waiting
+        members = []
+        unfinished = 0
+    }
+}

@@ -1,0 +1,161 @@
+import CRdkafka
+import Vocabulary
+
+/// Why a transactional call failed (rdkafka.h, "Transactional producer API").
+package struct TransactionError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// The same call may succeed later.
+        case retriable
+        /// The transaction has failed and must be aborted.
+        case abortable
+        /// Another producer has taken over the `transactional.id`, or the transaction timed out.
+        case fenced
+        /// The instance can do no more transactions.
+        case unusable
+    }
+
+    package let kind: Kind
+    package let cause: KafkaError
+
+    package init(kind: Kind, cause: KafkaError) {
+        self.kind = kind
+        self.cause = cause
+    }
+
+    /// What a fatal error of the producer means to its transactions.
+    package init(_ cause: KafkaError) {
+        self.init(kind: cause.isFencing ? .fenced : .unusable, cause: cause)
+    }
+}
+
+extension KafkaError {
+    /// A producer with the same `transactional.id` is alive.
+    var isFencing: Bool {
+        switch code {
+        case .fenced, .producerFenced, .invalidProducerEpoch: true
+        default: false
+        }
+    }
+}
+
+/// Who commits: a consumer group's member in its present generation.
+///
+/// Kafka refuses the offsets of a member that has been replaced (KIP-447). Safe to share: it is
+/// never changed, and one thread at a time reads it.
+@safe package final class GroupGeneration: @unchecked Sendable {
+    fileprivate let raw: OpaquePointer
+
+    fileprivate init(_ raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    deinit { unsafe rd_kafka_consumer_group_metadata_destroy(raw) }
+}
+
+/// The offsets to be written in a transaction.
+package struct TransactionOffsets: Sendable {
+    fileprivate struct Entry: Sendable {
+        var partition: TopicPartition
+        var offset: Int64
+        var metadata: String
+    }
+
+    fileprivate let entries: [Entry]
+    fileprivate let generation: GroupGeneration
+}
+
+extension Consumer {
+    /// Offsets and metadata for a transaction, and this member's word that it may write them.
+    package func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets {
+        guard let metadata = unsafe rd_kafka_consumer_group_metadata(client.raw) else {
+            preconditionFailure("a consumer with a group has its metadata")
+        }
+        return TransactionOffsets(
+            entries: requests.map { request in
+                precondition(request.isStorable, "metadata must be ASCII, 4,096 bytes")
+                return TransactionOffsets.Entry(
+                    partition: partitions[request.partition],
+                    offset: request.offset.rawValue,
+                    metadata: request.metadata
+                )
+            },
+            generation: unsafe GroupGeneration(metadata)
+        )
+    }
+}
+
+/// The transactional calls of a producer: they wait, so they belong to a thread that may.
+///
+/// The producer's own thread must go on polling meanwhile, for the library waits until delivery
+/// reports are taken. Safe to share: each function of the library locks. The producer must outlive
+/// every call.
+@safe package struct TransactionCalls: @unchecked Sendable {
+    private let raw: OpaquePointer
+
+    fileprivate init(_ raw: OpaquePointer) {
+        unsafe self.raw = raw
+    }
+
+    /// Ends what earlier producers of the same name left, and shuts them out; waits `timeout`.
+    package func open(timeout: Duration = .seconds(10)) throws(TransactionError) {
+        let milliseconds = Int32(clamping: timeout.milliseconds)
+        try unsafe check(rd_kafka_init_transactions(raw, milliseconds))
+    }
+
+    /// Starts a transaction; the one call that does not wait.
+    package func begin() throws(TransactionError) {
+        try unsafe check(rd_kafka_begin_transaction(raw))
+    }
+
+    /// Makes the offsets part of the transaction.
+    ///
+    /// To be repeated with the same offsets only.
+    package func send(
+        _ offsets: TransactionOffsets,
+        timeout: Duration = .seconds(10)
+    ) throws(TransactionError) {
+        let list = PartitionList(capacity: offsets.entries.count)
+        for entry in offsets.entries {
+            list.append(entry.partition, offset: entry.offset, metadata: entry.metadata)
+        }
+        let milliseconds = Int32(clamping: timeout.milliseconds)
+        let error = unsafe rd_kafka_send_offsets_to_transaction(
+            raw,
+            list.raw,
+            offsets.generation.raw,
+            milliseconds
+        )
+        try unsafe check(error)
+    }
+
+    /// Commits, and waits for it as long as the transaction may take (`transaction.timeout.ms`).
+    ///
+    /// After a retriable error nobody knows whether it happened; the same call finds out.
+    package func commit() throws(TransactionError) {
+        try unsafe check(rd_kafka_commit_transaction(raw, -1))
+    }
+
+    /// Aborts: what is queued is dropped, and its reports say so.
+    package func abort() throws(TransactionError) {
+        try unsafe check(rd_kafka_abort_transaction(raw, -1))
+    }
+
+    private func check(_ error: OpaquePointer?) throws(TransactionError) {
+        guard let error = unsafe error else { return }
+        let isAbortable = unsafe rd_kafka_error_txn_requires_abort(error) != 0
+        let isRetriable = unsafe rd_kafka_error_is_retriable(error) != 0
+        guard let cause = unsafe KafkaError(consuming: error) else { return }
+        if cause.isFatal || cause.code == .fatal || cause.isFencing {
+            throw TransactionError(fatalCause ?? cause)
+        }
+        let kind: TransactionError.Kind =
+            isAbortable ? .abortable : isRetriable ? .retriable : .unusable
+        throw TransactionError(kind: kind, cause: cause)
+    }
+
+    private var fatalCause: KafkaError? { unsafe ClientHandle.fatalError(of: raw) }
+}
+
+extension Producer {
+    package var transactionCalls: TransactionCalls { unsafe TransactionCalls(client.raw) }
+}

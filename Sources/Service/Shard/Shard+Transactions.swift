@@ -1,0 +1,138 @@
+import Delivery
+import EventSchema
+import HTTP2IO
+import KafkaIO
+import Logging
+import Telemetry
+import Vocabulary
+
+/// The shard's side of `results.transactional`.
+extension Shard {
+    /// Carries out what the engine wants of the transactional producer.
+    func transact(_ step: TransactionStep) {
+        switch step {
+        case .open: transactions?.run(.init(producer: producer.transactionCalls, calls: [.open]))
+        case .begin: beginTransaction()
+        case .commit(let commits):
+            var calls: [TransactionWorker.Job.Call] = [.commit]
+            if !commits.isEmpty {
+                let offsets = consumer.transactionOffsets(commits.map(CommitRequest.init))
+                calls.insert(.send(offsets), at: 0)
+            }
+            transactions?.run(.init(producer: producer.transactionCalls, calls: calls))
+        case .abort:
+            publisher.forgetRefused()
+            transactions?.run(.init(producer: producer.transactionCalls, calls: [.abort]))
+        case .repeatCall: transactions?.repeatLast()
+        case .replaceProducer: replaceTransactionalProducer()
+        }
+    }
+
+    /// Tells the engine how the call under way ended; to be called behind `takeReports`.
+    func takeTransactionAnswer() {
+        guard let transactions,
+            let answer = transactions.takeAnswer(isQuiet: producer.outstanding == 0)
+        else { return }
+        switch answer {
+        case .success:
+            troubles.kafkaWorked()
+            for (id, delivery) in engine.transactionCallSucceeded() {
+                countCommitted(delivery)
+                publisher.concluded(id)
+            }
+        case .failure(let failure):
+            transactionFailed(failure.error.cause)
+            engine.transactionCallFailed(
+                TransactionFailure(failure.error.kind),
+                isInDoubt: failure.isInDoubt,
+                now: now
+            )
+        }
+    }
+
+    /// A fatal error of the producer; one that a call meets as well is that call's to tell of.
+    func transactionalProducerFailed(_ error: KafkaError) {
+        log.error("producer failed", [.error: error.description])
+        let failure = TransactionFailure(TransactionError(error).kind)
+        engine.transactionalProducerFailed(failure, now: now)
+    }
+
+    func stop(_ reason: TransactionEnd) {
+        let cause = lastTransactionError.map { ": \($0)" } ?? ""
+        let problem =
+            switch reason {
+            case .fenced:
+                "another process has taken over this one's results.transactional_id, "
+                    + "or a transaction took longer than transaction.timeout.ms"
+            case .inDoubt: "nobody knows whether the last transaction is committed"
+            case .refused: "the producer cannot be made ready for transactions"
+            }
+        failure = ServiceError(text: "Kafka: \(problem)\(cause)")
+    }
+
+    private func beginTransaction() {
+        do throws(TransactionError) {
+            try producer.transactionCalls.begin()
+        } catch {
+            transactionFailed(error.cause)
+            engine.transactionalProducerFailed(TransactionFailure(error.kind), now: now)
+        }
+    }
+
+    private func replaceTransactionalProducer() {
+        publisher.forgetRefused()
+        do {
+            let successor = try settings.kafka.makeProducer(
+                shard: index,
+                wakeup: producerWakeup.fileDescriptor
+            )
+            producer.abandon()
+            producer = successor
+            transact(.open)
+        } catch {
+            failure = ServiceError(text: "no new producer: \(error)")
+        }
+    }
+
+    private func transactionFailed(_ error: KafkaError) {
+        lastTransactionError = error
+        metrics.commits[.failed].add()
+        guard troubles.commitFailed(error.name) else { return }
+        log.warning("transaction failed", [.error: error.description])
+    }
+
+    private func countCommitted(_ delivery: Delivery) {
+        guard let outcome = delivery.outcome else {
+            metrics.deferred.add()
+            return
+        }
+        countOutcome(of: delivery)
+        metrics.resultsProduced.add()
+        if settings.engine.publishesTokenStatus, outcome.concernsToken {
+            metrics.tokenStatusRecords.add()
+        }
+        if settings.engine.publishesDeadLetters, outcome.isDeadLetter { metrics.deadLetters.add() }
+    }
+}
+
+extension TransactionFailure {
+    fileprivate init(_ kind: TransactionError.Kind) {
+        self =
+            switch kind {
+            case .retriable: .retriable
+            case .abortable: .abortable
+            case .fenced: .fenced
+            case .unusable: .unusable
+            }
+    }
+}
+
+extension CommitRequest {
+    init(_ commit: PartitionCommit) {
+        self.init(
+            partition: commit.partition,
+            offset: commit.offset,
+            metadata: commit.metadata
+        )
+    }
+}

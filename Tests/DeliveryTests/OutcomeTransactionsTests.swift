@@ -1,0 +1,256 @@
+import Delivery
+import Testing
+import Vocabulary
+
+/// One thing that happens to the machine.
+private enum Happening: CustomTestStringConvertible {
+    case succeeds
+    case fails(TransactionFailure, isInDoubt: Bool = false)
+    case recordFails
+    case producerFails(TransactionFailure)
+    case dropped
+    case second
+
+    var testDescription: String { "\(self)" }
+}
+
+private struct Row: CustomTestStringConvertible {
+    let from: OutcomeTransactions.Phase
+    let happening: [Happening]
+    let to: OutcomeTransactions.Phase
+    let steps: [TransactionStep]
+
+    init(
+        _ from: OutcomeTransactions.Phase,
+        _ happening: Happening...,
+        to: OutcomeTransactions.Phase,
+        steps: [TransactionStep] = []
+    ) {
+        self.from = from
+        self.happening = happening
+        self.to = to
+        self.steps = steps
+    }
+
+    var testDescription: String { "\(from): \(happening)" }
+}
+
+struct OutcomeTransactionsTests {
+    private static let rows = [
+        Row(.opening, .succeeds, to: .open, steps: [.begin]),
+        Row(.opening, .fails(.retriable), to: .opening),
+        Row(.opening, .fails(.retriable), .second, to: .opening, steps: [.repeatCall]),
+        Row(.opening, .fails(.retriable), .fails(.retriable), .fails(.retriable), to: .opening),
+        Row(.opening, .fails(.fenced), to: .ended(.fenced)),
+        Row(.opening, .fails(.abortable), to: .ended(.refused)),
+        Row(.opening, .fails(.unusable), to: .ended(.refused)),
+        Row(.opening, .producerFails(.unusable), to: .opening),
+        Row(.opening, .recordFails, to: .opening),
+        Row(.opening, .dropped, to: .opening),
+        Row(.open, .recordFails, to: .aborting, steps: [.abort]),
+        Row(.open, .dropped, to: .aborting, steps: [.abort]),
+        Row(.open, .producerFails(.unusable), to: .opening, steps: [.replaceProducer]),
+        Row(.open, .producerFails(.fenced), to: .ended(.fenced)),
+        Row(.open, .succeeds, to: .open),
+        Row(.open, .fails(.unusable), to: .open),
+        Row(.closing, .recordFails, to: .aborting, steps: [.abort]),
+        Row(.closing, .dropped, to: .aborting, steps: [.abort]),
+        Row(.closing, .producerFails(.unusable), to: .opening, steps: [.replaceProducer]),
+        Row(.closing, .producerFails(.fenced), to: .ended(.fenced)),
+        Row(.committing, .succeeds, to: .open, steps: [.begin]),
+        Row(.committing, .fails(.retriable, isInDoubt: true), to: .committing),
+        Row(
+            .committing,
+            .fails(.retriable, isInDoubt: true),
+            .second,
+            to: .committing,
+            steps: [.repeatCall]
+        ),
+        Row(
+            .committing,
+            .fails(.retriable),
+            .fails(.retriable),
+            to: .opening,
+            steps: [.replaceProducer]
+        ),
+        Row(
+            .committing,
+            .fails(.retriable),
+            .fails(.retriable, isInDoubt: true),
+            to: .ended(.inDoubt)
+        ),
+        Row(.committing, .fails(.abortable), to: .aborting, steps: [.abort]),
+        Row(.committing, .fails(.abortable, isInDoubt: true), to: .aborting, steps: [.abort]),
+        Row(.committing, .fails(.unusable), to: .opening, steps: [.replaceProducer]),
+        Row(.committing, .fails(.unusable, isInDoubt: true), to: .ended(.inDoubt)),
+        Row(.committing, .fails(.fenced, isInDoubt: true), to: .ended(.fenced)),
+        Row(.committing, .dropped, to: .committing),
+        Row(.committing, .recordFails, to: .committing),
+        Row(.committing, .producerFails(.fenced), to: .committing),
+        Row(.aborting, .succeeds, to: .open, steps: [.begin]),
+        Row(.aborting, .fails(.retriable), .second, to: .aborting, steps: [.repeatCall]),
+        Row(
+            .aborting,
+            .fails(.retriable),
+            .fails(.retriable),
+            to: .opening,
+            steps: [.replaceProducer]
+        ),
+        Row(.aborting, .fails(.abortable), to: .opening, steps: [.replaceProducer]),
+        Row(.aborting, .fails(.unusable), to: .opening, steps: [.replaceProducer]),
+        Row(.aborting, .fails(.fenced), to: .ended(.fenced)),
+        Row(.aborting, .recordFails, to: .aborting),
+        Row(.aborting, .dropped, to: .aborting),
+        Row(.ended(.inDoubt), .succeeds, to: .ended(.inDoubt)),
+        Row(.ended(.inDoubt), .fails(.fenced), to: .ended(.inDoubt)),
+        Row(.ended(.inDoubt), .dropped, to: .ended(.inDoubt)),
+    ]
+
+    @Test(arguments: rows)
+    private func `Each phase answers what happens to it`(row: Row) throws {
+        var bench = MachineBench()
+        bench.reach(row.from)
+        try #require(bench.machine.phase == row.from)
+        for happening in row.happening { bench.happens(happening) }
+        #expect(bench.machine.phase == row.to)
+        #expect(bench.machine.takeSteps() == row.steps)
+    }
+
+    private static let phases: [OutcomeTransactions.Phase] = [
+        .opening, .closing, .committing, .aborting, .ended(.inDoubt),
+    ]
+
+    @Test(arguments: phases)
+    func `Only an open transaction takes records`(phase: OutcomeTransactions.Phase) {
+        var bench = MachineBench()
+        bench.reach(phase)
+        let late = MachineBench.id(9)
+        bench.machine.announced(late, [.outcome])
+        let admitted = bench.machine.admit(now: bench.now)
+        #expect(admitted.isEmpty)
+        #expect(bench.machine.waiting.last == late)
+        #expect(!bench.machine.members.contains(late))
+    }
+
+    @Test func `What came during a commit is in the next transaction`() {
+        var bench = MachineBench()
+        bench.reach(.committing)
+        bench.machine.announced(MachineBench.id(2), [.outcome])
+        let answer = bench.machine.callSucceeded()
+        #expect(answer == .committed([MachineBench.id(1)]))
+        let admitted = bench.machine.admit(now: bench.now)
+        #expect(admitted.map(\.id) == [MachineBench.id(2)])
+    }
+
+    @Test func `A transaction is committed when all of its records are acknowledged`() {
+        var bench = MachineBench()
+        bench.reach(.open)
+        bench.machine.announced(MachineBench.id(2), [.outcome, .deadLetter])
+        _ = bench.machine.admit(now: bench.now)
+        bench.machine.close()
+        #expect(!bench.machine.isReadyToCommit)
+        bench.machine.finished(MachineBench.id(2))
+        #expect(!bench.machine.isReadyToCommit)
+        bench.machine.finished(MachineBench.id(1))
+        #expect(bench.machine.isReadyToCommit)
+    }
+
+    @Test func `A transaction with nothing in it is not committed`() {
+        var bench = MachineBench()
+        _ = bench.machine.callSucceeded()
+        bench.machine.close()
+        #expect(bench.machine.isReadyToCommit)
+        let isCommitting = bench.machine.commit([])
+        #expect(!isCommitting)
+        #expect(bench.machine.phase == .open)
+    }
+
+    @Test func `What was aborted comes again, first and after a pause`() {
+        var bench = MachineBench()
+        bench.reach(.aborting)
+        bench.machine.announced(MachineBench.id(2), [.outcome])
+        let answer = bench.machine.callSucceeded()
+        #expect(answer == .nothing)
+        let admitted = bench.machine.admit(now: bench.now)
+        #expect(admitted.isEmpty)
+        bench.machine.close()
+        #expect(bench.machine.phase == .open, "nothing is committed before it is there again")
+        let next = bench.machine.nextDeadline
+        #expect(next == bench.now + .seconds(1))
+        let again = bench.machine.admit(now: bench.now + .seconds(1))
+        #expect(again.map(\.id) == [MachineBench.id(1), MachineBench.id(2)])
+        #expect(again.first?.records == [.outcome])
+    }
+
+    @Test func `What was dropped is in no transaction any more`() {
+        var bench = MachineBench()
+        bench.reach(.committing)
+        bench.machine.announced(MachineBench.id(2), [.outcome])
+        let dropped = bench.machine.dropAll()
+        #expect(dropped == [MachineBench.id(1), MachineBench.id(2)])
+        let answer = bench.machine.callSucceeded()
+        #expect(answer == .committed([]))
+        let admitted = bench.machine.admit(now: bench.now)
+        #expect(admitted.isEmpty)
+    }
+
+    @Test func `A record that Kafka never takes is left out when its delivery comes again`() {
+        var bench = MachineBench()
+        bench.reach(.open)
+        bench.machine.announced(MachineBench.id(2), [.outcome, .deadLetter])
+        _ = bench.machine.admit(now: bench.now)
+        bench.machine.withdraw(PublicationTag(MachineBench.id(2), .deadLetter))
+        bench.machine.recordFailed(now: bench.now)
+        _ = bench.machine.callSucceeded()
+        let again = bench.machine.admit(now: bench.now + .seconds(1))
+        #expect(again.last?.id == MachineBench.id(2))
+        #expect(again.last?.records == [.outcome])
+    }
+}
+
+/// A machine, and the way to any of its phases.
+private struct MachineBench {
+    var machine = OutcomeTransactions()
+    var now = Instant(nanoseconds: 0)
+
+    static func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
+
+    /// With one delivery in the transaction, unacknowledged while it is open or closing.
+    mutating func reach(_ phase: OutcomeTransactions.Phase) {
+        _ = machine.takeSteps()
+        guard phase != .opening else { return }
+        _ = machine.callSucceeded()
+        machine.announced(Self.id(1), [.outcome])
+        _ = machine.admit(now: now)
+        switch phase {
+        case .open, .opening: break
+        case .closing: machine.close()
+        case .committing: commit()
+        case .aborting: machine.recordFailed(now: now)
+        case .ended:
+            commit()
+            _ = machine.callFailed(.unusable, isInDoubt: true, now: now)
+        }
+        _ = machine.takeSteps()
+    }
+
+    mutating func happens(_ happening: Happening) {
+        switch happening {
+        case .succeeds: _ = machine.callSucceeded()
+        case .fails(let failure, let isInDoubt):
+            _ = machine.callFailed(failure, isInDoubt: isInDoubt, now: now)
+        case .recordFails: machine.recordFailed(now: now)
+        case .producerFails(let failure): _ = machine.producerFailed(failure, now: now)
+        case .dropped: _ = machine.dropAll()
+        case .second:
+            now = now + .seconds(1)
+            machine.timeAdvanced(now: now)
+        }
+    }
+
+    private mutating func commit() {
+        machine.close()
+        machine.finished(Self.id(1))
+        _ = machine.commit([])
+    }
+}

@@ -1,0 +1,163 @@
+"""`results.transactional`: for readers of what is committed, one outcome of each event."""
+
+import collections
+import json
+
+from harness.deadlines import eventually
+from harness.events import new_event, record, records
+from harness.kafka import Written
+from harness.service import position_of
+
+EVENTS = 1500
+IN_FLIGHT = 200
+SLOW = {"latency_ms": 100}
+DRAIN_SECONDS = 20
+
+
+def transactional(bench, simulator, name="press", **changes):
+    settings = bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT}, **changes)
+    settings["results"] |= {"transactional": True, "transactional_id": f"{bench.group}-{name}"}
+    return settings
+
+
+def committed_outcomes(bench):
+    """How many committed outcomes each event has."""
+    found = bench.kafka.read_committed(bench.topics.results)
+    return collections.Counter(position_of(json.loads(message.value())) for message in found)
+
+
+def wait_for_committed(bench, count, service):
+    def reached():
+        assert service.child.is_running, f"the service ended: {service.child.told()}"
+        return committed_outcomes(bench).total() >= count
+
+    eventually(reached, 60, lambda: f"{count} outcomes; {service.child.told()}", interval=0.2)
+
+
+def each_once(written):
+    return {place.position: 1 for place in written}
+
+
+def test_outcomes_and_offsets_move_together(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    written = bench.produce(records(300))
+    service = bench.start(transactional(bench, simulator)).wait_until_ready()
+    bench.wait_until_settled(service=service)
+    assert committed_outcomes(bench) == each_once(written)
+    # More, after a rest: one transaction follows the other.
+    written += bench.produce(records(100))
+    bench.wait_until_settled(service=service)
+    service.drain(DRAIN_SECONDS)
+    assert committed_outcomes(bench) == each_once(written)
+    assert len(simulator.requests()) == len(written)
+
+
+def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, benches):
+    dead = {"prefix": "dead", "is": "unregistered", "since": 1767225600000}
+    bench, simulator = benches(broker), simulators({"rules": [dead]})
+    bench.produce([record(new_event(device_token="dead" + "0" * 60)), Written(b"no event")])
+    service = bench.start(transactional(bench, simulator)).wait_until_ready()
+    bench.wait_until_settled(service=service)
+    service.drain(DRAIN_SECONDS)
+    topics = bench.topics
+    for topic, count in ((topics.results, 2), (topics.token_status, 1), (topics.dead_letters, 1)):
+        assert len(bench.kafka.read_committed(topic)) == count, topic
+
+
+def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SLOW)
+    written = bench.produce(records(EVENTS))
+    settings = transactional(bench, simulator)
+    # A dead member keeps its partitions at this broker, so a static one takes its own place.
+    settings["kafka"]["group_instance_id"] = "press-0"
+    for share in (6, 3):
+        service = bench.start(settings).wait_until_ready()
+        wait_for_committed(bench, EVENTS // share, service)
+        service.child.kill()
+        assert committed_outcomes(bench).total() < EVENTS, "the burst is over already"
+    last = bench.start(settings).wait_until_ready(60)
+    bench.wait_until_settled(seconds=120, service=last)
+    last.drain(DRAIN_SECONDS)
+
+    assert committed_outcomes(bench) == each_once(written)
+    pushes = collections.Counter(request["apns-id"] for request in simulator.requests())
+    assert len(pushes) == EVENTS
+    # Pushes may repeat: those in flight, and those whose transaction was not committed.
+    assert sum(pushes.values()) <= EVENTS + 2 * 2 * IN_FLIGHT
+
+
+def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulators, benches):
+    """The commit metadata goes with the transaction."""
+    slow = {"prefix": "57ac", "is": "ok", "delay_ms": 8_000}
+    bench, simulator = benches(broker, 1), simulators({**SLOW, "rules": [slow]})
+    settings = transactional(bench, simulator)
+    settings["kafka"]["group_instance_id"] = "press-0"
+    written = bench.produce(records(1))
+    first = bench.start(settings).wait_until_ready()
+    wait_for_committed(bench, 1, first)
+    written += bench.produce([record(new_event(device_token=f"57ac{0:060x}"))])
+    written += bench.produce(records(300))
+    wait_for_committed(bench, 200, first)
+    first.child.kill()
+    assert bench.kafka.committed(bench.group, bench.topics.source) == {0: 1}
+    assert bench.kafka.committed_metadata(bench.group, bench.topics.source)[0].startswith("p1")
+
+    second = bench.start(settings).wait_until_ready(60)
+    bench.wait_until_settled(seconds=90, service=second)
+    second.drain(DRAIN_SECONDS)
+    assert committed_outcomes(bench) == each_once(written)
+
+
+def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators(SLOW)
+    written = bench.produce(records(EVENTS))
+    first = bench.start(transactional(bench, simulator)).wait_until_ready()
+    wait_for_committed(bench, EVENTS // 6, first)
+    first.drain(DRAIN_SECONDS)
+    settled = committed_outcomes(bench).total()
+    assert settled < EVENTS
+    assert len(simulator.requests()) == settled, "sent, but without an outcome"
+
+    second = bench.start(transactional(bench, simulator)).wait_until_ready()
+    bench.wait_until_settled(seconds=120, service=second)
+    second.drain(DRAIN_SECONDS)
+    assert committed_outcomes(bench) == each_once(written)
+    assert len(simulator.requests()) == EVENTS
+
+
+def test_two_members_share_the_work_and_one_leaves(broker, simulators, benches):
+    bench = benches(broker)
+    ours, theirs = simulators(SLOW), simulators(SLOW)
+    staying = bench.start(transactional(bench, ours, "staying")).wait_until_ready()
+    written = bench.produce(records(EVENTS // 3))
+    leaving = bench.start(transactional(bench, theirs, "leaving")).wait_until_ready()
+
+    def both_work():
+        written.extend(bench.produce(records(40)))
+        return len(ours.requests()) > 0 and len(theirs.requests()) > 0
+
+    eventually(both_work, 60, "both members to have partitions", interval=0.5)
+    written += bench.produce(records(EVENTS // 3))
+    leaving.drain(DRAIN_SECONDS)
+    written += bench.produce(records(100))
+    bench.wait_until_settled(seconds=90, service=staying)
+    staying.drain(DRAIN_SECONDS)
+    assert committed_outcomes(bench) == each_once(written)
+
+
+def test_a_twin_ends_with_a_clear_line(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    settings = transactional(bench, simulator)
+    first = bench.start(settings).wait_until_ready()
+    bench.produce(records(10))
+    bench.wait_until_settled(service=first)
+    twin = bench.start(settings).wait_until_ready(60)
+
+    def work_until_the_older_ends():
+        bench.produce(records(20))
+        return not first.child.is_running
+
+    eventually(work_until_the_older_ends, 60, "the older twin to end", interval=0.5)
+    assert first.child.wait_for_exit(5) != 0
+    assert "results.transactional_id" in first.child.told()
+    twin.child.kill()

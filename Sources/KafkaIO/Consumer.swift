@@ -36,6 +36,8 @@ package final class Consumer {
     private var paused: Set<PartitionID> = []
     /// The commit under way.
     private var committing: [PartitionID]?
+    /// With what the present assignment may be committed in transactions; nil: with nothing.
+    var generation: GroupGeneration?
     /// Counts rebalances: answers asked for before the last one are void.
     private var rebalances: UInt = 0
 
@@ -112,7 +114,8 @@ package final class Consumer {
     /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
     ///
     /// With `waitingForTransactions`, a partition whose offset is part of a transaction that is
-    /// not over has the error `unstableOffsetCommit` in the answer.
+    /// not over has the error `unstableOffsetCommit` in the answer; and `transactionOffsets` can
+    /// be made for this assignment from then on.
     package func fetchStoredOffsets(
         of partitions: [PartitionID],
         waitingForTransactions: Bool = false,
@@ -126,6 +129,7 @@ package final class Consumer {
         let milliseconds = Int32(clamping: timeout.milliseconds)
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
         if waitingForTransactions {
+            generation = unsafe GroupGeneration(of: client.raw)
             unsafe rd_kafka_error_destroy(
                 rd_kafka_AdminOptions_set_require_stable_offsets(options, 1)
             )
@@ -289,7 +293,10 @@ package final class Consumer {
     func rebalanceBegan(assigned: Bool) {
         rebalances += 1
         reader.forgetHandles()
-        if assigned { paused.removeAll() }
+        if assigned {
+            paused.removeAll()
+            generation = nil
+        }
         phase = assigned ? .offered : .revoking
     }
 

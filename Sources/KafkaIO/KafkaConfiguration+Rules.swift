@@ -135,7 +135,7 @@ extension KafkaConfiguration {
             harmless: ["true"],
             reason: "a retried request must not write an outcome twice"
         ),
-        "transactional.id": Reservation(reason: configured),
+        "transactional.id": Reservation(reason: "results.transactional turns transactions on"),
         "log.queue": Reservation(harmless: ["true"], reason: "logs go through the event loop"),
         "log_cb": callback, "error_cb": callback, "stats_cb": callback, "throttle_cb": callback,
         "socket_cb": callback, "connect_cb": callback, "closesocket_cb": callback,

@@ -38,15 +38,23 @@ extension KafkaError {
     }
 }
 
-/// Who commits: a consumer group's member in its present generation.
+/// Who commits: a consumer group's member in the generation of its assignment.
 ///
-/// Kafka refuses the offsets of a member that has been replaced (KIP-447). Safe to share: it is
-/// never changed, and one thread at a time reads it.
+/// Kafka refuses the offsets of a member that has been replaced (KIP-447), but takes those of
+/// nobody in particular: so it is asked for when the assignment comes, not when offsets are sent,
+/// for a member that has lost the group meanwhile has no name any more. Safe to share: it is never
+/// changed.
 @safe package final class GroupGeneration: @unchecked Sendable {
     fileprivate let raw: OpaquePointer
 
-    fileprivate init(_ raw: OpaquePointer) {
+    /// Nil when the consumer is no member of its group any more.
+    init?(of consumer: OpaquePointer) {
+        guard let raw = unsafe rd_kafka_consumer_group_metadata(consumer) else { return nil }
         unsafe self.raw = raw
+        // Asked for afterwards: a name that is lost does not come back before the next assignment.
+        guard let name = unsafe rd_kafka_memberid(consumer) else { return nil }
+        defer { unsafe rd_kafka_mem_free(consumer, name) }
+        guard unsafe name.pointee != 0 else { return nil }
     }
 
     deinit { unsafe rd_kafka_consumer_group_metadata_destroy(raw) }
@@ -66,10 +74,10 @@ package struct TransactionOffsets: Sendable {
 
 extension Consumer {
     /// Offsets and metadata for a transaction, and this member's word that it may write them.
-    package func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets {
-        guard let metadata = unsafe rd_kafka_consumer_group_metadata(client.raw) else {
-            preconditionFailure("a consumer with a group has its metadata")
-        }
+    ///
+    /// - Returns: nil when it may not: the assignment is gone.
+    package func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets? {
+        guard let generation else { return nil }
         return TransactionOffsets(
             entries: requests.map { request in
                 precondition(request.isStorable, "metadata must be ASCII, 4,096 bytes")
@@ -79,7 +87,7 @@ extension Consumer {
                     metadata: request.metadata
                 )
             },
-            generation: unsafe GroupGeneration(metadata)
+            generation: generation
         )
     }
 }

@@ -22,7 +22,12 @@ struct Bench {
         timestamp: Timestamp(milliseconds: 1_700_000_000_000)
     )
 
-    init(attempts: Int = 5, isAssigned: Bool = true, seed: UInt64 = 1) throws {
+    init(
+        attempts: Int = 5,
+        isAssigned: Bool = true,
+        isTransactional: Bool = false,
+        seed: UInt64 = 1
+    ) throws {
         let settings = try EngineSettings(
             credentials: [
                 CredentialScope(
@@ -31,7 +36,8 @@ struct Bench {
                     defaultEnvironment: .production
                 )
             ],
-            retry: RetryPolicy(attempts: attempts)
+            retry: RetryPolicy(attempts: attempts),
+            isTransactional: isTransactional
         )
         engine = DeliveryEngine(settings: settings, seed: seed)
         guard isAssigned else { return }

@@ -155,10 +155,15 @@ final class Source {
     var reports: [(tag: UInt64, error: KafkaError?)] = []
     var failures: [KafkaError] = []
 
-    init(properties: [String: String] = [:], servers: String? = nil) throws {
+    init(
+        properties: [String: String] = [:],
+        servers: String? = nil,
+        transactionalID: String? = nil
+    ) throws {
         producer = try Producer(
             bootstrapServers: servers ?? SharedCluster.kafka.get().bootstrapServers,
             properties: properties,
+            transactionalID: transactionalID,
             wakeup: wakeup.descriptor
         )
     }

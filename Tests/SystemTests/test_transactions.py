@@ -6,6 +6,7 @@ import json
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
 from harness.kafka import Written
+from harness.retries import create_retry_topics, retrying
 from harness.service import position_of
 
 EVENTS = 1500
@@ -41,7 +42,7 @@ def each_once(written):
 def test_outcomes_and_offsets_move_together(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     written = bench.produce(records(300))
-    service = bench.start(transactional(bench, simulator)).wait_until_ready()
+    service = bench.start(transactional(bench, simulator, shards=2)).wait_until_ready()
     bench.wait_until_settled(service=service)
     assert committed_outcomes(bench) == each_once(written)
     # More, after a rest: one transaction follows the other.
@@ -62,6 +63,25 @@ def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, be
     topics = bench.topics
     for topic, count in ((topics.results, 2), (topics.token_status, 1), (topics.dead_letters, 1)):
         assert len(bench.kafka.read_committed(topic)) == count, topic
+
+
+def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators, benches):
+    recovering = {"default": {"is": "flaky", "steps": ["ServiceUnavailable"]}}
+    bench, simulator = benches(broker), simulators(recovering)
+    (topic,) = create_retry_topics(bench, "2s")
+    settings = transactional(bench, simulator, retry=retrying("2s"))
+    settings["kafka"]["group_instance_id"] = "press-0"
+    written = bench.produce(records(100))
+    first = bench.start(settings).wait_until_ready()
+    eventually(lambda: bench.kafka.read_committed(topic), 30, "events to be put off")
+    first.child.kill()
+    second = bench.start(settings).wait_until_ready(60)
+    wait_for_committed(bench, len(written), second)
+    bench.wait_until_settled(service=second)
+    second.drain(DRAIN_SECONDS)
+    assert committed_outcomes(bench) == each_once(written)
+    deferred = bench.kafka.read_committed(topic)
+    assert len(deferred) == len(written), "each was put off once"
 
 
 def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):

@@ -13,13 +13,7 @@ extension Shard {
         switch step {
         case .open: transactions?.run(.init(producer: producer.transactionCalls, calls: [.open]))
         case .begin: beginTransaction()
-        case .commit(let commits):
-            var calls: [TransactionWorker.Job.Call] = [.commit]
-            if !commits.isEmpty {
-                let offsets = consumer.transactionOffsets(commits.map(CommitRequest.init))
-                calls.insert(.send(offsets), at: 0)
-            }
-            transactions?.run(.init(producer: producer.transactionCalls, calls: calls))
+        case .commit(let commits): commitTransaction(commits)
         case .abort:
             publisher.forgetRefused()
             transactions?.run(.init(producer: producer.transactionCalls, calls: [.abort]))
@@ -68,6 +62,19 @@ extension Shard {
             case .refused: "the producer cannot be made ready for transactions"
             }
         failure = ServiceError(text: "Kafka: \(problem)\(cause)")
+    }
+
+    private func commitTransaction(_ commits: [PartitionCommit]) {
+        var calls: [TransactionWorker.Job.Call] = [.commit]
+        if !commits.isEmpty {
+            guard let offsets = consumer.transactionOffsets(commits.map(CommitRequest.init)) else {
+                // The revocation is on its way; nothing of this transaction may be written.
+                engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
+                return
+            }
+            calls.insert(.send(offsets), at: 0)
+        }
+        transactions?.run(.init(producer: producer.transactionCalls, calls: calls))
     }
 
     private func beginTransaction() {

@@ -1,0 +1,256 @@
+import APNsRules
+import Delivery
+import Testing
+import Vocabulary
+
+/// The engine with transactions: what is produced, what is settled, and when.
+struct TransactionalDeliveryTests {
+    @Test func `Nothing is produced before the producer is ready`() throws {
+        var bench = try TransactionalBench()
+        let id = try bench.conclude(1)
+        let actions1 = bench.bench.turn(after: .seconds(5))
+        #expect(actions1.publications.isEmpty)
+        bench.succeed()
+        let actions2 = bench.bench.turn()
+        #expect(actions2.publications == [PublicationTag(id, .outcome)])
+    }
+
+    @Test func `Outcome and offset go in one transaction, and only then the event leaves`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        let actions3 = bench.bench.turn(after: .seconds(1))
+        #expect(actions3.commits == nil, "it is not acknowledged")
+        bench.bench.engine.published(PublicationTag(id, .outcome))
+        let commits = try bench.nextCommits()
+        #expect(commits.map(\.offset) == [Offset(2)])
+        #expect(bench.bench.engine.delivery(id) != nil)
+        #expect(bench.bench.engine.counts.terminal == 0)
+        let done4 = bench.succeed()
+        #expect(done4 == [id])
+        #expect(bench.bench.engine.delivery(id) == nil)
+        #expect(bench.bench.engine.counts.terminal == 1)
+        #expect(bench.bench.engine.inFlightEvents == 0)
+        let actions5 = bench.bench.turn(after: .seconds(1))
+        #expect(actions5.commits == nil, "there is nothing left")
+    }
+
+    @Test func `The offsets speak of what is in the transaction only`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let first = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.published(PublicationTag(first, .outcome))
+        let commits = try bench.nextCommits()
+        let second = try bench.conclude(2)
+        let actions6 = bench.bench.turn(after: .seconds(1))
+        #expect(actions6.publications.isEmpty, "it came too late")
+        #expect(commits.map(\.offset) == [Offset(2)])
+        bench.succeed()
+        let tag = PublicationTag(second, .outcome)
+        let actions7 = bench.bench.turn()
+        #expect(actions7.publications == [tag])
+        bench.bench.engine.published(tag)
+        let actions8 = bench.bench.turn(after: .seconds(1))
+        #expect(actions8.commits?.map(\.offset) == [Offset(3)])
+    }
+
+    @Test(arguments: [false, true])
+    func `What did not happen is done again, outcome and offset`(isRefusedByKafka: Bool) throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        let tag = PublicationTag(id, .outcome)
+        if isRefusedByKafka {
+            bench.bench.engine.publicationFailed(tag, now: bench.bench.now)
+        } else {
+            bench.bench.engine.published(tag)
+            _ = try bench.nextCommits()
+            bench.bench.engine.transactionCallFailed(
+                .abortable,
+                isInDoubt: false,
+                now: bench.bench.now
+            )
+        }
+        let actions9 = bench.bench.turn()
+        #expect(actions9.steps == [.abort])
+        #expect(bench.bench.engine.delivery(id) != nil)
+        bench.succeed()
+        let actions10 = bench.bench.turn()
+        #expect(actions10.steps == [.begin])
+        let actions11 = bench.bench.turn(after: .seconds(1))
+        #expect(actions11.publications == [tag])
+        let actions12 = bench.bench.turn(after: .seconds(1))
+        #expect(actions12.commits == nil, "it is not acknowledged anew")
+        bench.bench.engine.published(tag)
+        let actions13 = bench.bench.turn(after: .seconds(1))
+        #expect(actions13.commits?.map(\.offset) == [Offset(2)])
+        let done14 = bench.succeed()
+        #expect(done14 == [id])
+    }
+
+    @Test func `A report of an aborted transaction counts for nothing`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        let tag = PublicationTag(id, .outcome)
+        bench.bench.engine.publicationFailed(tag, now: bench.bench.now)
+        bench.bench.engine.published(tag)
+        bench.succeed()
+        _ = bench.bench.turn(after: .seconds(1))
+        let actions15 = bench.bench.turn(after: .seconds(1))
+        #expect(actions15.commits == nil)
+        #expect(bench.bench.engine.delivery(id) != nil)
+    }
+
+    @Test func `Lost partitions take their outcomes with them`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        let inFlight = try #require(Bench.sent(try bench.bench.arrive(2)))
+        _ = bench.bench.turn()
+        bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
+        #expect(bench.bench.engine.delivery(id) == nil)
+        let actions16 = bench.bench.turn()
+        #expect(actions16.steps == [.abort])
+        bench.succeed()
+        let answer = APNsAnswer(status: 200, reason: nil)
+        bench.bench.engine.responseArrived(answer, for: inFlight, now: bench.bench.now)
+        #expect(bench.bench.engine.delivery(inFlight) == nil)
+        let actions17 = bench.bench.turn(after: .seconds(2))
+        #expect(actions17.publications.isEmpty)
+        #expect(bench.bench.engine.counts.terminal == 0)
+        #expect(bench.bench.engine.counts.released == 2)
+    }
+
+    @Test func `An event that comes back with its partition is no duplicate of itself`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        _ = try bench.conclude(1)
+        bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
+        _ = bench.bench.turn()
+        bench.bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil])
+        _ = bench.bench.turn()
+        let again = try bench.bench.arrive(1)
+        #expect(Bench.sent(again) != nil)
+    }
+
+    @Test func `A revoke ends with the transaction of what came to its outcome`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
+        let actions18 = bench.bench.turn()
+        #expect(!actions18.contains(.unassign))
+        bench.bench.engine.published(PublicationTag(id, .outcome))
+        let actions19 = bench.bench.turn(after: .milliseconds(500))
+        #expect(actions19.commits?.map(\.offset) == [Offset(2)])
+        let done20 = bench.succeed()
+        #expect(done20 == [id])
+        let actions21 = bench.bench.turn()
+        #expect(actions21.contains(.unassign))
+    }
+
+    @Test func `A revoke does not wait for ever for a transaction`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
+        _ = bench.bench.turn()
+        let actions = bench.bench.turn(after: .seconds(10)) + bench.bench.turn(after: .seconds(10))
+        #expect(actions.contains(.unassign))
+        #expect(actions.steps == [.abort])
+        #expect(bench.bench.engine.delivery(id) == nil)
+    }
+
+    @Test func `A position that Kafka does not tell is asked for again`() throws {
+        var bench = try Bench(isAssigned: false, isTransactional: true)
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        _ = bench.turn()
+        for _ in 0..<10 {
+            bench.engine.storedOffsetsUndecided(now: bench.now)
+            let actions = bench.turn(after: .seconds(1))
+            #expect(actions.contains(.fetchStoredOffsets([Bench.partition])))
+        }
+    }
+
+    @Test(arguments: [
+        (TransactionFailure.fenced, false, TransactionEnd.fenced),
+        (.unusable, true, .inDoubt),
+    ])
+    func `What a redo could write twice stops the shard`(
+        failure: TransactionFailure,
+        isInDoubt: Bool,
+        end: TransactionEnd
+    ) throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.published(PublicationTag(id, .outcome))
+        _ = try bench.nextCommits()
+        bench.bench.engine.transactionCallFailed(
+            failure,
+            isInDoubt: isInDoubt,
+            now: bench.bench.now
+        )
+        let actions = bench.bench.turn(after: .seconds(5))
+        #expect(actions.contains(.stop(end)))
+        #expect(actions.publications.isEmpty)
+    }
+}
+
+/// A bench whose producer is made ready, or not yet.
+private struct TransactionalBench {
+    var bench: Bench
+
+    init(isOpen: Bool = false) throws {
+        bench = try Bench(isTransactional: true)
+        guard isOpen else { return }
+        succeed()
+        // The group's first position is committed, so that it is in nobody's way.
+        let actions = bench.arrive(0, .tombstone)
+        _ = try #require(actions.commits)
+        succeed()
+        _ = bench.turn()
+    }
+
+    /// An event arrives and is accepted.
+    mutating func conclude(_ offset: Int64) throws -> DeliveryID {
+        let id = try #require(Bench.sent(try bench.arrive(offset)))
+        let answer = APNsAnswer(status: 200, reason: nil)
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        return id
+    }
+
+    /// The offsets that the next turn commits.
+    mutating func nextCommits() throws -> [PartitionCommit] {
+        let actions = bench.turn() + bench.turn(after: .seconds(1))
+        return try #require(actions.commits)
+    }
+
+    /// The call under way succeeds; returns what is written for good.
+    @discardableResult
+    mutating func succeed() -> [DeliveryID] {
+        bench.engine.transactionCallSucceeded().map(\.id)
+    }
+}
+
+extension [Action] {
+    fileprivate var steps: [TransactionStep] {
+        compactMap { action in
+            if case .transact(let step) = action { step } else { nil }
+        }
+    }
+
+    fileprivate var commits: [PartitionCommit]? {
+        for case .commit(let commits) in steps { return commits }
+        return nil
+    }
+
+    fileprivate var publications: [PublicationTag] {
+        compactMap { action in
+            if case .publishAgain(let id, let publication) = action {
+                PublicationTag(id, publication)
+            } else {
+                nil
+            }
+        }
+    }
+}

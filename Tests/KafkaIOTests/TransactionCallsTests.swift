@@ -1,0 +1,149 @@
+import KafkaIO
+import Testing
+import Vocabulary
+
+/// The mock cluster answers the calls, but neither hides open transactions nor moves offsets.
+///
+/// One test at a time: errors are put in for the next request, whoever sends it.
+@Suite(.serialized) struct TransactionCallsTests {
+    @Test func `Records and offsets are committed, one transaction after the other`() throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        for round in 0..<3 {
+            try bench.calls.begin()
+            try bench.produce(count: 10)
+            try bench.calls.send(bench.offsets(at: Int64(round)))
+            try bench.calls.commit()
+        }
+        #expect(bench.source.reports.count == 30)
+        #expect(bench.source.reports.allSatisfy { $0.error == nil })
+        #expect(bench.source.producer.outstanding == 0)
+    }
+
+    @Test func `Outside of a transaction nothing is taken`() throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        #expect(throws: ProduceError.self) { try bench.send() }
+        try bench.calls.begin()
+        try bench.produce(count: 1)
+        try bench.calls.commit()
+        #expect(throws: ProduceError.self) { try bench.send() }
+    }
+
+    @Test func `After an abort the next transaction goes well`() throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        try bench.calls.begin()
+        try bench.produce(count: 5)
+        try bench.calls.abort()
+        try bench.calls.begin()
+        try bench.produce(count: 5)
+        try bench.calls.commit()
+        #expect(bench.source.producer.outstanding == 0)
+    }
+
+    private static let refusals: [(KafkaError.Code, TransactionError.Kind)] = [
+        (.illegalGeneration, .abortable), (.unknownMember, .abortable),
+        (.fencedInstance, .abortable), (.producerFenced, .fenced),
+        (.invalidProducerEpoch, .fenced),
+    ]
+
+    @Test(arguments: refusals)
+    func `Refused offsets are told by what is to be done`(
+        code: KafkaError.Code,
+        kind: TransactionError.Kind
+    ) throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        try bench.calls.begin()
+        try bench.produce(count: 1)
+        bench.kafka.failNext(.transactionOffsetCommit, with: [code])
+        let offsets = try bench.offsets(at: 1)
+        let error = #expect(throws: TransactionError.self) { try bench.calls.send(offsets) }
+        #expect(error?.kind == kind)
+        guard kind == .abortable else { return }
+        try bench.calls.abort()
+        try bench.calls.begin()
+        try bench.calls.send(offsets)
+        try bench.calls.commit()
+    }
+
+    @Test(arguments: [
+        (KafkaError.Code.producerFenced, TransactionError.Kind.fenced),
+        (.invalidProducerEpoch, .fenced),
+    ])
+    func `A commit of a producer that was replaced is fenced`(
+        code: KafkaError.Code,
+        kind: TransactionError.Kind
+    ) throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        try bench.calls.begin()
+        try bench.produce(count: 1)
+        bench.kafka.failNext(.endTransaction, with: [code])
+        let error = #expect(throws: TransactionError.self) { try bench.calls.commit() }
+        #expect(error?.kind == kind)
+        #expect(throws: TransactionError.self) { try bench.calls.begin() }
+    }
+
+    @Test func `After a fatal error a new producer of the same name takes over`() throws {
+        let bench = try TransactionBench()
+        try bench.calls.open()
+        try bench.calls.begin()
+        try bench.produce(count: 1)
+        let failed = bench.source
+        failed.producer.injectFatalError(.outOfOrderSequence, reason: "test")
+        try failed.turn { failed.failures.contains(where: \.isFatal) }
+        let fatal = failed.failures.filter(\.isFatal)
+        let error = try #require(fatal.first)
+        #expect(TransactionError(error).kind == .unusable)
+
+        bench.source = try Source(transactionalID: bench.topic.name)
+        try bench.calls.open()
+        try bench.calls.begin()
+        try bench.produce(count: 1)
+        try bench.calls.send(bench.offsets(at: 1))
+        try bench.calls.commit()
+        #expect(bench.source.producer.outstanding == 0)
+    }
+}
+
+/// A member with an assignment, and a transactional producer.
+private final class TransactionBench {
+    let kafka: EmbeddedKafka
+    let topic: KafkaTopic
+    let results: KafkaTopic
+    var source: Source
+    private let member: Member
+
+    init() throws {
+        kafka = try SharedCluster.kafka.get()
+        topic = try SharedCluster.freshTopic()
+        results = try SharedCluster.freshTopic()
+        source = try Source(transactionalID: topic.name)
+        member = try Member(group: topic.name, topic: topic)
+        member.answersAssignments = false
+        try member.turn { [member] in member.assigned.count == 1 }
+    }
+
+    var calls: TransactionCalls { source.producer.transactionCalls }
+
+    /// What the loop of a shard does while a transaction is open.
+    func produce(count: Int) throws {
+        let before = source.reports.count
+        for _ in 0..<count { try send() }
+        try source.turn { [source] in source.reports.count == before + count }
+    }
+
+    func send() throws {
+        try source.producer.produce(topic: results, key: nil, value: [1], tag: 1)
+    }
+
+    func offsets(at offset: Int64) throws -> TransactionOffsets {
+        member.consumer.fetchStoredOffsets(of: member.assigned, waitingForTransactions: true)
+        let requests = member.assigned.map {
+            CommitRequest(partition: $0, offset: Offset(offset), metadata: "p1")
+        }
+        return try #require(member.consumer.transactionOffsets(requests))
+    }
+}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import sys
 import uuid
 
@@ -17,8 +18,10 @@ from harness.events import (
     record,
     records,
 )
-from harness.kafka import Written
+from harness.kafka import Written, faulty_cluster
+from harness.link import running_link
 from harness.processes import ROOT, Child
+from harness.sampler import metric_sums, violation
 
 
 def test_a_record_comes_back_byte_for_byte(broker):
@@ -97,3 +100,68 @@ def test_the_apns_identifier_is_the_one_that_the_service_derives():
     source = (ROOT / "Sources" / "Vocabulary" / "APNsID.swift").read_text()
     high, low = re.findall(r"(?:high|low): 0x([0-9a-f_]+)", source)[:2]
     assert APNS_ID_NAMESPACE.hex == (high + low).replace("_", "")
+
+
+BALANCED = {
+    "events_consumed_total": 10,
+    "events_terminal_total": 6,
+    "inflight_events": 3,
+    "events_deferred_total": 1,
+    "events_unaccounted": 0,
+}
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "wrong"),
+    [
+        (BALANCED, {}, None),
+        (BALANCED, {"events_unaccounted": -1}, "events_unaccounted is -1"),
+        (None, {"events_unaccounted": 2}, "events_unaccounted is 2"),
+        # Numbers that move are not read together.
+        (BALANCED, {"events_terminal_total": 7}, None),
+        ({**BALANCED, "events_terminal_total": 7}, {"events_terminal_total": 7}, "consumed is not"),
+        ({**BALANCED, "events_released_total": 1}, {"events_released_total": 1}, "consumed is not"),
+    ],
+)
+def test_accounts_that_do_not_balance_are_noticed(before, change, wrong):
+    found = violation(before, {**BALANCED, **change})
+    assert (found or "").startswith(wrong or "") and bool(found) == bool(wrong)
+
+
+def test_metrics_are_summed_over_their_labels():
+    page = '# HELP a b\nheliograph_a_total{x="1"} 2\nheliograph_a_total{x="2"} 3\nheliograph_b 0\n'
+    assert metric_sums(page) == {"a_total": 5, "b": 0}
+
+
+def test_a_link_can_be_cut_and_silenced():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with running_link(f"https://localhost:{port}") as (link, url):
+            assert url == f"https://localhost:{link.port}"
+            near = socket.create_connection(("127.0.0.1", link.port), timeout=10)
+            near.sendall(b"before")
+            far, _ = listener.accept()
+            far.settimeout(10)
+            assert far.recv(100) == b"before"
+            link.become("silent")
+            near.sendall(b"meanwhile")
+            far.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                far.recv(100)
+            link.become("open")
+            far.settimeout(10)
+            assert far.recv(100) == b"meanwhile"
+            link.cut()
+            assert near.recv(100) == b""
+
+
+def test_faults_are_caused_and_refused():
+    with faulty_cluster() as kafka:
+        topic = kafka.create("faults")
+        for fault in ("delay 1 10", "fail produce 6 2", "down 1", "up 1"):
+            kafka.cause(fault)
+        kafka.produce(topic, records(10))
+        assert kafka.count(topic) == 10
+        for nonsense in ("down 2", "explode", "fail produce"):
+            with pytest.raises(AssertionError, match="false"):
+                kafka.cause(nonsense)

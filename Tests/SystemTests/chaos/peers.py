@@ -90,6 +90,10 @@ def overload(lab):
     service = bench.start(bench.slow(simulator, **PATIENT)).wait_until_ready()
     for prefix in ("5035", "4294"):
         burst_with(bench, prefix, lab.size(400, 5000))
+    # Where half of the answers fail the breaker opens; other traffic keeps the share below that.
+    for _ in range(lab.size(12, 60)):
+        bench.write(100)
+        time.sleep(0.5)
     bench.settle(service)
     found, _ = lab.account(bench, [simulator], 0)
     times = collections.defaultdict(list)

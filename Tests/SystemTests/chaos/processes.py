@@ -109,10 +109,11 @@ def producer_fatal(lab):
     times = lab.size(2, 20)
     said = "producer failed, making a new one"
     for number in range(1, times + 1):
-        bench.write(600)
+        bench.write(300)
         bench.wait_for_share((number - 0.7) / number, service)
+        bench.kafka.cause("fail produce 45")
         with stopwatch() as passed:
-            bench.kafka.cause("fail produce 45")
+            bench.write(300)
             eventually(lambda: len(service.log_lines(said)) >= number, 20, "a new producer")
             lab.recovered(passed(), 1)
         bench.wait_until_settled(60, service)

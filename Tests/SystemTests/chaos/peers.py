@@ -18,11 +18,11 @@ PATIENT = {
 }
 
 
-def burst_with(bench, special, count):
-    """Writes `count` events, a tenth of which have tokens that begin with `special`."""
+def burst_with(bench, special, count, every=10):
+    """Writes `count` events, every tenth of which has a token that begins with `special`."""
     new = []
     for number in range(count):
-        token = f"{special}{next(_tokens):060x}" if number % 10 == 0 else None
+        token = f"{special}{next(_tokens):060x}" if number % every == 0 else None
         new.append(record(new_event(device_token=token) if token else new_event()))
     bench.write_records(new)
 
@@ -89,8 +89,9 @@ def overload(lab):
     simulator = lab.simulator({"latency_ms": 20, "rules": rules})
     service = bench.start(bench.slow(simulator, **PATIENT)).wait_until_ready()
     for prefix in ("5035", "4294"):
-        burst_with(bench, prefix, lab.size(400, 5000))
-    # Where half of the answers fail the breaker opens; other traffic keeps the share below that.
+        burst_with(bench, prefix, lab.size(400, 5000), every=50)
+    # Where half of the answers fail the breaker opens, and its probes are the events that failed:
+    # stragglers then wait for minutes. Other traffic keeps the share below that.
     for _ in range(lab.size(12, 60)):
         bench.write(100)
         time.sleep(0.5)

@@ -104,13 +104,16 @@ extension DeliveryEngine {
         // each partition of a retry topic, which is bound enough.
         gate.left(byteCount: delivery.byteCount)
         shares.left(source: delivery.source, byteCount: delivery.byteCount)
-        let partition = delivery.record.partition
-        let isFirst = tierHold.hold(
-            TierHold.Held(delivery: id, partition: partition, byteCount: delivery.byteCount),
+        tierHold.hold(
+            TierHold.Held(
+                delivery: id,
+                partition: delivery.record.partition,
+                byteCount: delivery.byteCount
+            ),
             until: now.instant + wait,
             stopUntil: now.instant + TierHold.shortestStop(ofDelay: delay)
         )
-        if isFirst { actions.append(.pause([partition])) }
+        pauses.reasonChanged()
         return true
     }
 
@@ -127,10 +130,7 @@ extension DeliveryEngine {
             }
             route(event, id, unregisteredSince, now: now)
         }
-        var freed: [PartitionID] = []
-        while let partition = tierHold.popFreed(now: now.instant) { freed.append(partition) }
-        let runnable = runnable(freed)
-        if !runnable.isEmpty { actions.append(.resume(runnable)) }
+        if tierHold.freePartitions(now: now.instant) { pauses.reasonChanged() }
     }
 
     /// Lets go of what is held: at the end of an assignment nobody waits for it to come due.
@@ -158,14 +158,6 @@ extension DeliveryEngine {
             shares.entered(source: source, byteCount: held.byteCount)
         }
         return held.delivery
-    }
-
-    /// Those partitions that nothing else holds back: intake, a record that is stuck, a tier.
-    func runnable(_ partitions: [PartitionID]) -> [PartitionID] {
-        guard membership.isTakingRecords, !gate.isPaused else { return [] }
-        return partitions.filter {
-            !membership.heldBack.contains($0) && !tierHold.stops($0) && !isStoppedByShare($0)
-        }
     }
 }
 

@@ -79,7 +79,7 @@ extension DeliveryEngine {
         guard !membership.isShuttingDown else { return }
         releaseHeld()
         membership.shutdownRequested(now: now.instant)
-        if !membership.partitions.isEmpty { actions.append(.pause(membership.partitions)) }
+        pauses.reasonChanged()
     }
 
     // MARK: Queries
@@ -99,31 +99,24 @@ extension DeliveryEngine {
     }
 
     mutating func turnIntake(now: Moment) {
-        let (hold, shares, sources) = (tierHold, shares, sourceOfPartition)
-        let isIntakePaused = gate.isPaused
-        actions += membership.heldBackChanges { partition in
-            let source = partition.index < sources.count ? sources[partition.index] : 0
-            return isIntakePaused || hold.stops(partition) || shares.stopped[source]
-        }
-        turnShares()
-        guard let change = gate.timeAdvanced(now: now.instant) else { return }
-        // Outside `consuming` the partitions are paused or gone already.
-        guard membership.isTakingRecords, !membership.partitions.isEmpty else { return }
-        switch change {
-        case .pause: actions.append(.pause(membership.partitions))
-        case .resume:
-            actions.append(.resume(runnable(membership.partitions)))
-        }
+        if membership.takeHeldBackChange() { pauses.reasonChanged() }
+        if shares.timeAdvanced() { pauses.reasonChanged() }
+        if gate.timeAdvanced(now: now.instant) != nil { pauses.reasonChanged() }
+        // What is revoked stands as it is until it goes.
+        guard membership.isTakingRecords || membership.isShuttingDown else { return }
+        actions += pauses.changes(of: membership.partitions, where: isStopped)
+    }
+
+    /// The reasons for which Kafka is to send nothing of a partition.
+    private func isStopped(_ partition: PartitionID) -> Bool {
+        membership.isShuttingDown || gate.isPaused || membership.heldBack.contains(partition)
+            || tierHold.stops(partition) || shares.stopped[source(of: partition)]
     }
 
     private mutating func assign(_ action: Action?) {
         guard let action else { return }
         actions.append(action)
-        // A new assignment starts unpaused; the bound holds for it as well.
-        if gate.isPaused, membership.isTakingRecords {
-            actions.append(.pause(membership.partitions))
-        }
-        pauseStoppedSources()
+        pauses.assigned()
     }
 
     /// Whether a delivery of the present assignment is in hand; in a transaction, the last commit

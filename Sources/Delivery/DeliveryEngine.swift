@@ -34,6 +34,7 @@ package struct DeliveryEngine: Sendable {
     var retries = TimedQueue<DeliveryID>()
     /// Retry records that are not due.
     var tierHold = TierHold()
+    var pauses = PartitionPauses()
     var republications = TimedQueue<PublicationTag>()
     var schemaWaits = SchemaWaits()
     var nextSweep = Instant(nanoseconds: .min)

@@ -153,7 +153,7 @@ private struct BroadcastFields {
     }
 
     private static let fields = Field.allCases
-    private static let table = NameTable(fields.map { JSONName($0.rawValue) })
+    private static let table = NameTable(fields.map(\.rawValue))
 
     private var nodes: [Field: JSONNode] = [:]
     /// The second value of a name that stands twice: such an event is ambiguous, and so is none.

@@ -57,6 +57,7 @@ private struct Desk {
         _ offset: Int64,
         of partition: PartitionID = source,
         history: RetryHistory? = nil,
+        schema: SchemaReference? = nil,
         _ change: (inout Event) -> Void = { _ in }
     ) throws -> [Action] {
         var event = Event(
@@ -75,7 +76,8 @@ private struct Desk {
             key: nil,
             value: [0x7B, 0x7D]
         )
-        engine.recordArrived(record, decoded: .event(event), history: history, now: now)
+        let decoded = schema.map { DecodedRecord.awaitingSchema(event, $0) } ?? .event(event)
+        engine.recordArrived(record, decoded: decoded, history: history, now: now)
         return turn()
     }
 
@@ -282,6 +284,28 @@ private struct Desk {
         _ = try desk.arrive(0, of: Desk.tier, history: forged)
         #expect(Desk.sent(desk.turn(after: .milliseconds(60_999))) == nil)
         #expect(Desk.sent(desk.turn(after: .milliseconds(1))) != nil)
+    }
+
+    @Test func `a retry record whose schema is unknown waits until it is due all the same`() throws
+    {
+        var desk = try Desk()
+        let schema = SchemaReference.id(7)
+        let held = desk.history(dueIn: 30)
+        let stopped = try desk.arrive(0, of: Desk.tier, history: held, schema: schema)
+        #expect(stopped.contains(.pause([Desk.tier])))
+        #expect(!desk.turn(after: .seconds(29)).contains(.fetchSchema(schema)))
+        #expect(desk.turn(after: .seconds(1)).contains(.fetchSchema(schema)))
+    }
+
+    @Test func `forged records do not wait one after the other`() throws {
+        var desk = try Desk()
+        for offset in 0..<3 {
+            var forged = desk.history(dueIn: 1 << 40)
+            // Written one minute ago: the tier's delay is over.
+            forged.writtenAt = desk.now.timestamp.advanced(seconds: -61)
+            let actions = try desk.arrive(Int64(offset), of: Desk.tier, history: forged)
+            #expect(Desk.sent(actions) != nil)
+        }
     }
 
     @Test func `a jump of the wall clock does not wake what is held`() throws {

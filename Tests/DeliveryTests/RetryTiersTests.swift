@@ -32,6 +32,39 @@ import Vocabulary
         #expect(tier == expected)
     }
 
+    @Test(
+        arguments: [
+            // Due, written, both before or after now; the tier keeps a record for a minute.
+            (0, -60, 0), (-5, -65, -5), (20, -40, 20), (60, 0, 60),
+            // A due time that lies too far ahead: from when it was written.
+            (86_400, 0, 61), (86_400, -60, 1), (86_400, -61, 0), (86_400, -3600, -3539),
+            // A clock that was set back, and a record without a timestamp: from its arrival.
+            (3660, 3600, 61), (86_400, nil, 61), (30, nil, 30),
+        ] as [(Int64, Int64?, Int64)]
+    )
+    func `a wait ends with the tier's delay after the record was written`(
+        due: Int64,
+        written: Int64?,
+        expected: Int64
+    ) {
+        let now = Timestamp(milliseconds: 1_700_000_000_000)
+        let history = RetryHistory(
+            origin: RecordPosition(
+                partition: TopicPartition(topic: KafkaTopic("news"), partition: 7),
+                offset: Offset(99)
+            ),
+            timestamp: nil,
+            receivedAt: now,
+            attempts: 5,
+            firstFailedAt: now,
+            dueAt: now.advanced(seconds: due),
+            writtenAt: written.map(now.advanced(seconds:)),
+            tier: 0,
+            reason: "ServiceUnavailable"
+        )
+        #expect(tiers.wait(of: history, now: now) == .seconds(expected))
+    }
+
     @Test func `without tiers there is none to choose`() {
         #expect(RetryTiers().tier(after: nil) { _ in true } == nil)
     }
@@ -72,5 +105,11 @@ import Vocabulary
     func `an event waits in its own source's topics, wherever it was read`(topic: String) {
         let next = topics.topic(forEventOf: KafkaTopic(topic), tier: 1)
         #expect(next == KafkaTopic("news.retry.15m"))
+    }
+}
+
+extension Timestamp {
+    func advanced(seconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: milliseconds + seconds * 1000)
     }
 }

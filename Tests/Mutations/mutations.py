@@ -39,6 +39,11 @@ LEDGER = "Delivery/Offsets/OffsetLedger.swift"
 LEDGERS = "Delivery/Offsets/PartitionLedgers.swift"
 DECODING = "Delivery/Offsets/CommitMetadata+Decoding.swift"
 GATE = "Delivery/Flow/IntakeGate.swift"
+PAUSES = "Delivery/Flow/PartitionPauses.swift"
+MEMBERSHIP = "Delivery/DeliveryEngine+Membership.swift"
+HYGIENE = "Delivery/Hygiene/DeliveryEngine+Hygiene.swift"
+FUSE = "Delivery/Hygiene/TokenFuse.swift"
+TIERS = "Delivery/Later/RetryTiers.swift"
 BREAKER = "Delivery/Policy/CircuitBreaker.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
@@ -179,10 +184,73 @@ MUTATIONS = [
         "send a retry record before it is due",
         [expression(DEFERRAL, "wait > .zero", "false")],
     ),
+    Mutation(
+        "let records with forged due times wait one after the other",
+        [expression(TIERS, "min(history.writtenAt ?? now, now)", "now")],
+    ),
+    Mutation(
+        "send a retry record early because its schema was unknown",
+        [
+            statements(
+                ARRIVAL,
+                "            deliveries[id]?.awaitedSchema = schema\n"
+                "            guard !holdUntilDue(id, now: now) else { break }\n",
+            )
+        ],
+    ),
+    # Hygiene
+    Mutation(
+        "send to a token that is known to be dead",
+        [expression(HYGIENE, "!event.isRegistered(after: since)", "false")],
+    ),
+    Mutation(
+        "send to a token that died while the event waited",
+        [expression(HYGIENE, "hygiene.recentlyDead.count > 0", "false")],
+    ),
+    Mutation(
+        "take an event for a duplicate of one that failed",
+        [
+            statements(
+                HYGIENE,
+                "        if outcome.kind != .accepted "
+                "{ hygiene.window.withdraw(names, delivery) }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "take an event for a duplicate of one that was put off or handed back",
+        [
+            statements(
+                HYGIENE,
+                "        guard delivery.outcome == nil, let names = delivery.hashes "
+                "else { return }\n        hygiene.window.withdraw(names, delivery)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "remove tokens while the fuse is blown",
+        [expression(HYGIENE, "hygiene.fuses[route.index].isBlown", "false")],
+    ),
+    Mutation(
+        "never blow the fuse",
+        [expression(FUSE, "share >= threshold", "false")],
+    ),
+    Mutation(
+        "never make the fuse whole again",
+        [expression(FUSE, "now - since >= settings.recovery", "false")],
+    ),
     # Bounds and bulkheads
     Mutation(
+        "go on reading a retry topic behind a record that is not due",
+        [expression(MEMBERSHIP, "tierHold.stops(partition)", "false")],
+    ),
+    Mutation(
+        "take a new assignment for paused",
+        [statements(PAUSES, "        paused = []\n")],
+    ),
+    Mutation(
         "take in more than there is room for",
-        [expression(GATE, "min(freeEvents, Self.batch)", "Self.batch")],
+        [expression(GATE, "min(limits.events - reserve - events, Self.batch)", "Self.batch")],
     ),
     Mutation(
         "never resume what was paused",

@@ -45,13 +45,11 @@ struct TierHold: Sendable {
         min(max(delay / 60, .milliseconds(100)), .seconds(5))
     }
 
-    /// - Returns: true for the first record of its partition, which is to be stopped.
-    mutating func hold(_ held: Held, until due: Instant, stopUntil: Instant) -> Bool {
-        let isFirst = stops[held.partition] == nil
+    /// The partition of the record stands still until the record was taken, and until `stopUntil`.
+    mutating func hold(_ held: Held, until due: Instant, stopUntil: Instant) {
         stops[held.partition, default: Stop(until: stopUntil)].heldCount += 1
         queue.insert(held, due: due)
         byteCount += held.byteCount
-        return isFirst
     }
 
     /// Takes a record that is due.
@@ -65,15 +63,18 @@ struct TierHold: Sendable {
         return held
     }
 
-    /// Takes a partition that has stood still for long enough.
-    mutating func popFreed(now: Instant) -> PartitionID? {
+    /// Frees the partitions that have stood still for long enough.
+    ///
+    /// - Returns: true if there are any.
+    mutating func freePartitions(now: Instant) -> Bool {
+        var isAnyFree = false
         while let partition = resumptions.popDue(now: now) {
             // More may have come for it in the batch that stopped it.
             guard stops[partition]?.heldCount == 0 else { continue }
             stops[partition] = nil
-            return partition
+            isAnyFree = true
         }
-        return nil
+        return isAnyFree
     }
 
     /// Forgets the partitions, when everything was taken.

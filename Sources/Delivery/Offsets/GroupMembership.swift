@@ -59,8 +59,9 @@ package struct GroupMembership: Sendable {
     private var isDirty = false
     /// Where each partition of the assignment began, as far as it is known.
     private var startOffsets: [PartitionID: Offset] = [:]
-    /// Partitions that are paused because one record holds too many others back.
+    /// Partitions that are to stand still because one record holds too many others back.
     package private(set) var heldBack: Set<PartitionID> = []
+    private var hasHeldBackChanged = false
 
     init(
         timing: Timing,
@@ -129,6 +130,7 @@ package struct GroupMembership: Sendable {
                 }
             starts.append(PartitionStart(partition: partition, position: position))
         }
+        for partition in partitions { reviewHeldBack(partition) }
         // What ended while a partition was away.
         isDirty = ledgers.isDirty
         return (.assign(starts), ignored)
@@ -191,46 +193,32 @@ package struct GroupMembership: Sendable {
     ) -> OffsetLedger.Arrival? {
         guard phase == .consuming else { return nil }
         isDirty = true
+        defer { reviewHeldBack(partition) }
         return ledgers.recordArrived(partition, offset)
     }
 
     mutating func partitionRestarted(_ partition: PartitionID) {
         ledgers.restarted(partition)
+        reviewHeldBack(partition)
         startOffsets[partition] = nil
     }
 
-    /// Stops or resumes partitions in which one record holds too many others back.
-    ///
-    /// What `isStopped` for another reason is resumed when that reason ends.
-    mutating func heldBackChanges(unless isStopped: (PartitionID) -> Bool) -> [Action] {
-        guard phase == .consuming else { return [] }
-        var stopped: [PartitionID] = []
-        var resumed: [PartitionID] = []
-        for partition in partitions {
-            let wasFull = heldBack.contains(partition)
-            let isFull = ledgers.isFull(partition, wasFull: wasFull)
-            guard isFull != wasFull else { continue }
-            if isFull {
-                heldBack.insert(partition)
-                stopped.append(partition)
-            } else {
-                heldBack.remove(partition)
-                guard !isStopped(partition) else { continue }
-                resumed.append(partition)
-            }
-        }
-        return (stopped.isEmpty ? [] : [.pause(stopped)])
-            + (resumed.isEmpty ? [] : [.resume(resumed)])
+    /// Whether `heldBack` has changed since it was last asked.
+    mutating func takeHeldBackChange() -> Bool {
+        defer { hasHeldBackChanged = false }
+        return hasHeldBackChanged
     }
 
     mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
         ledgers.settle(partition, entry)
         isDirty = true
+        reviewHeldBack(partition)
     }
 
     /// The record's delivery ended without an outcome.
     mutating func letGo(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
         ledgers.letGo(partition, entry)
+        reviewHeldBack(partition)
     }
 
     mutating func commitFinished(failed: [PartitionID]) {
@@ -337,11 +325,20 @@ package struct GroupMembership: Sendable {
         guard isDirty, !isCommitInFlight else { return [] }
         isDirty = false
         let commits = isTransactional ? [] : ledgers.takeCommits()
+        for commit in commits { reviewHeldBack(commit.partition) }
         guard isTransactional || !commits.isEmpty else { return [] }
         isCommitInFlight = true
         nextCommit = now + timing.commitInterval
         guard !isTransactional else { return [] }
         return [.commit(commits)]
+    }
+
+    /// To be called whenever something has changed in the partition's ledger.
+    private mutating func reviewHeldBack(_ partition: PartitionID) {
+        let wasFull = !heldBack.isEmpty && heldBack.contains(partition)
+        guard ledgers.isFull(partition, wasFull: wasFull) != wasFull else { return }
+        if wasFull { heldBack.remove(partition) } else { heldBack.insert(partition) }
+        hasHeldBackChanged = true
     }
 
     private mutating func endAssignment(now: Instant) {

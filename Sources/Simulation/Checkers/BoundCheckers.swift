@@ -15,6 +15,13 @@ extension World {
         if events > plan.inFlightLimit {
             found(.intakeBounded, "\(events) events over \(plan.inFlightLimit)")
         }
+        // A partition stands still for the record that is held.
+        let retryPartitions = member.cursors.count { cursor in
+            kafka.partitions[cursor.partition.index].tier != nil
+        }
+        if held.0 > retryPartitions, !member.cursors.isEmpty {
+            found(.intakeBounded, "\(held.0) held of \(retryPartitions) partitions")
+        }
         // Of the bytes one record may be too many: its size is known when it is here.
         let bytes = member.engine.inFlightBytes - held.1 - Self.largestRecord
         if bytes > plan.inFlightBytes {

@@ -304,7 +304,8 @@ private struct Desk {
             // Written one minute ago: the tier's delay is over.
             forged.writtenAt = desk.now.timestamp.advanced(seconds: -61)
             let actions = try desk.arrive(Int64(offset), of: Desk.tier, history: forged)
-            #expect(Desk.sent(actions) != nil)
+            #expect(desk.engine.heldEvents == 0)
+            #expect(!actions.contains(.pause([Desk.tier])))
         }
     }
 

@@ -7,7 +7,7 @@ private let second = ConnectionID(rawValue: 2)
 
 @Suite struct PoolMachineTests {
     @Test func `a replaced credential drains what is open, and begins anew at once`() {
-        var bench = Bench(.init(minConnections: 2))
+        var bench = PoolBench(.init(minConnections: 2))
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first), .connect(second)])
         bench.open(1)
@@ -26,7 +26,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test func `a suspended pool gives up what it was opening`() {
-        var bench = Bench()
+        var bench = PoolBench()
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first)])
         var actions: [PoolMachine.Action] = []

@@ -89,7 +89,7 @@ def test_an_app_has_a_key_for_each_environment(bench, simulators, tmp_path):
     openssl(
         *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"), *("-out", key)
     )
-    simulator = simulators({}, "--accept-key", f"SANDBOX123:DEF123GHIJ:{key}")
+    simulator = simulators({}, ["--accept-key", f"SANDBOX123:DEF123GHIJ:{key}"])
     settings = bench.configuration(simulator)
     [production] = settings["apns"]["credentials"]
     production.update(name="production", environments=["production"])

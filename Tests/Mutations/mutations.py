@@ -59,8 +59,8 @@ MUTATIONS = [
             statements(OUTCOMES, SETTLE),
             statements(
                 OUTCOMES,
-                "        actions.append(.publish(id, publications))\n",
-                "        actions.append(.publish(id, publications))\n" + SETTLE,
+                "        announce(id, publications)\n",
+                "        announce(id, publications)\n" + SETTLE,
             ),
         ],
     ),
@@ -94,7 +94,7 @@ MUTATIONS = [
     ),
     Mutation(
         "go on from memory although another member has committed",
-        [expression(LEDGERS, "metadata?.nonce == nonce", "metadata != nil")],
+        [expression(LEDGERS, "metadata.nonce == nonce || tenure.begunAt == position", "true")],
     ),
     Mutation(
         "read again what the metadata calls settled",
@@ -120,11 +120,6 @@ MUTATIONS = [
     Mutation(
         "keep a connection that answers nothing",
         [statements(POOL, "            actions.append(.close(connection.id, .pingUnanswered))\n")],
-    ),
-    Mutation(
-        "wait for an answer for ever",
-        [expression(ATTEMPTS, "now.instant + settings.requestTimeout",
-                    "now.instant + .seconds(100_000)")],
     ),
     # Outcomes
     Mutation(
@@ -175,7 +170,7 @@ MUTATIONS = [
         [
             statements(
                 DEFERRAL,
-                "        actions.append(.publish(id, [.retry]))\n",
+                "        announce(id, [.retry])\n",
                 SETTLE + "        counts.deferred += 1\n        remove(id)\n",
             )
         ],

@@ -100,7 +100,8 @@ struct CommitMetadataReader {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
             }
         }
-        return bytes
+        // A text has one form: what is left over must be nothing (RFC 4648, 3.5).
+        return count < 6 && bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
     }
 
     /// CRC-32C (RFC 3720, B.4), a byte at a time.

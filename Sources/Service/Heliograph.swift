@@ -4,6 +4,7 @@ import Foundation
 import HTTP2IO
 import Logging
 import ServiceLifecycle
+import Synchronization
 import Telemetry
 import UnixSignals
 import Vocabulary
@@ -31,31 +32,15 @@ package struct Heliograph: Sendable {
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
     ) async throws -> ShardCounts {
-        let schemaMetrics = SchemaMetrics()
-        let shards = try await start(schemaMetrics)
-        defer {
-            shards.schemas.stop()
-            shards.credentials.stop()
-        }
-        let admin = AdminService(
-            server: AdminServer(
-                host: configuration.admin.host,
-                port: configuration.admin.port,
-                state: adminState(shards, schemaMetrics)
-            ),
-            log: log,
-            onListening: onListening
-        )
-        // Shut down in reverse order: the shards drain while the admin port still answers.
+        let run = WholeRun(heliograph: self, onListening: onListening)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
-                    .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(
-                        service: shards,
+                        service: run,
                         successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .gracefullyShutdownGroup
-                    ),
+                    )
                 ],
                 gracefulShutdownSignals: handlingSignals ? [.sigterm, .sigint] : [],
                 logger: quietLog
@@ -66,7 +51,70 @@ package struct Heliograph: Sendable {
         } catch is CancellationError {
             // Whoever cancels wants the same drain that SIGTERM gets, and it is done.
         }
-        return shards.total
+        return run.total
+    }
+
+    /// Everything from the checks at the start to the last commit, as one service: a signal is
+    /// obeyed at any time.
+    private final class WholeRun: Service {
+        private let heliograph: Heliograph
+        private let onListening: @Sendable (UInt16) -> Void
+        private let done = Mutex(ShardCounts())
+
+        init(heliograph: Heliograph, onListening: @escaping @Sendable (UInt16) -> Void) {
+            self.heliograph = heliograph
+            self.onListening = onListening
+        }
+
+        var total: ShardCounts { done.withLock { $0 } }
+
+        func run() async throws {
+            let schemaMetrics = SchemaMetrics()
+            let shards: ShardGroup
+            do {
+                shards = try await heliograph.start(schemaMetrics)
+            } catch {
+                guard Task.isShuttingDownGracefully else { throw error }
+                heliograph.log.notice("told to stop while starting: nothing was taken")
+                return
+            }
+            defer {
+                shards.schemas.stop()
+                shards.credentials.stop()
+                done.withLock { $0 = shards.total }
+            }
+            try await heliograph.services(shards, schemaMetrics, onListening: onListening).run()
+        }
+    }
+
+    private func services(
+        _ shards: ShardGroup,
+        _ schemaMetrics: SchemaMetrics,
+        onListening: @escaping @Sendable (UInt16) -> Void
+    ) -> ServiceGroup {
+        let admin = AdminService(
+            server: AdminServer(
+                host: configuration.admin.host,
+                port: configuration.admin.port,
+                state: adminState(shards, schemaMetrics)
+            ),
+            log: log,
+            onListening: onListening
+        )
+        // Shut down in reverse order: the shards drain while the admin port still answers.
+        return ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(
+                        service: shards,
+                        successTerminationBehavior: .gracefullyShutdownGroup,
+                        failureTerminationBehavior: .gracefullyShutdownGroup
+                    ),
+                ],
+                logger: quietLog
+            )
+        )
     }
 
     /// Reads keys and schemas, asks Kafka for the topics, and makes the shards.

@@ -2,6 +2,7 @@
 
 import collections
 import signal
+import socket
 
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
@@ -196,3 +197,17 @@ def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simul
     bench.wait_until_settled(seconds=60, service=successor)
     successor.drain(DRAIN_SECONDS)
     assert outcome_counts(bench) == {place.position: 1 for place in written}
+
+
+def test_sigterm_while_kafka_is_silent_at_the_start_ends_in_order(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    settings = bench.configuration(simulator)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(DRAIN_SECONDS)
+        settings["kafka"]["bootstrap_servers"] = f"127.0.0.1:{silent.getsockname()[1]}"
+        service = bench.start(settings)
+        # Connected: the service has begun to ask, and gets no answer.
+        connection, _ = silent.accept()
+        with connection:
+            service.drain(DRAIN_SECONDS)
+    assert "told to stop while starting: nothing was taken" in service.messages()

@@ -46,12 +46,7 @@ extension EventDecoder {
     ) -> DecodedRecord {
         let fields = BroadcastFields(wrapped.root, document)
         if let repeated = fields.repeated {
-            let violation = Violation(
-                instanceLocation: document.pointer(to: repeated),
-                keywordLocation: "",
-                message: "the name stands twice in the event"
-            )
-            return invalid(fields, .malformedEvent, [violation])
+            return invalid(fields, .malformedEvent, [twice(repeated)])
         }
         guard schema.admits(document, wrapped.root), let event = event(fields),
             let payload = fields[.payload]

@@ -73,12 +73,7 @@ package struct EventDecoder: ~Copyable {
     ) -> DecodedRecord {
         let fields = EventFields(wrapped.root, document)
         if let repeated = fields.repeated {
-            let violation = Violation(
-                instanceLocation: document.pointer(to: repeated),
-                keywordLocation: "",
-                message: "the name stands twice in the event"
-            )
-            return invalid(fields, .malformedEvent, [violation])
+            return invalid(fields, .malformedEvent, [twice(repeated)])
         }
         guard eventSchema.admits(document, wrapped.root), var event = event(fields),
             let payload = fields.payload
@@ -92,6 +87,14 @@ package struct EventDecoder: ~Copyable {
         }
         guard let reference = wrapped.schema, let registeredSchemas else { return .event(event) }
         return check(event, fields, reference, registeredSchemas[reference])
+    }
+
+    borrowing func twice(_ repeated: JSONNode) -> Violation {
+        Violation(
+            instanceLocation: document.pointer(to: repeated),
+            keywordLocation: "",
+            message: "the name stands twice in the event"
+        )
     }
 
     private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {

@@ -97,11 +97,6 @@ import CRdkafka
         unsafe rd_kafka_conf_set_events(raw, events)
     }
 
-    /// Has a consumer report the end of each partition: for who reads a topic once.
-    func reportPartitionEnds() {
-        _ = unsafe Self.assign("enable.partition.eof", "true", in: raw)
-    }
-
     /// Creates the client instance; from here on librdkafka owns the properties.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let conf = unsafe raw

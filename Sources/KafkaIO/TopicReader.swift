@@ -22,20 +22,9 @@ package final class TopicReader {
         wakeup: Int32,
         deadline: Duration = .seconds(10)
     ) throws(KafkaError) {
-        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
-        let configuration = try KafkaConfiguration(
-            .consumer,
+        client = try .reader(
             bootstrapServers: bootstrapServers,
             properties: properties,
-            group: "heliograph-reader",
-            reportsPartitionEnds: true
-        )
-        configuration.enableEvents(
-            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
-        )
-        client = try ClientHandle(
-            configuration: configuration,
-            type: RD_KAFKA_CONSUMER,
             wakeup: wakeup
         )
         do throws(KafkaError) {
@@ -92,5 +81,33 @@ package final class TopicReader {
         }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
         if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+}
+
+extension ClientHandle {
+    /// A client for whoever reads topics outside of a group, and wants to know of their ends.
+    ///
+    /// What a transaction leaves at a partition's end is no record, but it is an end.
+    static func reader(
+        bootstrapServers: String,
+        properties: [String: String],
+        wakeup: Int32
+    ) throws(KafkaError) -> ClientHandle {
+        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
+        let configuration = try KafkaConfiguration(
+            .consumer,
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            group: "heliograph-reader",
+            reportsPartitionEnds: true
+        )
+        configuration.enableEvents(
+            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
+        )
+        return try ClientHandle(
+            configuration: configuration,
+            type: RD_KAFKA_CONSUMER,
+            wakeup: wakeup
+        )
     }
 }

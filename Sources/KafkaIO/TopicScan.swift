@@ -23,21 +23,9 @@ package final class TopicScan {
         wakeup: Int32,
         deadline: Duration = .seconds(10)
     ) throws(KafkaError) {
-        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
-        let configuration = try KafkaConfiguration(
-            .consumer,
+        client = try .reader(
             bootstrapServers: bootstrapServers,
             properties: properties,
-            group: "heliograph-scan"
-        )
-        // What a transaction leaves at a partition's end is no record, but it is an end.
-        configuration.reportPartitionEnds()
-        configuration.enableEvents(
-            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
-        )
-        client = try ClientHandle(
-            configuration: configuration,
-            type: RD_KAFKA_CONSUMER,
             wakeup: wakeup
         )
         do throws(KafkaError) {

@@ -48,6 +48,9 @@ class Generator:
         schema = {}
         for name in self._random.sample(sorted(makers), min(count, len(makers))):
             makers[name](schema, depth, reach)
+        if isinstance(schema.get("items"), bool):
+            # It means nothing there, and Python's jsonschema 4 raises a TypeError.
+            schema.pop("additionalItems", None)
         return schema
 
     def _scalar_keywords(self):

@@ -7,16 +7,18 @@ extension Bench {
     /// The assignment goes and comes back, after so long, with what Kafka holds for the group.
     mutating func partitionReturns(
         after duration: Duration = .seconds(1),
-        with committed: PartitionCommit
+        with committed: PartitionCommit?
     ) -> [Action] {
         engine.partitionsRevoked(lost: true, now: now)
         _ = turn(after: duration)
         return partitionComes(with: committed)
     }
 
-    mutating func partitionComes(with committed: PartitionCommit) -> [Action] {
+    mutating func partitionComes(with committed: PartitionCommit?) -> [Action] {
         engine.partitionsAssigned([Self.partition], of: Self.table)
-        let position = CommittedPosition(offset: committed.offset, metadata: committed.metadata)
+        let position = committed.map {
+            CommittedPosition(offset: $0.offset, metadata: $0.metadata)
+        }
         ignored = engine.storedOffsetsFetched([Self.partition: position])
         return turn()
     }
@@ -94,6 +96,28 @@ extension Bench {
         #expect(Bench.start(bench.partitionReturns(with: theirs)) == .at(Offset(1)))
         bench.engine.commitFinished(failed: [])
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
+    }
+
+    @Test
+    func `a partition without a committed position goes on from memory only if it never had one`()
+        throws
+    {
+        for (refused, start) in [
+            ([Bench.partition], StartPosition.at(Offset(1))),
+            // The group's offsets were deleted, by a tool or with the topic.
+            ([], .beginning),
+        ] {
+            var bench = try Bench(isAssigned: false)
+            _ = bench.partitionComes(with: nil)
+            let connection = ConnectionID(rawValue: 1)
+            bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+            let id = try #require(Bench.sent(try bench.arrive(0)))
+            bench.engine.commitFinished(failed: refused)
+            #expect(Bench.start(bench.partitionReturns(with: nil)) == start)
+            bench.engine.commitFinished(failed: [])
+            let commits = Bench.commits(bench.finish(id)).map(\.offset)
+            #expect(commits == (refused.isEmpty ? [] : [Offset(1)]))
+        }
     }
 
     @Test func `a commit that failed while the partition was away is made again`() throws {

@@ -112,7 +112,7 @@ package struct GroupMembership: Sendable {
             let begun = ledgers.begin(
                 partition,
                 named: name,
-                at: entry.flatMap { $0 },
+                at: StoredPosition(entry),
                 epoch: epoch
             )
             if let problem = begun.ignored {
@@ -223,10 +223,8 @@ package struct GroupMembership: Sendable {
 
     mutating func commitFinished(failed: [PartitionID]) {
         isCommitInFlight = false
-        for partition in failed {
-            ledgers.commitFailed(partition)
-            isDirty = true
-        }
+        ledgers.commitFinished(failed: failed)
+        if !failed.isEmpty { isDirty = true }
     }
 
     /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in hand.

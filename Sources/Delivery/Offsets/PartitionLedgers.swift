@@ -12,6 +12,29 @@ package struct CommittedPosition: Hashable, Sendable {
     }
 }
 
+/// What is known of a group's position in a partition.
+enum StoredPosition: Hashable, Sendable {
+    /// Kafka did not say, or it has been overwritten.
+    case unknown
+    /// The group never committed one.
+    case none
+    case committed(CommittedPosition)
+
+    /// As an offset fetch tells it: nothing of the partition, no position, or a position.
+    init(_ answer: CommittedPosition??) {
+        self =
+            switch answer {
+            case nil: .unknown
+            case .some(nil): .none
+            case .some(.some(let position)): .committed(position)
+            }
+    }
+
+    var committed: CommittedPosition? {
+        if case .committed(let position) = self { position } else { nil }
+    }
+}
+
 /// Metadata that was not believed: events past the committed offset may be sent again.
 package struct IgnoredMetadata: Hashable, Sendable {
     package let partition: PartitionID
@@ -27,14 +50,38 @@ struct SettledRecord: Hashable, Sendable {
 /// The ledgers of the partitions that the shard owns, and of those it owned a while ago.
 ///
 /// A partition that comes back is gone on with from memory if nobody else has committed since: the
-/// committed metadata carries the shard's nonce, or is still what the shard began with. What is in
-/// flight went on meanwhile and was entered here; what waited was let go, and is read again.
+/// committed metadata carries the shard's nonce, or the group's position is still what the shard
+/// began with and never got past. What is in flight went on meanwhile and was entered here; what
+/// waited was let go, and is read again.
 struct PartitionLedgers: Sendable {
     private struct Tenure: Sendable {
         let name: TopicPartition
         var ledger: OffsetLedger
-        /// The group's position when the assignment began; nil: unknown, or none.
-        var begunAt: CommittedPosition?
+        /// The group's position when the assignment began; unknown once a commit has replaced it.
+        var begunAt: StoredPosition
+        var isCommitUnderWay = false
+
+        mutating func commitSucceeded() {
+            guard isCommitUnderWay else { return }
+            isCommitUnderWay = false
+            begunAt = .unknown
+        }
+
+        /// Whether nobody has committed since this shard worked at the partition.
+        func isUncontested(
+            at position: StoredPosition,
+            _ metadata: CommitMetadata?,
+            by nonce: UInt32
+        )
+            -> Bool
+        {
+            switch position {
+            case .unknown: false
+            case .none: begunAt == .none
+            // Without metadata a tool has moved the position: it wants events sent again.
+            case .committed: metadata != nil && (metadata?.nonce == nonce || begunAt == position)
+            }
+        }
     }
 
     private struct Kept: Sendable {
@@ -59,14 +106,14 @@ struct PartitionLedgers: Sendable {
 
     /// Takes the partition on, and says where to read it from, and what was not believed.
     ///
-    /// `position` is nil when the group's position is not known, or there is none; then the start
-    /// is nil too.
+    /// The start is nil when the group has no position, or none is known, and memory has none.
     mutating func begin(
         _ partition: PartitionID,
         named name: TopicPartition,
-        at position: CommittedPosition?,
+        at stored: StoredPosition,
         epoch: AssignmentEpoch
     ) -> (start: Offset?, ignored: CommitMetadata.Problem?) {
+        let position = stored.committed
         while owned.count <= partition.index { owned.append(nil) }
         partitions.append(partition)
         let before = kept.removeValue(forKey: partition)
@@ -79,8 +126,8 @@ struct PartitionLedgers: Sendable {
                 ignored = error
             }
         }
-        if var tenure = before?.tenure, tenure.name == name, let metadata,
-            metadata.nonce == nonce || tenure.begunAt == position
+        if var tenure = before?.tenure, tenure.name == name,
+            tenure.isUncontested(at: stored, metadata, by: nonce)
         {
             let start = tenure.ledger.nextOffset
             tenure.ledger.resumed()
@@ -89,12 +136,12 @@ struct PartitionLedgers: Sendable {
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
                 tenure.ledger.commitFailed()
             }
-            tenure.begunAt = position
+            tenure.begunAt = stored
             owned[partition.index] = tenure
             return (start, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
-        owned[partition.index] = Tenure(name: name, ledger: ledger, begunAt: position)
+        owned[partition.index] = Tenure(name: name, ledger: ledger, begunAt: stored)
         return (position?.offset, ignored)
     }
 
@@ -159,6 +206,7 @@ struct PartitionLedgers: Sendable {
                 let commit = owned[partition.index]?.ledger
                     .commitRequested(by: nonce, for: tenure.name)
             else { continue }
+            owned[partition.index]?.isCommitUnderWay = true
             commits.append(
                 PartitionCommit(
                     partition: partition,
@@ -176,8 +224,9 @@ struct PartitionLedgers: Sendable {
         for record in records { trial.settle(record.partition, record.entry) }
         let commits = trial.takeCommits()
         for partition in partitions {
-            guard let tried = trial.owned[partition.index]?.ledger else { continue }
-            owned[partition.index]?.ledger.commitTaken(by: tried)
+            guard let tried = trial.owned[partition.index] else { continue }
+            owned[partition.index]?.ledger.commitTaken(by: tried.ledger)
+            owned[partition.index]?.isCommitUnderWay = tried.isCommitUnderWay
         }
         return commits
     }
@@ -188,9 +237,15 @@ struct PartitionLedgers: Sendable {
         owned[record.partition.index]?.ledger.settleCommitted(record.entry)
     }
 
-    mutating func commitFailed(_ partition: PartitionID) {
-        guard isOwned(partition) else { return }
-        owned[partition.index]?.ledger.commitFailed()
+    /// The commit under way ended; `failed` are the partitions whose offset Kafka refused.
+    mutating func commitFinished(failed: [PartitionID]) {
+        for partition in failed where isOwned(partition) {
+            owned[partition.index]?.isCommitUnderWay = false
+            owned[partition.index]?.ledger.commitFailed()
+        }
+        for partition in failed { kept[partition]?.tenure.isCommitUnderWay = false }
+        for partition in partitions { owned[partition.index]?.commitSucceeded() }
+        for partition in kept.keys { kept[partition]?.tenure.commitSucceeded() }
     }
 
     // MARK: Queries

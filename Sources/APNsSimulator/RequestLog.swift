@@ -20,7 +20,10 @@ struct RequestLog {
         _ environment: APNsEnvironment,
         now: Timestamp
     ) {
-        var writer = JSONWriter(buffer: pending)
+        // The writer has the only reference, or each line would copy all the others.
+        let gathered = pending
+        pending = []
+        var writer = JSONWriter(buffer: consume gathered)
         writer.beginObject()
         writer.name("time")
         writer.integer(now.milliseconds)
@@ -55,7 +58,7 @@ struct RequestLog {
         writer.name("reason")
         writer.string(word)
         writer.endObject()
-        pending = writer.bytes
+        pending = (consume writer).bytes
         pending.append(UInt8(ascii: "\n"))
     }
 

@@ -1,0 +1,52 @@
+"""What the libraries underneath cost by themselves, measured beside the service."""
+
+import pathlib
+import subprocess
+import time
+
+import jwt
+from harness.events import APP
+from harness.processes import ROOT
+
+from .gauges import run_and_measure
+
+FOLDER = ROOT / ".build" / "bench"
+STREAMS = 100
+
+
+def built(source, target, *options):
+    """The C file, compiled when it is newer than what was made of it."""
+    source, target = ROOT / "Benchmarks" / source, FOLDER / target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["cc", "-O2", "-Wall", "-o", target, source, *options], check=True)
+    return target
+
+
+def kafka_floor(mode, kafka, topic, *numbers):
+    """CPU microseconds a record of a bare librdkafka loop."""
+    program = built("Floors/kafka_floor.c", "kafka_floor", "-lrdkafka")
+    words = [program, mode, kafka.bootstrap_servers, topic, *map(str, numbers)]
+    return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+
+
+def h2load_floor(simulator, count, payload_bytes):
+    """CPU microseconds a request of h2load, over one connection, to the same simulator."""
+    ready = simulator.ready
+    key = pathlib.Path(ready["key_file"]).read_text()
+    claims = {"iss": ready["team_id"], "iat": int(time.time())}
+    token = jwt.encode(claims, key, "ES256", headers={"kid": ready["key_id"]})
+    body = FOLDER / "body.json"
+    text = '{"aps":{"alert":"%s"}}'
+    body.write_text(text % ("x" * max(payload_bytes - len(text) + 2, 0)))
+    headers = {
+        "authorization": f"bearer {token}",
+        "apns-topic": APP,
+        "apns-push-type": "alert",
+        "apns-id": "11111111-2222-3333-4444-555555555555",
+    }
+    words = ["h2load", "-n", str(count), "-c1", f"-m{STREAMS}", "-d", str(body)]
+    words += [word for item in headers.items() for word in ("-H", ": ".join(item))]
+    output, seconds = run_and_measure([*words, f"{ready['production']}/3/device/{'be7c' * 16}"])
+    assert f"{count} succeeded" in output and f"{count} 2xx" in output, output
+    return seconds / count * 1e6

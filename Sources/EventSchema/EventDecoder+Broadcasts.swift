@@ -155,7 +155,7 @@ private struct BroadcastFields {
     private(set) var repeated: JSONNode?
 
     /// A repeated name leaves its field nil: neither value is more right than the other.
-    init(_ root: JSONNode, _ document: borrowing JSONDocument) {
+    init(_ root: JSONNode, _ document: JSONDocument) {
         guard root.kind == .object else { return }
         var seen: Set<Field> = []
         var cursor = document.children(of: root)

@@ -40,7 +40,7 @@ struct EventFields {
     private static let table = NameTable(fields.map(\.rawValue))
 
     /// A repeated name leaves its field nil: neither value is more right than the other.
-    init(_ root: JSONNode, _ document: borrowing JSONDocument) {
+    init(_ root: JSONNode, _ document: JSONDocument) {
         guard root.isObject else { return }
         var seen: UInt32 = 0
         var cursor = ChildCursor(root)

@@ -20,7 +20,7 @@ struct NameTable: Sendable {
     }
 
     /// The position of a member's name.
-    func position(of name: JSONNode, in document: borrowing JSONDocument) -> Int? {
+    func position(of name: JSONNode, in document: JSONDocument) -> Int? {
         var slot = Int(name.hash) & (slots.count - 1)
         while slots[slot] >= 0 {
             let position = Int(slots[slot])

@@ -14,7 +14,7 @@ package struct NamedSchema: Sendable {
 
     /// What is wrong with a value; nil when it keeps to the schema.
     borrowing func violations(
-        in document: borrowing JSONDocument,
+        in document: JSONDocument,
         _ node: JSONNode
     ) -> [Violation]? {
         if schema.admits(document, node) { return nil }

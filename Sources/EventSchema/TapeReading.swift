@@ -54,7 +54,7 @@ struct ChildCursor {
 
     /// The next item of an array.
     @inline(__always)
-    mutating func nextItem(in document: borrowing JSONDocument) -> JSONNode? {
+    mutating func nextItem(in document: JSONDocument) -> JSONNode? {
         guard remaining > 0 else { return nil }
         remaining &-= 1
         let item = document.node(at: next.index, as: next)
@@ -65,7 +65,7 @@ struct ChildCursor {
     /// The next member whose name has a hash that is wanted; of the others little is read.
     @inline(__always)
     mutating func nextMember(
-        in document: borrowing JSONDocument,
+        in document: JSONDocument,
         where isWanted: (_ hash: UInt32) -> Bool
     ) -> (name: JSONNode, value: JSONNode)? {
         while remaining > 0 {
@@ -83,7 +83,7 @@ struct ChildCursor {
     /// The next member of an object, in source order.
     @inline(__always)
     mutating func nextMember(
-        in document: borrowing JSONDocument
+        in document: JSONDocument
     ) -> (name: JSONNode, value: JSONNode)? {
         guard remaining > 0 else { return nil }
         remaining &-= 1
@@ -99,7 +99,7 @@ extension JSONDocument {
     ///
     /// It is made out of another one, because an initialiser would be a call as well.
     @inline(__always)
-    fileprivate borrowing func node(at index: Int, as pattern: JSONNode) -> JSONNode {
+    func node(at index: Int, as pattern: JSONNode) -> JSONNode {
         var node = pattern
         node.index = index
         node.span = tape[2 &* index]
@@ -109,20 +109,20 @@ extension JSONDocument {
 
     /// Whether a string's content is a name of a list.
     @inline(__always)
-    borrowing func isEqual(
+    func isEqual(
         _ node: JSONNode,
         to position: Int,
-        in names: borrowing JSONNameList
+        in names: JSONNameList
     ) -> Bool {
         node.hash == names.entries[position].hash && node.isString
             && hasContent(node, of: position, in: names)
     }
 
     /// The value of an object's first member of that name.
-    borrowing func member(
+    func member(
         of object: JSONNode,
         named position: Int,
-        in names: borrowing JSONNameList
+        in names: JSONNameList
     ) -> JSONNode? {
         guard object.isObject else { return nil }
         var cursor = ChildCursor(object)

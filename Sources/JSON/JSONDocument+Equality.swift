@@ -3,7 +3,7 @@ extension JSONDocument {
     ///
     /// Numbers are equal by value, and members have no order. It is meant for objects whose names
     /// do not repeat.
-    package borrowing func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    package func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
         switch left.kind {
         case .null, .true, .false: return left.kind == right.kind
         case .integer, .number:
@@ -24,7 +24,7 @@ extension JSONDocument {
         }
     }
 
-    private borrowing func isEqualNumber(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    private func isEqualNumber(_ left: JSONNode, _ right: JSONNode) -> Bool {
         if left.kind == .integer, right.kind == .integer,
             let value = integer(left), let other = integer(right)
         {
@@ -33,14 +33,14 @@ extension JSONDocument {
         return JSONNumber(text: source[left.range]) == JSONNumber(text: source[right.range])
     }
 
-    private borrowing func isEqualString(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    private func isEqualString(_ left: JSONNode, _ right: JSONNode) -> Bool {
         guard right.isString, left.hash == right.hash else { return false }
         return content(of: left) == content(of: right)
     }
 
     /// Members mostly stand in the same order; where they do not, both sides are sorted, so that
     /// a large object costs no quadratic time.
-    private borrowing func hasEqualMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    private func hasEqualMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
         var leftMembers = children(of: left)
         var rightMembers = children(of: right)
         while let (name, value) = nextMember(&leftMembers),
@@ -52,7 +52,7 @@ extension JSONDocument {
         return true
     }
 
-    private borrowing func hasEqualSortedMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    private func hasEqualSortedMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
         let members = sortedMembers(of: left)
         let others = sortedMembers(of: right)
         for (index, member) in members.enumerated() {
@@ -62,7 +62,7 @@ extension JSONDocument {
         return true
     }
 
-    private borrowing func sortedMembers(
+    private func sortedMembers(
         of object: JSONNode
     ) -> [(name: ArraySlice<UInt8>, value: JSONNode)] {
         var members: [(name: ArraySlice<UInt8>, value: JSONNode)] = []
@@ -76,7 +76,7 @@ extension JSONDocument {
     ///
     /// Long arrays are compared by hash, seeded anew in each process, so that no producer can
     /// make this quadratic.
-    package borrowing func hasUniqueItems(_ array: JSONNode) -> Bool {
+    package func hasUniqueItems(_ array: JSONNode) -> Bool {
         guard array.count > 16 else { return hasUniqueFewItems(array) }
         var items: [(hash: Int, node: JSONNode)] = []
         items.reserveCapacity(array.count)
@@ -93,7 +93,7 @@ extension JSONDocument {
         return true
     }
 
-    private borrowing func hasUniqueFewItems(_ array: JSONNode) -> Bool {
+    private func hasUniqueFewItems(_ array: JSONNode) -> Bool {
         var items = children(of: array)
         while let item = nextItem(&items) {
             var others = items
@@ -105,7 +105,7 @@ extension JSONDocument {
     }
 
     /// Equal values have equal hashes.
-    private borrowing func hashValue(of node: JSONNode) -> Int {
+    private func hashValue(of node: JSONNode) -> Int {
         var hasher = Hasher()
         switch node.kind {
         case .null, .true, .false: hasher.combine(node.kind)

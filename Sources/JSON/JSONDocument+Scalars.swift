@@ -2,14 +2,14 @@ extension JSONDocument {
     /// The bytes of a string with its escapes resolved; empty for what is no string.
     ///
     /// A string without escapes is a slice of the source, and costs no copy.
-    package borrowing func content(of node: JSONNode) -> ArraySlice<UInt8> {
+    package func content(of node: JSONNode) -> ArraySlice<UInt8> {
         guard node.isString else { return [] }
         guard node.kind == .escapedString else { return source[node.contentRange] }
         return StringContent.unescaped(source[node.contentRange])?[...] ?? []
     }
 
     /// A string's content; nil for what is no string.
-    package borrowing func string(_ node: JSONNode) -> String? {
+    package func string(_ node: JSONNode) -> String? {
         guard node.isString else { return nil }
         return withContent(of: node) { content in
             unsafe content.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -17,19 +17,19 @@ extension JSONDocument {
     }
 
     /// Whether an expression matches anywhere in a string; false for what is no string.
-    package borrowing func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
+    package func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
         node.isString && withContent(of: node) { pattern.matches($0) }
     }
 
     /// The same as `content`, for a moment, and without counting a reference.
     @inline(__always)
-    private borrowing func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
+    private func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
         if node.kind == .escapedString { return body(content(of: node).span) }
         return body(source.span.extracting(node.contentRange))
     }
 
     /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
-    package borrowing func scalarCount(of node: JSONNode) -> Int {
+    package func scalarCount(of node: JSONNode) -> Int {
         guard node.isString else { return 0 }
         return withContent(of: node) { content in
             var count = 0
@@ -41,7 +41,7 @@ extension JSONDocument {
     /// A number's exact value; nil if it is no number, has a fraction, or does not fit.
     ///
     /// `1.0` and `1e3` are integers (JSON Schema Core, 4.2.3).
-    package borrowing func integer(_ node: JSONNode) -> Int64? {
+    package func integer(_ node: JSONNode) -> Int64? {
         switch node.kind {
         case .integer:
             return Self.parseInteger(source.span.extracting(node.range))
@@ -53,7 +53,7 @@ extension JSONDocument {
     }
 
     /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
-    package borrowing func double(_ node: JSONNode) -> Double? {
+    package func double(_ node: JSONNode) -> Double? {
         guard node.isNumber else { return nil }
         return StringContent.double(source[node.range])
     }
@@ -77,7 +77,7 @@ extension JSONDocument {
     }
 
     /// The JSON Pointer (RFC 6901) of a value or of a member's value.
-    package borrowing func pointer(to target: JSONNode) -> String {
+    package func pointer(to target: JSONNode) -> String {
         var pointer = ""
         var container = root
         while container.index < target.index {
@@ -88,7 +88,7 @@ extension JSONDocument {
         return pointer
     }
 
-    private borrowing func child(
+    private func child(
         of container: JSONNode,
         around index: Int
     ) -> (step: String, child: JSONNode)? {

@@ -5,9 +5,11 @@ import CSimdjson
 /// Parsing copies no string and converts no number: the tape holds source positions, and what is
 /// asked for is read from the source. Nothing is allocated once the buffers have grown to the
 /// documents' size. Names may repeat inside an object; whoever minds looks for it.
-@safe package struct JSONDocument: ~Copyable {
-    // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
-    private let parser: OpaquePointer
+///
+/// A copy is a view of the same document: it stays as it is when the original parses another one,
+/// which then takes a new tape. Copies share the parser, so all of them belong to one thread.
+package struct JSONDocument {
+    private let parser: Parser
     /// Two words an entry; the layout is that of `hg_json_parse`.
     package private(set) var tape: [UInt64]
     private(set) var entryCount = 0
@@ -18,24 +20,50 @@ import CSimdjson
     ///
     /// It traps when the CPU is not supported by simdjson, or when there is no memory for it.
     package init(limits: JSONLimits = JSONLimits()) {
-        let maxByteCount = min(max(limits.maxByteCount, 0), Int(hg_json_longest_text))
-        let parser = unsafe hg_json_parser_new(
-            UInt32(maxByteCount),
-            UInt32(clamping: min(max(limits.maxDepth, 1), 100_000))
-        )
-        guard let parser = unsafe parser else { preconditionFailure("no JSON parser") }
-        unsafe self.parser = unsafe parser
+        parser = Parser(limits)
         tape = Array(repeating: 0, count: 512)
     }
 
-    deinit { unsafe hg_json_parser_free(parser) }
+    /// The one owner of a C parser, which keeps nothing of a document after it has parsed it.
+    @safe private final class Parser {
+        // SAFETY: made in `init`, freed in `deinit` alone, and never given out.
+        private let handle: OpaquePointer
+
+        init(_ limits: JSONLimits) {
+            let maxByteCount = min(max(limits.maxByteCount, 0), Int(hg_json_longest_text))
+            let parser = unsafe hg_json_parser_new(
+                UInt32(maxByteCount),
+                UInt32(clamping: min(max(limits.maxDepth, 1), 100_000))
+            )
+            guard let parser = unsafe parser else { preconditionFailure("no JSON parser") }
+            unsafe handle = unsafe parser
+        }
+
+        deinit { unsafe hg_json_parser_free(handle) }
+
+        /// Fills a tape as far as it goes.
+        func run(_ bytes: [UInt8], _ tape: inout [UInt64]) -> hg_json_result {
+            // SAFETY: the capacity is counted in entries of two words.
+            unsafe tape.withUnsafeMutableBufferPointer { tape in
+                unsafe bytes.withUnsafeBufferPointer { bytes in
+                    unsafe hg_json_parse(
+                        handle,
+                        bytes.baseAddress,
+                        bytes.count,
+                        tape.baseAddress,
+                        tape.count / 2
+                    )
+                }
+            }
+        }
+    }
 
     /// Parses a text; what was parsed before is gone, also after a failure.
     package mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
-        var result = run(bytes)
+        var result = parser.run(bytes, &tape)
         if result.status == hg_json_error_tape {
             tape = Array(repeating: 0, count: Int(result.entry_count) * 2 + 512)
-            result = run(bytes)
+            result = parser.run(bytes, &tape)
         }
         guard result.status == hg_json_ok else {
             entryCount = 0
@@ -45,22 +73,6 @@ import CSimdjson
         entryCount = Int(result.entry_count)
         source = bytes
     }
-
-    private mutating func run(_ bytes: [UInt8]) -> hg_json_result {
-        let parser = unsafe parser
-        // SAFETY: the capacity is counted in entries of two words.
-        return unsafe tape.withUnsafeMutableBufferPointer { tape in
-            unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe hg_json_parse(
-                    parser,
-                    bytes.baseAddress,
-                    bytes.count,
-                    tape.baseAddress,
-                    tape.count / 2
-                )
-            }
-        }
-    }
 }
 
 extension JSONDocument {
@@ -69,13 +81,13 @@ extension JSONDocument {
     /// It traps if the last `parse` failed, or none was made.
     package var root: JSONNode { node(at: 0) }
 
-    borrowing func node(at index: Int) -> JSONNode {
+    func node(at index: Int) -> JSONNode {
         precondition(index < entryCount, "a node of another document")
         return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
-    package borrowing func children(of container: JSONNode) -> JSONCursor {
+    package func children(of container: JSONNode) -> JSONCursor {
         switch container.kind {
         case .array, .object:
             JSONCursor(index: container.index + 1, remaining: container.count)
@@ -85,7 +97,7 @@ extension JSONDocument {
     }
 
     /// The next item of an array.
-    package borrowing func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
+    package func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
         cursor.remaining -= 1
@@ -94,7 +106,7 @@ extension JSONDocument {
     }
 
     /// The next member of an object, in source order.
-    package borrowing func nextMember(
+    package func nextMember(
         _ cursor: inout JSONCursor
     ) -> (name: JSONNode, value: JSONNode)? {
         guard cursor.remaining > 0 else { return nil }
@@ -106,7 +118,7 @@ extension JSONDocument {
     }
 
     /// The value of the first member of that name.
-    package borrowing func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
+    package func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
         guard object.kind == .object else { return nil }
         var index = object.index + 1
         for _ in 0..<object.count {
@@ -119,12 +131,12 @@ extension JSONDocument {
     }
 
     /// Whether a string's content is that of `name`.
-    package borrowing func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
+    package func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
         guard node.isString, node.hash == name.contentHash else { return false }
         return hasContent(node, name.bytes)
     }
 
-    private borrowing func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
+    private func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
         guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
         return StringContent.isEqual(
             source,

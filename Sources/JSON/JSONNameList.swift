@@ -40,10 +40,10 @@ package struct JSONNameList: Hashable, Sendable {
 
 extension JSONDocument {
     /// Whether a string's content is a name of the list.
-    package borrowing func isEqual(
+    package func isEqual(
         _ node: JSONNode,
         to position: Int,
-        in names: borrowing JSONNameList
+        in names: JSONNameList
     ) -> Bool {
         let entry = names.entries[position]
         guard node.hash == entry.hash, node.isString else { return false }
@@ -51,10 +51,10 @@ extension JSONDocument {
     }
 
     /// Whether a string's content is a name of the list, without a look at the hash.
-    package borrowing func hasContent(
+    package func hasContent(
         _ node: JSONNode,
         of position: Int,
-        in names: borrowing JSONNameList
+        in names: JSONNameList
     ) -> Bool {
         let entry = names.entries[position]
         let start = Int(entry.start)
@@ -66,10 +66,10 @@ extension JSONDocument {
     }
 
     /// Whether an object has a member of that name.
-    package borrowing func member(
+    package func member(
         of object: JSONNode,
         named position: Int,
-        in names: borrowing JSONNameList
+        in names: JSONNameList
     ) -> JSONNode? {
         guard object.kind == .object else { return nil }
         var index = object.index + 1

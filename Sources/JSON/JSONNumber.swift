@@ -185,13 +185,13 @@ struct DecimalText {
 
 extension JSONDocument {
     /// A number, exact; nil for what is no number.
-    package borrowing func number(_ node: JSONNode) -> JSONNumber? {
+    package func number(_ node: JSONNode) -> JSONNumber? {
         guard node.isNumber else { return nil }
         return JSONNumber(text: source[node.range])
     }
 
     /// Whether a number has no fraction: `1.0` and `1e400` have none (JSON Schema Core, 4.2.3).
-    package borrowing func isInteger(_ node: JSONNode) -> Bool {
+    package func isInteger(_ node: JSONNode) -> Bool {
         switch node.kind {
         case .integer: true
         case .number: DecimalText(source, node.range).isInteger
@@ -202,7 +202,7 @@ extension JSONDocument {
     /// Below zero if a number is smaller than `other`, above if larger; exact at any size.
     ///
     /// It traps for what is no number.
-    package borrowing func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
+    package func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
         precondition(node.isNumber, "only numbers have an order")
         if node.kind == .integer, let limit = other.integer, let value = integer(node) {
             return value < limit ? -1 : value > limit ? 1 : 0
@@ -213,7 +213,7 @@ extension JSONDocument {
     /// Whether a number is an integer times `divisor`, without rounding.
     ///
     /// It traps for what is no number.
-    package borrowing func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
+    package func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
         precondition(node.isNumber, "only numbers can be divided")
         if node.kind == .integer, let divisor = divisor.integer, divisor > 0,
             let value = integer(node)

@@ -94,7 +94,7 @@ package struct JSONObject: Hashable, Sendable {
 
 extension JSONDocument {
     /// A value and all that is inside it, as a tree.
-    package borrowing func value(of node: JSONNode) throws(JSONError) -> JSONValue {
+    package func value(of node: JSONNode) throws(JSONError) -> JSONValue {
         switch node.kind {
         case .null: return .null
         case .false: return .bool(false)

@@ -30,7 +30,7 @@ struct StructuredCloudEvent {
     private static let table = NameTable(members.map(\.rawValue))
 
     /// Reads a document that claims to be a CloudEvent.
-    init(_ root: JSONNode, _ document: borrowing JSONDocument) throws(FramingError) {
+    init(_ root: JSONNode, _ document: JSONDocument) throws(FramingError) {
         guard root.isObject else { throw Self.error("a CloudEvent is a JSON object") }
         var attributes = CloudEventAttributes()
         var data: JSONNode?
@@ -68,7 +68,7 @@ struct StructuredCloudEvent {
     private static func content(
         _ data: JSONNode?,
         _ base64: JSONNode?,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) throws(FramingError) -> Content {
         switch (data, base64) {
         case (let data?, nil): return .json(data)

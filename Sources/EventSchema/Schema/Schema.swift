@@ -35,9 +35,9 @@ package struct Schema: Sendable {
     ///
     /// A value that takes more than a million steps and 100 a byte, or 2000 subschemas inside each
     /// other, is not admitted.
-    package func admits(_ document: borrowing JSONDocument, _ value: JSONNode) -> Bool {
-        var work = SchemaWork(byteCount: document.source.count)
-        return program.admits(0, value, document, &work) && !work.isExhausted
+    package func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
+        var check = SchemaCheck(document)
+        return program.admits(0, value, &check) && !check.isExhausted
     }
 
     /// The ways in which a value breaks the schema; empty where `admits` is true.
@@ -45,11 +45,11 @@ package struct Schema: Sendable {
     /// At most 20, and at most 4096 bytes of text in all; the last one says how many more there
     /// are. No message repeats a string of the document.
     package func violations(
-        in document: borrowing JSONDocument,
+        in document: JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {
         guard !admits(document, value) else { return [] }
-        var explainer = SchemaExplainer(program: program, byteCount: document.source.count)
-        return explainer.violations(in: document, value)
+        var explainer = SchemaExplainer(program: program, document: document)
+        return explainer.violations(value)
     }
 }

@@ -61,6 +61,7 @@ struct SchemaCompiler {
         try check.run()
         let written = builder
         builder.notes.hideSecrets(in: written)
+        builder.assignSymbols()
         return builder
     }
 

@@ -4,34 +4,33 @@ extension SchemaExplainer {
     /// Reports what is wrong with a value that an instruction does not admit.
     mutating func explainInstruction(
         _ index: Int,
-        _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ value: JSONNode
     ) {
         let instruction = program.instructions[index]
         let keyword = program.notes.keywords[index]
         switch instruction.operation {
-        case .members: explainMembers(instruction, value, document)
-        case .items: explainItems(instruction, value, document)
+        case .members: explainMembers(instruction, value)
+        case .items: explainItems(instruction, value)
         case .propertyNames:
             var cursor = ChildCursor(value)
-            while let (name, _) = cursor.nextMember(in: document) {
-                check(instruction.a, name, document, at: keyword)
+            while let (name, _) = cursor.nextMember(in: check.document) {
+                visit(instruction.a, name, at: keyword)
             }
-        case .required: explainMissing(instruction.a..<instruction.b, value, document, keyword)
+        case .required: explainMissing(instruction.a..<instruction.b, value, keyword)
         case .dependentRequired:
-            explainMissing(instruction.b..<instruction.c, value, document, keyword)
-        case .dependentSchema: check(instruction.b, value, document, at: keyword)
-        case .apply: check(instruction.a, value, document, at: keyword)
+            explainMissing(instruction.b..<instruction.c, value, keyword)
+        case .dependentSchema: visit(instruction.b, value, at: keyword)
+        case .apply: visit(instruction.a, value, at: keyword)
         case .condition:
-            let isMet = program.admits(instruction.a, value, document, &work)
+            let isMet = program.admits(instruction.a, value, &check)
             let branch = isMet ? instruction.b : instruction.c
-            check(branch, value, document, at: isMet ? "then" : "else")
-        case .anyOf, .oneOf: explainAlternatives(instruction, value, document, keyword)
-        case .contains: explainContains(instruction, value, document, keyword)
-        case .never: fail(value, document, keyword, "is not allowed", showsValue: false)
+            visit(branch, value, at: isMet ? "then" : "else")
+        case .anyOf, .oneOf: explainAlternatives(instruction, value, keyword)
+        case .contains: explainContains(instruction, value, keyword)
+        case .never: fail(value, keyword, "is not allowed", showsValue: false)
         case .not:
-            fail(value, document, keyword, "is what the schema rules out", showsValue: false)
-        default: fail(value, document, keyword, expectation(index, instruction))
+            fail(value, keyword, "is what the schema rules out", showsValue: false)
+        default: fail(value, keyword, expectation(index, instruction))
         }
     }
 
@@ -82,64 +81,61 @@ extension SchemaExplainer {
     private mutating func explainMissing(
         _ range: Range<Int32>,
         _ object: JSONNode,
-        _ document: borrowing JSONDocument,
         _ keyword: String
     ) {
         for index in range {
             let name = program.operands[Int(index)]
-            guard !program.has(name, object, document) else { continue }
+            guard !program.has(name, object, check.document) else { continue }
             let text = shortened(program.names.text(Int(name)))
-            fail(object, document, keyword, "'\(text)' is missing", showsValue: false)
+            fail(object, keyword, "'\(text)' is missing", showsValue: false)
         }
     }
 
     private mutating func explainMembers(
         _ instruction: SchemaProgram.Instruction,
-        _ object: JSONNode,
-        _ document: borrowing JSONDocument
+        _ object: JSONNode
     ) {
         let rule = program.memberRules[Int(instruction.a)]
         var cursor = ChildCursor(object)
-        while let (name, member) = cursor.nextMember(in: document) {
+        while let (name, member) = cursor.nextMember(in: check.document) {
             var isKnown = false
-            if let position = program.position(of: name, in: rule.properties, document) {
+            if let position = program.position(of: name, in: rule.properties, check.document) {
                 isKnown = true
                 let node = program.operands[Int(rule.nodes) + position]
                 let text = program.names.text(Int(rule.properties.names) + position)
-                check(node, member, document, at: "properties/\(JSONPointer.escaped(text))")
+                visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
             }
-            let text = document.content(of: name)
+            let text = check.document.content(of: name)
             var index = Int(rule.patterns.lowerBound)
             while index < Int(rule.patterns.upperBound) {
                 let pattern = program.patterns[Int(program.operands[index])]
                 if pattern.matches(text) {
                     isKnown = true
                     let token = "patternProperties/\(JSONPointer.escaped(pattern.text))"
-                    check(program.operands[index + 1], member, document, at: token)
+                    visit(program.operands[index + 1], member, at: token)
                 }
                 index += 2
             }
             if !isKnown, rule.additional >= 0 {
-                check(rule.additional, member, document, at: "additionalProperties")
+                visit(rule.additional, member, at: "additionalProperties")
             }
         }
     }
 
     private mutating func explainItems(
         _ instruction: SchemaProgram.Instruction,
-        _ array: JSONNode,
-        _ document: borrowing JSONDocument
+        _ array: JSONNode
     ) {
         let rule = program.itemRules[Int(instruction.a)]
         let keywords = program.notes.itemKeywords[Int(instruction.a)]
         var position = 0
         var cursor = ChildCursor(array)
-        while let item = cursor.nextItem(in: document) {
+        while let item = cursor.nextItem(in: check.document) {
             if position < rule.prefix.count {
                 let node = program.operands[Int(rule.prefix.lowerBound) + position]
-                check(node, item, document, at: "\(keywords.prefix)/\(position)")
+                visit(node, item, at: "\(keywords.prefix)/\(position)")
             } else if rule.rest >= 0 {
-                check(rule.rest, item, document, at: keywords.rest)
+                visit(rule.rest, item, at: keywords.rest)
             }
             position += 1
         }
@@ -148,36 +144,34 @@ extension SchemaExplainer {
     private mutating func explainContains(
         _ instruction: SchemaProgram.Instruction,
         _ array: JSONNode,
-        _ document: borrowing JSONDocument,
         _ keyword: String
     ) {
         var matches: Int32 = 0
         var cursor = ChildCursor(array)
-        while let item = cursor.nextItem(in: document) {
-            if program.admits(instruction.a, item, document, &work) { matches += 1 }
+        while let item = cursor.nextItem(in: check.document) {
+            if program.admits(instruction.a, item, &check) { matches += 1 }
         }
         let isTooFew = matches < instruction.b
         let limit = plural(isTooFew ? instruction.b : instruction.c, "matching item")
         let message = "must have \(isTooFew ? "at least" : "at most") \(limit); found \(matches)"
         let broken = !isTooFew ? "maxContains" : instruction.b == 1 ? keyword : "minContains"
-        fail(array, document, broken, message, showsValue: false)
+        fail(array, broken, message, showsValue: false)
     }
 
     private mutating func explainAlternatives(
         _ instruction: SchemaProgram.Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ keyword: String
     ) {
         let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
-        let matching = branches.filter { program.admits($0, value, document, &work) }
+        let matching = branches.filter { program.admits($0, value, &check) }
         guard matching.isEmpty else {
             let message = "matches more than one of the alternatives"
-            return fail(value, document, keyword, message, showsValue: false)
+            return fail(value, keyword, message, showsValue: false)
         }
-        fail(value, document, keyword, "matches none of the alternatives", showsValue: false)
+        fail(value, keyword, "matches none of the alternatives", showsValue: false)
         for (position, branch) in branches.enumerated() {
-            check(branch, value, document, at: "\(keyword)/\(position)")
+            visit(branch, value, at: "\(keyword)/\(position)")
         }
     }
 }

@@ -10,23 +10,22 @@ struct SchemaExplainer {
     /// The way through the schema: keywords and names, through references.
     private var path: [String] = []
     private var secretDepth = 0
-    var work: SchemaWork
+    var check: SchemaCheck
 
-    init(program: SchemaProgram, byteCount: Int) {
+    init(program: SchemaProgram, document: JSONDocument) {
         self.program = program
-        work = SchemaWork(byteCount: byteCount)
+        check = SchemaCheck(document)
     }
 
     /// What is wrong with a value that the whole schema does not admit.
     mutating func violations(
-        in document: borrowing JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {
-        explain(0, value, document)
-        if work.isExhausted {
+        explain(0, value)
+        if check.isExhausted {
             report.add(
                 Violation(
-                    instanceLocation: document.pointer(to: value),
+                    instanceLocation: check.document.pointer(to: value),
                     keywordLocation: "",
                     message: "is too much work to check: too many steps, or too deep"
                 )
@@ -38,8 +37,7 @@ struct SchemaExplainer {
     /// Reports what is wrong with a value that a node does not admit.
     mutating func explain(
         _ node: Int32,
-        _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ value: JSONNode
     ) {
         let entry = program.nodes[Int(node)]
         let isSecret = program.notes.secretNodes.contains(node)
@@ -48,18 +46,17 @@ struct SchemaExplainer {
         let isContainer = value.isObject || value.isArray
         guard entry.tracksEvaluation, isContainer else {
             for index in Int(entry.start)..<Int(entry.end)
-            where !program.holds(program.instructions[index], value, document, &work) {
-                explainInstruction(index, value, document)
+            where !program.holds(program.instructions[index], value, &check) {
+                explainInstruction(index, value)
             }
             return
         }
-        explainTracking(entry, value, document)
+        explainTracking(entry, value)
     }
 
     private mutating func explainTracking(
         _ entry: SchemaProgram.Node,
-        _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ value: JSONNode
     ) {
         var marks = EvaluationMarks(count: value.count)
         var isComplete = true
@@ -68,17 +65,17 @@ struct SchemaExplainer {
             switch instruction.operation {
             case .unevaluatedItems, .unevaluatedProperties:
                 // What a failed branch would have evaluated is not known.
-                if isComplete { explainUnevaluated(index, value, document, &marks) }
+                if isComplete { explainUnevaluated(index, value, &marks) }
             default:
                 var grown = marks
-                if program.holds(instruction, value, document, &grown, &work) {
+                if program.holds(instruction, value, &grown, &check) {
                     marks = grown
                     continue
                 }
-                explainInstruction(index, value, document)
+                explainInstruction(index, value)
                 switch instruction.operation {
                 case .members, .items:
-                    program.markChildren(instruction, value, document, &marks, &work)
+                    program.markChildren(instruction, value, &marks, &check)
                 case .apply, .anyOf, .oneOf, .condition, .dependentSchema, .contains:
                     isComplete = false
                 default: break
@@ -90,7 +87,6 @@ struct SchemaExplainer {
     private mutating func explainUnevaluated(
         _ index: Int,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks
     ) {
         let instruction = program.instructions[index]
@@ -98,9 +94,9 @@ struct SchemaExplainer {
         guard (isForObjects ? value.isObject : value.isArray) else { return }
         var position = 0
         var cursor = ChildCursor(value)
-        while let child = program.nextChild(&cursor, isForObjects, document) {
+        while let child = program.nextChild(&cursor, isForObjects, check.document) {
             if !marks.contains(position) {
-                check(instruction.a, child, document, at: program.notes.keywords[index])
+                visit(instruction.a, child, at: program.notes.keywords[index])
             }
             position += 1
         }
@@ -108,35 +104,33 @@ struct SchemaExplainer {
     }
 
     /// Explains a child if it is not admitted.
-    mutating func check(
+    mutating func visit(
         _ node: Int32,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         at tokens: String
     ) {
-        guard !report.isComplete, !work.isExhausted, !program.admits(node, value, document, &work)
+        guard !report.isComplete, !check.isExhausted, !program.admits(node, value, &check)
         else { return }
         path.append(tokens)
-        explain(node, value, document)
+        explain(node, value)
         path.removeLast()
     }
 
     /// Reports one violation.
     mutating func fail(
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ keyword: String,
         _ expectation: String,
         showsValue: Bool = true
     ) {
         // Answers that were given without looking are no violations.
-        guard !work.isExhausted else { return }
+        guard !check.isExhausted else { return }
         guard report.hasRoom else { return report.leaveOut() }
-        let instance = document.pointer(to: value)
+        let instance = check.document.pointer(to: value)
         let keywords = path + [keyword]
         var message = expectation
         if showsValue {
-            message += "; found \(description(of: value, at: instance, document))"
+            message += "; found \(description(of: value, at: instance))"
         }
         report.add(
             Violation(
@@ -151,8 +145,7 @@ struct SchemaExplainer {
     /// short and no secret, strings and containers by their size.
     private func description(
         of value: JSONNode,
-        at instance: String,
-        _ document: borrowing JSONDocument
+        at instance: String
     ) -> String {
         let isSecret = secretDepth > 0 || isSecret(instance)
         switch value.kind {
@@ -162,10 +155,10 @@ struct SchemaExplainer {
         case .integer, .number:
             guard !isSecret else { return "a number" }
             guard value.byteCount <= 24 else { return "a number of \(value.byteCount) characters" }
-            return document.number(value)?.text ?? "a number"
+            return check.document.number(value)?.text ?? "a number"
         case .string, .escapedString:
             guard !isSecret else { return "a string" }
-            let count = document.scalarCount(of: value)
+            let count = check.document.scalarCount(of: value)
             return count == 0
                 ? "an empty string"
                 : "a string of \(count) \(count == 1 ? "character" : "characters")"

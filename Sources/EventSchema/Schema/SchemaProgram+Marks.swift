@@ -8,17 +8,16 @@ extension SchemaProgram {
     func admits(
         _ node: Int32,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) -> Bool {
-        guard work.begin(value) else { return false }
-        defer { work.end() }
+        guard check.begin(value) else { return false }
+        defer { check.end() }
         let entry = nodes[Int(node)]
         // What neighbours of this node evaluated is none of its business.
-        guard entry.tracksEvaluation else { return admits(entry, value, document, &marks, &work) }
+        guard entry.tracksEvaluation else { return admits(entry, value, &marks, &check) }
         var own = EvaluationMarks(count: value.count)
-        guard admits(entry, value, document, &own, &work) else { return false }
+        guard admits(entry, value, &own, &check) else { return false }
         marks.formUnion(own)
         return true
     }
@@ -27,13 +26,12 @@ extension SchemaProgram {
     func admits(
         _ entry: Node,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) -> Bool {
         var index = entry.start
         while index < entry.end {
-            guard holds(instructions[Int(index)], value, document, &marks, &work) else {
+            guard holds(instructions[Int(index)], value, &marks, &check) else {
                 return false
             }
             index += 1
@@ -45,37 +43,36 @@ extension SchemaProgram {
     func holds(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) -> Bool {
         switch instruction.operation {
         case .members, .items, .contains:
-            guard holds(instruction, value, document, &work) else { return false }
-            markChildren(instruction, value, document, &marks, &work)
+            guard holds(instruction, value, &check) else { return false }
+            markChildren(instruction, value, &marks, &check)
             return true
-        case .apply: return admits(instruction.a, value, document, &marks, &work)
+        case .apply: return admits(instruction.a, value, &marks, &check)
         case .dependentSchema:
-            guard value.isObject, has(instruction.a, value, document) else { return true }
-            return admits(instruction.b, value, document, &marks, &work)
+            guard value.isObject, has(instruction.a, value, check.document) else { return true }
+            return admits(instruction.b, value, &marks, &check)
         case .anyOf, .oneOf:
             var matches = 0
             for index in instruction.a..<instruction.b {
                 let branch = operands[Int(index)]
-                if admitsBranch(branch, value, document, &marks, &work) { matches += 1 }
+                if admitsBranch(branch, value, &marks, &check) { matches += 1 }
             }
             return instruction.operation == .anyOf ? matches > 0 : matches == 1
         case .condition:
-            let isMet = admitsBranch(instruction.a, value, document, &marks, &work)
+            let isMet = admitsBranch(instruction.a, value, &marks, &check)
             let branch = isMet ? instruction.b : instruction.c
-            return branch < 0 || admits(branch, value, document, &marks, &work)
+            return branch < 0 || admits(branch, value, &marks, &check)
         case .unevaluatedItems, .unevaluatedProperties:
-            return holdsForUnevaluated(instruction, value, document, &marks, &work)
+            return holdsForUnevaluated(instruction, value, &marks, &check)
         case .never, .type, .constant, .enumeration, .stringEnumeration, .minLength, .maxLength,
             .maxBytes, .pattern, .format, .minimum, .maximum, .exclusiveMinimum,
             .exclusiveMaximum, .multipleOf, .minItems, .maxItems, .minProperties, .maxProperties,
             .uniqueItems, .required, .dependentRequired, .propertyNames, .not:
-            return holds(instruction, value, document, &work)
+            return holds(instruction, value, &check)
         }
     }
 
@@ -83,12 +80,11 @@ extension SchemaProgram {
     private func admitsBranch(
         _ node: Int32,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) -> Bool {
         var branchMarks = EvaluationMarks(count: value.count)
-        guard admits(node, value, document, &branchMarks, &work) else { return false }
+        guard admits(node, value, &branchMarks, &check) else { return false }
         marks.formUnion(branchMarks)
         return true
     }
@@ -96,16 +92,15 @@ extension SchemaProgram {
     private func holdsForUnevaluated(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) -> Bool {
         let isForObjects = instruction.operation == .unevaluatedProperties
         guard (isForObjects ? value.isObject : value.isArray) else { return true }
         var position = 0
         var cursor = ChildCursor(value)
-        while let child = nextChild(&cursor, isForObjects, document) {
-            if !marks.contains(position), !admits(instruction.a, child, document, &work) {
+        while let child = nextChild(&cursor, isForObjects, check.document) {
+            if !marks.contains(position), !admitsChild(instruction.a, child, &check) {
                 return false
             }
             position += 1
@@ -118,7 +113,7 @@ extension SchemaProgram {
     func nextChild(
         _ cursor: inout ChildCursor,
         _ isForObjects: Bool,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> JSONNode? {
         isForObjects ? cursor.nextMember(in: document)?.value : cursor.nextItem(in: document)
     }
@@ -127,9 +122,8 @@ extension SchemaProgram {
     func markChildren(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument,
         _ marks: inout EvaluationMarks,
-        _ work: inout SchemaWork
+        _ check: inout SchemaCheck
     ) {
         var position = 0
         var cursor = ChildCursor(value)
@@ -137,8 +131,8 @@ extension SchemaProgram {
         case (.members, .object):
             let rule = memberRules[Int(instruction.a)]
             if rule.additional >= 0 { return marks.insertAll() }
-            while let (name, _) = cursor.nextMember(in: document) {
-                if isNamed(name, by: rule, document) { marks.insert(position) }
+            while let (name, _) = cursor.nextMember(in: check.document) {
+                if isNamed(name, by: rule, check.document) { marks.insert(position) }
                 position += 1
             }
         case (.items, .array):
@@ -146,8 +140,8 @@ extension SchemaProgram {
             if rule.rest >= 0 { return marks.insertAll() }
             for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
         case (.contains, .array):
-            while let item = cursor.nextItem(in: document) {
-                if admits(instruction.a, item, document, &work) { marks.insert(position) }
+            while let item = cursor.nextItem(in: check.document) {
+                if admitsChild(instruction.a, item, &check) { marks.insert(position) }
                 position += 1
             }
         default: break
@@ -158,7 +152,7 @@ extension SchemaProgram {
     private func isNamed(
         _ name: JSONNode,
         by rule: MemberRule,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         if position(of: name, in: rule.properties, document) != nil { return true }
         guard !rule.patterns.isEmpty else { return false }

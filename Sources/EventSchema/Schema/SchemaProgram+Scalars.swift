@@ -4,7 +4,7 @@ extension SchemaProgram {
     func hasType(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         let types = TypeSet(rawValue: UInt8(truncatingIfNeeded: instruction.a))
         switch value.kind {
@@ -23,7 +23,7 @@ extension SchemaProgram {
     func holdsForString(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         switch instruction.operation {
         case .minLength:
@@ -46,7 +46,7 @@ extension SchemaProgram {
     func holdsForNumber(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         if instruction.operation == .multipleOf {
             return document.isMultiple(value, of: limits[Int(instruction.a)].exact)
@@ -64,7 +64,7 @@ extension SchemaProgram {
     private func compare(
         _ number: JSONNode,
         _ limit: Int32,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Int {
         // Taken field by field, so that the exact number is not retained without need.
         let index = Int(limit)
@@ -78,7 +78,7 @@ extension SchemaProgram {
     func isListed(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         if instruction.operation == .stringEnumeration {
             guard value.isString else { return false }
@@ -95,7 +95,7 @@ extension SchemaProgram {
     func isEqual(
         _ value: JSONNode,
         _ literal: Int32,
-        _ document: borrowing JSONDocument
+        _ document: JSONDocument
     ) -> Bool {
         let literal = literals[Int(literal)]
         switch literal.kind {

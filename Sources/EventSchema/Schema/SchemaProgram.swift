@@ -10,6 +10,9 @@ final class SchemaProgram: Sendable {
     let operands: [Int32]
     let names: JSONNameList
     let nameSlots: [Int32]
+    /// The names that have symbols: bits of a set, by their position in this table.
+    let symbols: NameTable
+    let symbolSets: [SymbolSet]
     let memberRules: [MemberRule]
     let itemRules: [ItemRule]
     let patterns: [TextPattern]
@@ -24,6 +27,8 @@ final class SchemaProgram: Sendable {
         operands = builder.operands
         names = builder.names
         nameSlots = builder.nameSlots
+        symbols = builder.symbols
+        symbolSets = builder.symbolSets
         memberRules = builder.memberRules
         itemRules = builder.itemRules
         patterns = builder.patterns
@@ -80,7 +85,7 @@ final class SchemaProgram: Sendable {
         case minProperties
         case maxProperties
         case uniqueItems
-        /// a, b: names in `operands[a..<b]`.
+        /// a, b: names in `operands[a..<b]`; c: the same as one of `symbolSets`.
         case required
         /// a: the name whose presence counts; b, c: names in `operands[b..<c]`.
         case dependentRequired
@@ -117,6 +122,15 @@ final class SchemaProgram: Sendable {
         var patterns: Range<Int32> = 0..<0
         /// A node, or -1.
         var additional: Int32 = -1
+        /// The names of `properties`, where names have symbols.
+        var symbols = SymbolSet()
+        /// The nodes of `properties` once more, by symbol, begin here in `operands`.
+        var symbolNodes: Int32 = 0
+
+        /// The positions of the names of `properties`.
+        var propertyNames: Range<Int> {
+            Int(properties.names)..<Int(properties.names + properties.count)
+        }
     }
 
     /// The keywords for array items by position.
@@ -131,6 +145,7 @@ final class SchemaProgram: Sendable {
     struct NameTable: Hashable, Sendable {
         /// The first of its names.
         var names: Int32 = 0
+        var count: Int32 = 0
         /// Where its slots begin.
         ///
         /// A slot holds a position in the table, or -1. Linear probing, at most a quarter full.

@@ -3,11 +3,13 @@ import JSON
 /// A program that is being written.
 struct SchemaProgramBuilder {
     var nodes: [SchemaProgram.Node] = []
-    private(set) var instructions: [SchemaProgram.Instruction] = []
+    var instructions: [SchemaProgram.Instruction] = []
     private(set) var operands: [Int32] = []
     private(set) var names = JSONNameList()
     private(set) var nameSlots: [Int32] = []
-    private(set) var memberRules: [SchemaProgram.MemberRule] = []
+    var symbols = SchemaProgram.NameTable()
+    var symbolSets: [SymbolSet] = []
+    var memberRules: [SchemaProgram.MemberRule] = []
     private(set) var itemRules: [SchemaProgram.ItemRule] = []
     private(set) var patterns: [TextPattern] = []
     private(set) var limits: [SchemaProgram.NumberLimit] = []
@@ -72,7 +74,12 @@ struct SchemaProgramBuilder {
         }
         let start = Int32(nameSlots.count)
         nameSlots += slots
-        return SchemaProgram.NameTable(names: Int32(first), slots: start, mask: Int32(size - 1))
+        return SchemaProgram.NameTable(
+            names: Int32(first),
+            count: Int32(texts.count),
+            slots: start,
+            mask: Int32(size - 1)
+        )
     }
 
     mutating func literal(_ value: JSONValue) -> Int32 {

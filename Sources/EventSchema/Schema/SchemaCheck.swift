@@ -1,0 +1,103 @@
+import JSON
+
+/// One check of a document: what its steps read, and what they count and remember.
+///
+/// It travels as one `inout`, because what a recursion takes by value is written to the stack at
+/// each of its levels.
+struct SchemaCheck {
+    let document: JSONDocument
+    private var work: SchemaWork
+    /// How many arrays and objects stand around the present value, from where the check began.
+    private var level = 0
+    private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
+    /// The tape indexes of the values of members: 64 symbols for each of `objects`.
+    private var places = InlineArray<256, UInt32>(repeating: 0)
+
+    init(_ document: JSONDocument) {
+        self.document = document
+        work = SchemaWork(byteCount: document.source.count)
+    }
+
+    /// When the work has run out, answers mean nothing.
+    var isExhausted: Bool { work.isExhausted }
+
+    /// Whether one more subschema may be applied to a value; after true, `end` is called.
+    @inline(__always)
+    mutating func begin(_ value: JSONNode) -> Bool { work.begin(value) }
+
+    @inline(__always)
+    mutating func end() { work.end() }
+
+    /// The check goes on with a child of the present value; `leaveChild` is called in the end.
+    @inline(__always)
+    mutating func enterChild() { level &+= 1 }
+
+    @inline(__always)
+    mutating func leaveChild() { level &-= 1 }
+
+    // MARK: Members
+
+    /// Where the names of a schema stand in an object; found once for all that ask.
+    ///
+    /// - Returns: the names that are there; nil where they have to be looked
+    ///   for one by one: the schema has too many, one stands twice, or the object is too deep.
+    @inline(__always)
+    mutating func members(of object: JSONNode, for program: SchemaProgram) -> SymbolSet? {
+        guard level < objects.count, program.symbols.mask >= 0 else { return nil }
+        if objects[level].index != object.index { findMembers(of: object, for: program) }
+        return objects[level].names
+    }
+
+    /// The value of a member that `members` has just named.
+    ///
+    /// It holds while children are checked, because theirs are other levels.
+    @inline(__always)
+    mutating func member(_ symbol: Int, of object: JSONNode) -> JSONNode {
+        document.node(at: Int(places[level &* 64 &+ symbol]), as: object)
+    }
+
+    private mutating func findMembers(of object: JSONNode, for program: SchemaProgram) {
+        objects[level].index = object.index
+        objects[level].names = nil
+        let table = program.symbols
+        var names = SymbolSet()
+        var cursor = ChildCursor(object)
+        while let (name, value) = cursor.nextMember(
+            in: document,
+            where: { program.mayName($0, in: table) }
+        ) {
+            guard let symbol = program.position(of: name, in: table, document) else { continue }
+            guard names.insert(SymbolSet(symbol)).inserted else { return }
+            places[level &* 64 &+ symbol] = UInt32(truncatingIfNeeded: value.index)
+        }
+        objects[level].names = names
+    }
+}
+
+/// The names that one object has, of those that a schema speaks of.
+private struct KnownObject {
+    /// The object's place on the tape; -1: none was looked at yet.
+    var index = -1
+    /// Nil: one of them stands twice.
+    var names: SymbolSet?
+}
+
+/// Names of a schema that have symbols, numbers below 64.
+struct SymbolSet: OptionSet, Hashable, Sendable {
+    private(set) var rawValue: UInt64
+
+    init(rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The set of one symbol.
+    init(_ symbol: Int) { rawValue = 1 &<< UInt64(truncatingIfNeeded: symbol) }
+
+    var count: Int { rawValue.nonzeroBitCount }
+
+    /// Takes the lowest symbol out.
+    mutating func popFirst() -> Int? {
+        guard rawValue != 0 else { return nil }
+        let symbol = rawValue.trailingZeroBitCount
+        rawValue &= rawValue &- 1
+        return symbol
+    }
+}

@@ -1,0 +1,149 @@
+import JSON
+
+/// The keywords for objects.
+extension SchemaProgram {
+    func holdsForObject(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        switch instruction.operation {
+        case .minProperties: return object.count >= Int(instruction.a)
+        case .maxProperties: return object.count <= Int(instruction.a)
+        case .required:
+            guard let symbols = check.members(of: object, for: self) else {
+                return hasAll(instruction.a..<instruction.b, object, check.document)
+            }
+            return symbolSets[Int(instruction.c)].isSubset(of: symbols)
+        case .dependentRequired:
+            guard has(instruction.a, object, check.document) else { return true }
+            return hasAll(instruction.b..<instruction.c, object, check.document)
+        case .dependentSchema:
+            guard has(instruction.a, object, check.document) else { return true }
+            return admits(instruction.b, object, &check)
+        case .propertyNames:
+            var cursor = ChildCursor(object)
+            while let (name, _) = cursor.nextMember(in: check.document) {
+                guard admits(instruction.a, name, &check) else { return false }
+            }
+            return true
+        default: return holdsForMembers(memberRules[Int(instruction.a)], object, &check)
+        }
+    }
+
+    private func holdsForMembers(
+        _ rule: MemberRule,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        let names = rule.symbols
+        if rule.patterns.isEmpty, !names.isEmpty,
+            let symbols = check.members(of: object, for: self)
+        {
+            let named = symbols.intersection(names)
+            if rule.additional < 0 || named.count == object.count {
+                return admitsMembers(named, rule, object, &check)
+            }
+        }
+        var cursor = ChildCursor(object)
+        guard rule.patterns.isEmpty, rule.additional < 0 else {
+            while let (name, member) = cursor.nextMember(in: check.document) {
+                guard admitsMember(rule, name, member, &check) else { return false }
+            }
+            return true
+        }
+        // Most members of an open object are strangers: one look at the table tells.
+        let table = rule.properties
+        while let (name, member) = cursor.nextMember(
+            in: check.document,
+            where: { mayName($0, in: table) }
+        ) {
+            guard admitsMember(rule, name, member, &check) else { return false }
+        }
+        return true
+    }
+
+    /// Whether the members that a rule names, and an object has, keep to it.
+    private func admitsMembers(
+        _ names: SymbolSet,
+        _ rule: MemberRule,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        var rest = names
+        while let symbol = rest.popFirst() {
+            let member = check.member(symbol, of: object)
+            guard admitsChild(operands[Int(rule.symbolNodes) + symbol], member, &check) else {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func admitsMember(
+        _ rule: MemberRule,
+        _ name: JSONNode,
+        _ member: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        var isKnown = false
+        if let position = position(of: name, in: rule.properties, check.document) {
+            isKnown = true
+            let node = operands[Int(rule.nodes) + position]
+            guard admitsChild(node, member, &check) else { return false }
+        }
+        if !rule.patterns.isEmpty {
+            let text = check.document.content(of: name)
+            var index = Int(rule.patterns.lowerBound)
+            while index < Int(rule.patterns.upperBound) {
+                if patterns[Int(operands[index])].matches(text) {
+                    isKnown = true
+                    guard admitsChild(operands[index + 1], member, &check) else { return false }
+                }
+                index += 2
+            }
+        }
+        if isKnown || rule.additional < 0 { return true }
+        return admitsChild(rule.additional, member, &check)
+    }
+
+    /// Whether a name of that hash may be in a table.
+    @inline(__always)
+    func mayName(_ hash: UInt32, in table: NameTable) -> Bool {
+        guard table.mask >= 0 else { return false }
+        return nameSlots[Int(table.slots &+ (Int32(truncatingIfNeeded: hash) & table.mask))] >= 0
+    }
+
+    /// The position of a member's name in a table.
+    func position(
+        of name: JSONNode,
+        in table: NameTable,
+        _ document: JSONDocument
+    ) -> Int? {
+        guard table.mask >= 0 else { return nil }
+        var slot = Int32(truncatingIfNeeded: name.hash) & table.mask
+        while true {
+            let position = nameSlots[Int(table.slots + slot)]
+            guard position >= 0 else { return nil }
+            if document.isEqual(name, to: Int(table.names + position), in: names) {
+                return Int(position)
+            }
+            slot = (slot + 1) & table.mask
+        }
+    }
+
+    func has(_ name: Int32, _ object: JSONNode, _ document: JSONDocument) -> Bool {
+        document.member(of: object, named: Int(name), in: names) != nil
+    }
+
+    private func hasAll(
+        _ range: Range<Int32>,
+        _ object: JSONNode,
+        _ document: JSONDocument
+    ) -> Bool {
+        for index in range {
+            guard has(operands[Int(index)], object, document) else { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,50 @@
+import JSON
+
+extension SchemaProgramBuilder {
+    /// The most names that have symbols: those of an object are a set of bits.
+    private static let maxSymbolCount = 64
+
+    /// Gives each name that `properties` and `required` look for a symbol, its position in one
+    /// table for the whole program, so that an object's names are looked up once for all of them.
+    ///
+    /// A schema with more names than there are symbols gets none, and looks for each by itself.
+    mutating func assignSymbols() {
+        let rules = instructions.filter { $0.operation == .members }.map { Int($0.a) }
+        let requirements = instructions.indices.filter { instructions[$0].operation == .required }
+        var symbols: [String: Int] = [:]
+        var texts: [String] = []
+        func symbol(of name: Int) -> Int {
+            let text = names.text(name)
+            if let known = symbols[text] { return known }
+            symbols[text] = texts.count
+            texts.append(text)
+            return texts.count - 1
+        }
+        let rulesSymbols = rules.map { rule in
+            memberRules[rule].propertyNames.map(symbol(of:))
+        }
+        let requiredSymbols = requirements.map { index in
+            operands[Int(instructions[index].a)..<Int(instructions[index].b)]
+                .map { symbol(of: Int($0)) }
+        }
+        guard texts.count <= Self.maxSymbolCount else { return }
+        self.symbols = table(texts)
+        for (rule, symbols) in zip(rules, rulesSymbols) {
+            let first = Int(memberRules[rule].nodes)
+            var nodes = [Int32](repeating: -1, count: texts.count)
+            for (position, symbol) in symbols.enumerated() {
+                nodes[symbol] = operands[first + position]
+            }
+            memberRules[rule].symbols = Self.set(symbols)
+            memberRules[rule].symbolNodes = list(nodes).lowerBound
+        }
+        for (index, symbols) in zip(requirements, requiredSymbols) {
+            symbolSets.append(Self.set(symbols))
+            instructions[index].c = Int32(symbolSets.count - 1)
+        }
+    }
+
+    private static func set(_ symbols: [Int]) -> SymbolSet {
+        symbols.reduce(into: []) { $0.insert(SymbolSet($1)) }
+    }
+}

@@ -75,9 +75,10 @@ let package = Package(
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        .target(name: "CSHA1"),
 
         // The pure core: no clock, no dice, no lock, no I/O.
-        module("Vocabulary", []),
+        module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
         module("EventSchema", ["Vocabulary", "JSON"]),
         module("APNsRules", ["Vocabulary"]),
@@ -147,7 +148,7 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        tests("VocabularyTests", ["Vocabulary"]),
+        tests("VocabularyTests", ["Vocabulary", "CSHA1"]),
         tests("JSONTests", ["JSON"]),
         tests("EventSchemaTests", ["EventSchema", "Vocabulary", "JSON"]),
         tests("APNsRulesTests", ["APNsRules", "Vocabulary"]),

@@ -23,7 +23,8 @@ let package = Package(
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
-        module("Vocabulary", []),
+        .target(name: "CSHA1"),
+        module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
         module("EventSchema", ["Vocabulary", "JSON"]),
         module("APNsRules", ["Vocabulary"]),

@@ -32,6 +32,7 @@ extension EventDecoder {
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
             let decoded = check(wrapped, from: topic, schema.schema)
+            guard wrapped.isShifted else { return decoded }
             return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
         } catch {
             framing = error.kind

@@ -13,6 +13,8 @@ package enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
 /// Turns records into events; one per thread, reused for every record.
 package struct EventDecoder: ~Copyable {
     private let eventSchema: Schema
+    /// Where the event's schema has the names of its fields.
+    private let fieldNames: EventFields.Names
     private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
     /// The operator's own schemas; may be replaced between two records.
@@ -31,6 +33,7 @@ package struct EventDecoder: ~Copyable {
         limits: JSONLimits = JSONLimits()
     ) {
         eventSchema = EmbeddedSchema.notificationEventV1.compiled()
+        fieldNames = EventFields.Names(of: eventSchema)
         appleSchema = EmbeddedSchema.apsPayloadV1.compiled()
         self.payloadPolicy = payloadPolicy
         self.payloadSchemas = payloadSchemas
@@ -56,8 +59,8 @@ package struct EventDecoder: ~Copyable {
         guard let value = record.value else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
-            let decoded = check(wrapped, from: topic)
-            return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
+            guard wrapped.isShifted else { return check(wrapped, from: topic) }
+            return shifted(check(wrapped, from: topic), by: wrapped.offset, wrapped.occurredAt)
         } catch {
             framing = error.kind
             return .invalid(error.event)
@@ -71,22 +74,25 @@ package struct EventDecoder: ~Copyable {
         _ wrapped: WrappedEvent,
         from topic: KafkaTopic
     ) -> DecodedRecord {
-        let fields = EventFields(wrapped.root, document)
+        var check = SchemaCheck(document)
+        let fields = EventFields(wrapped.root, fieldNames, of: eventSchema, &check)
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard eventSchema.admits(document, wrapped.root), var event = event(fields),
+        guard eventSchema.admits(wrapped.root, &check), var event = event(fields),
             let payload = fields.payload
         else { return violating(wrapped.root, fields) }
         let own = ownViolations(payload, of: event, from: topic)
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
-        if payloadPolicy != .off, !appleSchema.admits(document, wrapped.root) {
+        if payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) {
             let violations = appleSchema.violations(in: document, wrapped.root)
             if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
             event.warnings = violations
         }
-        guard let reference = wrapped.schema, let registeredSchemas else { return .event(event) }
-        return check(event, fields, reference, registeredSchemas[reference])
+        guard let reference = wrapped.schema, let registeredSchemas else {
+            return .event(event)
+        }
+        return compare(event, fields, reference, registeredSchemas[reference])
     }
 
     borrowing func twice(_ repeated: JSONNode) -> Violation {
@@ -128,7 +134,7 @@ package struct EventDecoder: ~Copyable {
     private static let maxViolations = 20
 
     /// Against the schema that the record names, which describes the whole of the JSON text.
-    private borrowing func check(
+    private borrowing func compare(
         _ event: Event,
         _ fields: EventFields,
         _ reference: SchemaReference,
@@ -178,7 +184,6 @@ package struct EventDecoder: ~Copyable {
         by offset: Int,
         _ occurredAt: Timestamp?
     ) -> DecodedRecord {
-        guard offset != 0 || occurredAt != nil else { return decoded }
         switch decoded {
         case .event(let event): return .event(event.shifted(by: offset, occurredAt))
         case .awaitingSchema(let event, let reference):

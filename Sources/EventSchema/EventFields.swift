@@ -19,7 +19,7 @@ struct EventFields {
     /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
     var repeated: JSONNode?
 
-    private enum Field: String, CaseIterable {
+    fileprivate enum Field: String, CaseIterable {
         case id
         case deviceToken = "device_token"
         case bundleID = "bundle_id"
@@ -38,6 +38,34 @@ struct EventFields {
 
     private static let fields = Field.allCases
     private static let table = NameTable(fields.map(\.rawValue))
+
+    /// The symbols that a schema has for the names of the fields.
+    struct Names: Sendable {
+        fileprivate let symbols: [(field: Field, symbol: Int)]
+
+        init(of schema: Schema) {
+            symbols = fields.compactMap { field in
+                schema.program.symbol(of: field.rawValue).map { (field, $0) }
+            }
+        }
+    }
+
+    /// Finds the fields along with the names that a schema looks for.
+    init(
+        _ root: JSONNode,
+        _ names: Names,
+        of schema: Schema,
+        _ check: inout SchemaCheck
+    ) {
+        check.start(schema.program)
+        guard root.isObject, let present = check.members(of: root, for: schema.program) else {
+            self = EventFields(root, check.document)
+            return
+        }
+        for (field, symbol) in names.symbols where present.contains(SymbolSet(symbol)) {
+            set(field, check.member(symbol, of: root))
+        }
+    }
 
     /// A repeated name leaves its field nil: neither value is more right than the other.
     init(_ root: JSONNode, _ document: JSONDocument) {

@@ -30,6 +30,9 @@ extension JSONNode {
     /// Without fraction and exponent.
     @inline(__always) var isPlainInteger: Bool { shape >> 56 == 3 }
 
+    /// A bit for each kind, the first one lowest.
+    @inline(__always) var kindBit: UInt16 { 1 &<< UInt16(truncatingIfNeeded: shape >> 56) }
+
     @inline(__always) var range: Range<Int> { Int(span & 0xFFFF_FFFF)..<Int(span >> 32) }
     @inline(__always) var byteCount: Int { Int(span >> 32) - Int(span & 0xFFFF_FFFF) }
     @inline(__always) var count: Int { Int(shape >> 32 & 0xFF_FFFF) }

@@ -56,6 +56,7 @@ package struct Event: Hashable, Sendable {
         metadata: Range<Int>? = nil,
         warnings: [Violation] = []
     ) {
+        let apnsID = apnsID ?? APNsID(eventID: id, deviceToken: deviceToken)
         self.id = id
         target = .device(deviceToken)
         self.destination = destination
@@ -65,7 +66,7 @@ package struct Event: Hashable, Sendable {
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
-        self.apnsID = apnsID ?? APNsID(eventID: id, deviceToken: deviceToken)
+        self.apnsID = apnsID
         self.tokenRegisteredAt = tokenRegisteredAt
         self.occurredAt = occurredAt
         self.metadata = metadata

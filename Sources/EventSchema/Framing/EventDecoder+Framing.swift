@@ -10,6 +10,9 @@ struct WrappedEvent {
     var schema: SchemaReference?
     /// The default of the event's own `occurred_at`.
     var occurredAt: Timestamp?
+
+    /// Whether what is decoded has to be told of the frame.
+    var isShifted: Bool { offset != 0 || occurredAt != nil }
 }
 
 extension EventDecoder {

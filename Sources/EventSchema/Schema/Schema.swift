@@ -37,6 +37,12 @@ package struct Schema: Sendable {
     /// other, is not admitted.
     package func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
         var check = SchemaCheck(document)
+        return admits(value, &check)
+    }
+
+    /// The same, where a document is checked more than once.
+    func admits(_ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        check.start(program)
         return program.admits(0, value, &check) && !check.isExhausted
     }
 

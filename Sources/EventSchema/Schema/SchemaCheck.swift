@@ -7,6 +7,8 @@ import JSON
 struct SchemaCheck {
     let document: JSONDocument
     private var work: SchemaWork
+    /// The program whose names `objects` speaks of.
+    private var program: ObjectIdentifier?
     /// How many arrays and objects stand around the present value, from where the check began.
     private var level = 0
     private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
@@ -16,6 +18,15 @@ struct SchemaCheck {
     init(_ document: JSONDocument) {
         self.document = document
         work = SchemaWork(byteCount: document.source.count)
+    }
+
+    /// Begins anew, with another schema or another value; what is known of members is kept as long
+    /// as the schema is the same.
+    mutating func start(_ program: SchemaProgram) {
+        work = SchemaWork(byteCount: document.source.count)
+        guard self.program != ObjectIdentifier(program) else { return }
+        self.program = ObjectIdentifier(program)
+        for level in objects.indices { objects[level].index = -1 }
     }
 
     /// When the work has run out, answers mean nothing.

@@ -73,11 +73,14 @@ struct SchemaCompiler {
             let tracks = builder.instructions[Int(start)..<Int(end)].contains {
                 $0.operation == .unevaluatedItems || $0.operation == .unevaluatedProperties
             }
-            builder.nodes[Int(next.node)] = SchemaProgram.Node(
-                start: start,
-                end: end,
-                tracksEvaluation: tracks
-            )
+            var node = SchemaProgram.Node(start: start, end: end, tracksEvaluation: tracks)
+            node.behindType = start
+            if start < end, builder.instructions[Int(start)].operation == .type {
+                let types = builder.instructions[Int(start)].a
+                node.kinds = TypeSet(rawValue: UInt8(truncatingIfNeeded: types)).kinds
+                node.behindType = start + 1
+            }
+            builder.nodes[Int(next.node)] = node
         }
     }
 

@@ -15,6 +15,7 @@ struct SchemaExplainer {
     init(program: SchemaProgram, document: JSONDocument) {
         self.program = program
         check = SchemaCheck(document)
+        check.start(program)
     }
 
     /// What is wrong with a value that the whole schema does not admit.

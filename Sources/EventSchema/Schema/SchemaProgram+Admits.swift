@@ -17,7 +17,8 @@ extension SchemaProgram {
             var marks = EvaluationMarks(count: value.count)
             return admits(entry, value, &marks, &check)
         }
-        var index = entry.start
+        // Most subschemas begin with `type`, and many have nothing else.
+        var index = entry.kinds & value.kindBit == 0 ? entry.start : entry.behindType
         while index < entry.end {
             guard holds(instructions[Int(index)], value, &check) else { return false }
             index += 1

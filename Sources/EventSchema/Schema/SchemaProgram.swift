@@ -43,6 +43,10 @@ final class SchemaProgram: Sendable {
         var end: Int32 = 0
         /// Whether it ends in `unevaluatedItems` or `unevaluatedProperties`.
         var tracksEvaluation = false
+        /// The kinds of values for which the instructions before `behindType` hold, a bit for each.
+        var kinds: UInt16 = 0
+        /// Behind `start`, if the first instruction is a `type`.
+        var behindType: Int32 = 0
     }
 
     struct Instruction: Hashable, Sendable {
@@ -195,6 +199,22 @@ struct TypeSet: OptionSet, Hashable, Sendable {
         ("null", .null), ("boolean", .boolean), ("integer", .integer), ("number", .number),
         ("string", .string), ("array", .array), ("object", .object),
     ]
+
+    /// The kinds of values that need no closer look to be admitted, as bits.
+    var kinds: UInt16 {
+        var kinds: UInt16 = 0
+        func admit(_ admitted: JSONNode.Kind...) {
+            for kind in admitted { kinds |= 1 << UInt16(kind.rawValue) }
+        }
+        if contains(.null) { admit(.null) }
+        if contains(.boolean) { admit(.false, .true) }
+        if contains(.integer) { admit(.integer) }
+        if contains(.number) { admit(.integer, .number) }
+        if contains(.string) { admit(.string, .escapedString) }
+        if contains(.array) { admit(.array) }
+        if contains(.object) { admit(.object) }
+        return kinds
+    }
 
     /// The names, for messages.
     var text: String {

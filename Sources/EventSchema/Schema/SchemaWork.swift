@@ -29,7 +29,7 @@ struct SchemaWork {
     /// `end` is called.
     @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool {
-        remainingSteps -= 1 + value.byteCount / 64
+        remainingSteps &-= 1 &+ value.byteCount >> 6
         guard remainingSteps > 0 else { return false }
         guard depth < Self.maxDepth else {
             remainingSteps = 0

@@ -79,20 +79,19 @@ package struct EventDecoder: ~Copyable {
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard eventSchema.admits(wrapped.root, &check), var event = event(fields),
+        guard eventSchema.admits(wrapped.root, &check), let event = event(fields),
             let payload = fields.payload
         else { return violating(wrapped.root, fields) }
         let own = ownViolations(payload, of: event, from: topic)
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
-        if payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) {
-            let violations = appleSchema.violations(in: document, wrapped.root)
-            if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
-            event.warnings = violations
+        guard payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) else {
+            return registered(event, fields, wrapped.schema)
         }
-        guard let reference = wrapped.schema, let registeredSchemas else {
-            return .event(event)
-        }
-        return compare(event, fields, reference, registeredSchemas[reference])
+        let violations = appleSchema.violations(in: document, wrapped.root)
+        if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
+        var warned = event
+        warned.warnings = violations
+        return registered(warned, fields, wrapped.schema)
     }
 
     borrowing func twice(_ repeated: JSONNode) -> Violation {
@@ -134,13 +133,15 @@ package struct EventDecoder: ~Copyable {
     private static let maxViolations = 20
 
     /// Against the schema that the record names, which describes the whole of the JSON text.
-    private borrowing func compare(
-        _ event: Event,
+    private borrowing func registered(
+        _ event: consuming Event,
         _ fields: EventFields,
-        _ reference: SchemaReference,
-        _ known: RegisteredSchema?
+        _ reference: SchemaReference?
     ) -> DecodedRecord {
-        guard let known else { return .awaitingSchema(event, reference) }
+        guard let reference, let registeredSchemas else { return .event(event) }
+        guard let known = registeredSchemas[reference] else {
+            return .awaitingSchema(event, reference)
+        }
         guard let problem = problem(with: known, reference) else { return .event(event) }
         return invalid(fields, problem.reason, problem.violations)
     }

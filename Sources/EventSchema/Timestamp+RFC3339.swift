@@ -6,20 +6,23 @@ extension Timestamp {
     /// Strict: real days only, an offset of at most 23:59; second 60 stands for the next
     /// minute's first, and only where UTC can have it.
     package init?(rfc3339 text: ArraySlice<UInt8>) {
-        let base = text.startIndex
+        self.init(rfc3339: text.span)
+    }
+
+    private init?(rfc3339 text: Span<UInt8>) {
         guard text.count >= 20,
-            let year = Self.number(text, base, 4), text[base + 4] == UInt8(ascii: "-"),
-            let month = Self.number(text, base + 5, 2), text[base + 7] == UInt8(ascii: "-"),
-            let day = Self.number(text, base + 8, 2), text[base + 10] | 0x20 == UInt8(ascii: "t"),
-            let hour = Self.number(text, base + 11, 2), text[base + 13] == UInt8(ascii: ":"),
-            let minute = Self.number(text, base + 14, 2), text[base + 16] == UInt8(ascii: ":"),
-            let second = Self.number(text, base + 17, 2),
+            let year = Self.number(text, 0, 4), text[4] == UInt8(ascii: "-"),
+            let month = Self.number(text, 5, 2), text[7] == UInt8(ascii: "-"),
+            let day = Self.number(text, 8, 2), text[10] | 0x20 == UInt8(ascii: "t"),
+            let hour = Self.number(text, 11, 2), text[13] == UInt8(ascii: ":"),
+            let minute = Self.number(text, 14, 2), text[16] == UInt8(ascii: ":"),
+            let second = Self.number(text, 17, 2),
             (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             hour < 24, minute < 60, second <= 60
         else { return nil }
-        var position = base + 19
+        var position = 19
         guard let fraction = Self.milliseconds(text, &position),
-            let offset = Self.offsetMinutes(text[position...])
+            let offset = Self.offsetMinutes(text.extracting(position...))
         else { return nil }
         let minutes = (Self.daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
         // A leap second is the last of a UTC day (RFC 3339, 5.7).
@@ -58,7 +61,7 @@ extension Timestamp {
         text.append(UInt8(ascii: separator))
     }
 
-    private static func number(_ text: ArraySlice<UInt8>, _ start: Int, _ count: Int) -> Int64? {
+    private static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int64? {
         var value: Int64 = 0
         for index in start..<start + count {
             let digit = text[index] &- UInt8(ascii: "0")
@@ -70,15 +73,15 @@ extension Timestamp {
 
     /// An optional fraction; nil when a point has no digit behind it.
     private static func milliseconds(
-        _ text: ArraySlice<UInt8>,
+        _ text: Span<UInt8>,
         _ position: inout Int
     ) -> Int64? {
-        guard position < text.endIndex, text[position] == UInt8(ascii: ".") else { return 0 }
+        guard position < text.count, text[position] == UInt8(ascii: ".") else { return 0 }
         position += 1
         let start = position
         var value: Int64 = 0
         var weight: Int64 = 100
-        while position < text.endIndex {
+        while position < text.count {
             let digit = text[position] &- UInt8(ascii: "0")
             guard digit < 10 else { break }
             value += Int64(digit) * weight
@@ -88,13 +91,13 @@ extension Timestamp {
         return position > start ? value : nil
     }
 
-    private static func offsetMinutes(_ text: ArraySlice<UInt8>) -> Int64? {
-        guard let sign = text.first else { return nil }
+    private static func offsetMinutes(_ text: Span<UInt8>) -> Int64? {
+        guard !text.isEmpty else { return nil }
+        let sign = text[0]
         if sign | 0x20 == UInt8(ascii: "z") { return text.count == 1 ? 0 : nil }
-        let base = text.startIndex
         guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), text.count == 6,
-            let hour = number(text, base + 1, 2), text[base + 3] == UInt8(ascii: ":"),
-            let minute = number(text, base + 4, 2), hour < 24, minute < 60
+            let hour = number(text, 1, 2), text[3] == UInt8(ascii: ":"),
+            let minute = number(text, 4, 2), hour < 24, minute < 60
         else { return nil }
         let offset = hour * 60 + minute
         return sign == UInt8(ascii: "-") ? -offset : offset

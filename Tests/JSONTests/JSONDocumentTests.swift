@@ -152,4 +152,30 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [
+        ("6efda69", "4a81f8c"), ("a06f1c4-", "8b690d5-"), ("66ca8b2-nam", "17f236f-nam"),
+        ("a-name-of-n435e", "a-name-of-nf097"), ("2a6df6d-name-of-", "bf5d2bb-name-of-"),
+        ("ff0fcf0-name-of-s", "7160b2e-name-of-s"),
+    ])
+    func `names with the same hash are told apart`(name: String, other: String) throws {
+        #expect(JSONName(name).contentHash == JSONName(other).contentHash)
+        var document = JSONDocument()
+        try document.parse(Array("{\"\(name)\":[\"\(name)\",\"\(other)\"]}".utf8))
+        let items = try #require(document.member(of: document.root, named: JSONName(name)))
+        let isUnique = document.hasUniqueItems(items)
+        #expect(isUnique)
+        #expect(document.member(of: document.root, named: JSONName(other)) == nil)
+    }
+
+    @Test func `a copy keeps its document when the original parses another one`() throws {
+        var document = JSONDocument()
+        try document.parse(Array(#"{"a":["first"]}"#.utf8))
+        let copy = document
+        try document.parse(Array(#"[1,2,3]"#.utf8))
+        let first = try #require(copy.member(of: copy.root, named: JSONName("a")))
+        var cursor = copy.children(of: first)
+        #expect(copy.nextItem(&cursor).flatMap { copy.string($0) } == "first")
+        #expect(document.root.count == 3)
+    }
 }

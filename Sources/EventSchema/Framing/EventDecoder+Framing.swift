@@ -65,7 +65,13 @@ extension EventDecoder {
 
     /// No event has such a member, so whatever has it means to be a CloudEvent.
     private func isCloudEvent(_ root: JSONNode) -> Bool {
-        document.member(of: root, named: Self.specVersion) != nil
+        guard root.isObject else { return false }
+        var cursor = ChildCursor(root)
+        let hash = Self.specVersion.contentHash
+        while let (name, _) = cursor.nextMember(in: document, where: { $0 == hash }) {
+            if document.isEqual(name, to: Self.specVersion) { return true }
+        }
+        return false
     }
 
     private static let specVersion = JSONName("specversion")

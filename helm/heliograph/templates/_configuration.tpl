@@ -1,0 +1,64 @@
+{{- /* heliograph.yaml: the values' `config` and what the chart knows. */ -}}
+
+{{- define "heliograph.configuration" -}}
+{{- include "heliograph.validate" . }}
+{{- $config := deepCopy .Values.config }}
+{{- $_ := set $config.kafka "properties" (include "heliograph.kafkaProperties" . | fromYaml) }}
+{{- /* Helm drops a key that is set to null; without it Heliograph would take its own default. */ -}}
+{{- range $key := list "token_status_topic" "dead_letter_topic" }}
+  {{- if not (hasKey $config.results $key) }}{{ $_ := set $config.results $key nil }}{{ end }}
+{{- end }}
+{{- if include "heliograph.ownSchemas" . }}
+  {{- $_ := set $config "schemas" (set (dig "schemas" dict $config) "directory" "/etc/heliograph/schemas") }}
+{{- end }}
+{{- range $key, $file := .Values.files }}
+  {{- $path := splitList "." $key }}
+  {{- $section := dig (first $path) dict $config | default dict }}
+  {{- $_ := set $config (first $path) (set $section (last $path) (printf "/etc/heliograph/files/%s/%s" $key $file.key)) }}
+{{- end }}
+{{- $apns := dig "apns" dict $config | default dict }}
+{{- $_ := set $config "apns" (set $apns "credentials" (include "heliograph.credentials" . | fromYamlArray)) }}
+{{- toYaml $config }}
+{{- end }}
+
+{{- /* YAML list: `apns.credentials`, in the order of their names. */ -}}
+{{- define "heliograph.credentials" -}}
+{{- $credentials := list }}
+{{- range $name, $values := .Values.credentials }}
+  {{- $credential := omit (deepCopy $values) "existingSecret" "files" "inlineFiles" }}
+  {{- $_ := set $credential "name" $name }}
+  {{- range $key, $item := $values.files }}
+    {{- $_ := set $credential $key (printf "/etc/heliograph/credentials/%s/%s" $name $item) }}
+  {{- end }}
+  {{- range $key, $_text := $values.inlineFiles }}
+    {{- $_ := set $credential $key (printf "/etc/heliograph/credentials/%s/%s" $name $key) }}
+  {{- end }}
+  {{- $credentials = append $credentials $credential }}
+{{- end }}
+{{- toYaml $credentials }}
+{{- end }}
+
+{{- /* Name of the ConfigMap with own schemas; empty: none. */ -}}
+{{- define "heliograph.ownSchemas" -}}
+{{- if .Values.ownSchemas.existingConfigMap }}{{ .Values.ownSchemas.existingConfigMap }}
+{{- else if .Values.ownSchemas.inline }}{{ include "heliograph.fullname" . }}-schemas
+{{- end }}
+{{- end }}
+
+{{- /* Milliseconds of a duration: a whole number and ms, s, m or h. */ -}}
+{{- define "heliograph.milliseconds" -}}
+{{- $number := regexFind "^[0-9]+" . | int64 }}
+{{- $unit := regexFind "[a-z]+$" . }}
+{{- mul $number (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
+{{- end }}
+
+{{- /* Ports in a list of addresses separated by commas. Takes a list: addresses, default port. */ -}}
+{{- define "heliograph.ports" -}}
+{{- $default := index . 1 }}
+{{- $ports := list }}
+{{- range $address := splitList "," (index . 0) }}
+  {{- $port := regexFind ":[0-9]+(/.*)?$" (trim $address) | regexFind "[0-9]+" }}
+  {{- $ports = append $ports (int (default $default $port)) }}
+{{- end }}
+{{- toJson (uniq $ports) }}
+{{- end }}

@@ -1,0 +1,102 @@
+{{- /* How Kafka is reached: values and Strimzi's conventions put together. */ -}}
+
+{{- /*
+YAML of: sasl {mechanism, username, password, passwordSecret, usernameSecret}, tls {ca, client}.
+Empty where there is none. Strimzi keeps a user's password and certificate in a Secret of the user's
+name, and the cluster's roots in <cluster>-cluster-ca-cert.
+*/ -}}
+{{- define "heliograph.kafkaAccess" -}}
+{{- $user := .Values.strimzi.user }}
+{{- $fullname := include "heliograph.fullname" . }}
+{{- $ownSecret := printf "%s-kafka" $fullname }}
+{{- $sasl := .Values.kafka.sasl }}
+{{- $access := dict }}
+{{- if and $user.enabled (eq $user.type "scram-sha-512") }}
+  {{- $_ := set $access "sasl" (dict
+      "mechanism" "SCRAM-SHA-512" "ownUsername" $fullname
+      "username" (dict "name" $ownSecret "key" "username")
+      "password" (dict "name" $fullname "key" "password")) }}
+{{- else if $sasl.mechanism }}
+  {{- $username := dict "name" $sasl.existingSecret "key" $sasl.usernameKey }}
+  {{- $password := dict "name" $sasl.existingSecret "key" $sasl.passwordKey }}
+  {{- if $sasl.username }}{{ $username = dict "name" $ownSecret "key" "username" }}{{ end }}
+  {{- if $sasl.password }}{{ $password = dict "name" $ownSecret "key" "password" }}{{ end }}
+  {{- $_ := set $access "sasl" (dict
+      "mechanism" $sasl.mechanism "ownUsername" $sasl.username "ownPassword" $sasl.password
+      "username" $username "password" $password) }}
+{{- end }}
+{{- if .Values.kafka.tls.enabled }}
+  {{- $tls := .Values.kafka.tls }}
+  {{- $ca := $tls.ca }}
+  {{- $client := $tls.client }}
+  {{- if and $user.enabled (not $ca.secret) }}
+    {{- $ca = dict "secret" (printf "%s-cluster-ca-cert" .Values.strimzi.cluster) "key" "ca.crt" }}
+  {{- end }}
+  {{- if and $user.enabled (eq $user.type "tls") }}
+    {{- $client = dict "secret" $fullname "certificateKey" "user.crt" "privateKeyKey" "user.key" "passphraseKey" "" }}
+  {{- end }}
+  {{- $_ := set $access "tls" (dict "ca" $ca "client" $client) }}
+{{- end }}
+{{- toYaml $access }}
+{{- end }}
+
+{{- /* The librdkafka properties that stand in heliograph.yaml: the operator's and the chart's. */ -}}
+{{- define "heliograph.kafkaProperties" -}}
+{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- $properties := deepCopy (.Values.config.kafka.properties | default dict) }}
+{{- if or $access.sasl $access.tls }}
+  {{- $protocol := printf "%s%s" (ternary "SASL_" "" (hasKey $access "sasl")) (ternary "SSL" "PLAINTEXT" (hasKey $access "tls")) }}
+  {{- $_ := set $properties "security.protocol" $protocol }}
+{{- end }}
+{{- with $access.sasl }}{{ $_ := set $properties "sasl.mechanism" .mechanism }}{{ end }}
+{{- with $access.tls }}
+  {{- if .ca.secret }}
+    {{- $_ := set $properties "ssl.ca.location" (printf "/etc/heliograph/kafka-ca/%s" .ca.key) }}
+  {{- end }}
+  {{- if .client.secret }}
+    {{- $_ := set $properties "ssl.certificate.location" (printf "/etc/heliograph/kafka-client/%s" .client.certificateKey) }}
+    {{- $_ := set $properties "ssl.key.location" (printf "/etc/heliograph/kafka-client/%s" .client.privateKeyKey) }}
+  {{- end }}
+{{- end }}
+{{- toYaml $properties }}
+{{- end }}
+
+{{- /* YAML of: librdkafka property -> {name, key} of a Secret; they reach the service as variables. */ -}}
+{{- define "heliograph.kafkaSecretProperties" -}}
+{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- $references := dict }}
+{{- with $access.sasl }}
+  {{- $_ := set $references "sasl.username" .username }}
+  {{- $_ := set $references "sasl.password" .password }}
+{{- end }}
+{{- with $access.tls }}{{ with .client }}{{ if and .secret .passphraseKey }}
+  {{- $_ := set $references "ssl.key.password" (dict "name" .secret "key" .passphraseKey) }}
+{{- end }}{{ end }}{{ end }}
+{{- range $property, $reference := .Values.kafka.secretProperties }}
+  {{- $_ := set $references $property (dict "name" $reference.secret "key" $reference.key) }}
+{{- end }}
+{{- toYaml $references }}
+{{- end }}
+
+{{- /* YAML list of all topics: {name, kind, cleanup}; kind is source, retry, results, ... */ -}}
+{{- define "heliograph.topics" -}}
+{{- $topics := list }}
+{{- $later := dig "retry" "later" (list "1m" "15m") .Values.config }}
+{{- range $source := .Values.config.sources }}
+  {{- $topics = append $topics (dict "name" $source.topic "kind" "source") }}
+  {{- if ne (dig "kind" "notification" $source) "broadcast" }}
+    {{- range $delay := $later }}
+      {{- $topics = append $topics (dict "name" (printf "%s.retry.%s" $source.topic $delay) "kind" "retry") }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- $results := .Values.config.results }}
+{{- $topics = append $topics (dict "name" $results.topic "kind" "results") }}
+{{- with dig "token_status_topic" nil $results }}
+  {{- $topics = append $topics (dict "name" . "kind" "token-status") }}
+{{- end }}
+{{- with dig "dead_letter_topic" nil $results }}
+  {{- $topics = append $topics (dict "name" . "kind" "dead-letters") }}
+{{- end }}
+{{- toYaml $topics }}
+{{- end }}

@@ -1,0 +1,63 @@
+{{- /* Names and labels. */ -}}
+
+{{- define "heliograph.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- /*
+At most 46 characters: a Deployment's pods add 17, and a pod's host name, which transactional ids are
+made of, is cut at 63.
+*/ -}}
+{{- define "heliograph.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- $full := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) }}
+{{- default $full .Values.fullnameOverride | trunc 46 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "heliograph.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "heliograph.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "heliograph.labels" -}}
+{{ include "heliograph.selectorLabels" . }}
+{{ include "heliograph.commonLabels" . }}
+{{- end }}
+
+{{- /* What also stands on pods that the selectors must not find. */ -}}
+{{- define "heliograph.commonLabels" -}}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: sender
+app.kubernetes.io/part-of: heliograph
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.serviceAccountName" -}}
+{{- $none := .Values.serviceAccount.create | ternary (include "heliograph.fullname" .) "default" }}
+{{- default $none .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "heliograph.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.workloadKind" -}}
+{{ .Values.staticMembership.enabled | ternary "StatefulSet" "Deployment" }}
+{{- end }}
+
+{{- define "heliograph.isAutoscaled" -}}
+{{- if or .Values.autoscaling.hpa.enabled .Values.autoscaling.keda.enabled }}true{{ end }}
+{{- end }}
+
+{{- /* Secret of an APNs credential with inline files. Takes a list: root, name of the credential. */ -}}
+{{- define "heliograph.credentialSecretName" -}}
+{{ include "heliograph.fullname" (index . 0) }}-credential-{{ index . 1 }}
+{{- end }}

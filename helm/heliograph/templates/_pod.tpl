@@ -1,0 +1,181 @@
+{{- /* The pod: what the Deployment, the StatefulSet and the test have in common. */ -}}
+
+{{- /* YAML list of variables: pod name for static membership, librdkafka properties from Secrets. */ -}}
+{{- define "heliograph.environment" -}}
+{{- $variables := list }}
+{{- if .Values.staticMembership.enabled }}
+  {{- $variables = append $variables (dict "name" "HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID"
+      "valueFrom" (dict "fieldRef" (dict "apiVersion" "v1" "fieldPath" "metadata.name"))) }}
+{{- end }}
+{{- range $property, $reference := include "heliograph.kafkaSecretProperties" . | fromYaml }}
+  {{- $name := printf "HELIOGRAPH_KAFKA_PROPERTIES_%s" ($property | replace "." "_" | upper) }}
+  {{- $variables = append $variables (dict "name" $name "valueFrom" (dict "secretKeyRef" $reference)) }}
+{{- end }}
+{{- toYaml $variables }}
+{{- end }}
+
+{{- /*
+YAML list of mounts, each with its volume. Directories, never subPath: the kubelet updates only
+directories, and a rotated key has to reach the process.
+*/ -}}
+{{- define "heliograph.mounts" -}}
+{{- $root := . }}
+{{- $mounts := list (dict "name" "config" "path" "/etc/heliograph/config" "configMap" (include "heliograph.fullname" .)) }}
+{{- range $name, $credential := .Values.credentials }}
+  {{- $secret := $credential.existingSecret }}
+  {{- if $credential.inlineFiles }}
+    {{- $secret = include "heliograph.credentialSecretName" (list $root $name) }}
+  {{- end }}
+  {{- if $secret }}
+    {{- $mounts = append $mounts (dict "name" (printf "credential-%s" $name)
+        "path" (printf "/etc/heliograph/credentials/%s" $name) "secret" $secret) }}
+  {{- end }}
+{{- end }}
+{{- with include "heliograph.ownSchemas" . }}
+  {{- $mounts = append $mounts (dict "name" "schemas" "path" "/etc/heliograph/schemas" "configMap" .) }}
+{{- end }}
+{{- range $key, $file := .Values.files }}
+  {{- $mount := dict "name" (printf "file-%s" ($key | replace "." "-" | replace "_" "-")) "path" (printf "/etc/heliograph/files/%s" $key) }}
+  {{- $mounts = append $mounts (mustMerge $mount (pick $file "secret" "configMap")) }}
+{{- end }}
+{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- with $access.tls }}
+  {{- with .ca.secret }}
+    {{- $mounts = append $mounts (dict "name" "kafka-ca" "path" "/etc/heliograph/kafka-ca" "secret" .) }}
+  {{- end }}
+  {{- with .client.secret }}
+    {{- $mounts = append $mounts (dict "name" "kafka-client" "path" "/etc/heliograph/kafka-client" "secret" .) }}
+  {{- end }}
+{{- end }}
+{{- toYaml $mounts }}
+{{- end }}
+
+{{- define "heliograph.volumes" -}}
+{{- range $mount := include "heliograph.mounts" . | fromYamlArray }}
+- name: {{ $mount.name }}
+  {{- if $mount.secret }}
+  secret:
+    secretName: {{ $mount.secret }}
+    defaultMode: 0440
+  {{- else }}
+  configMap:
+    name: {{ $mount.configMap }}
+    defaultMode: 0444
+  {{- end }}
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* Container fields that the service and the test share: image, variables, mounts, security. */ -}}
+{{- define "heliograph.containerBase" -}}
+image: {{ include "heliograph.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  {{- toYaml .Values.securityContext | nindent 2 }}
+{{- $environment := concat (include "heliograph.environment" . | fromYamlArray) .Values.extraEnv }}
+{{- with $environment }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+volumeMounts:
+  {{- range $mount := include "heliograph.mounts" . | fromYamlArray }}
+  - {name: {{ $mount.name }}, mountPath: {{ $mount.path }}, readOnly: true}
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{- /* Pod fields that the service and the test share. */ -}}
+{{- define "heliograph.podBase" -}}
+serviceAccountName: {{ include "heliograph.serviceAccountName" . }}
+automountServiceAccountToken: false
+# Variables such as HELIOGRAPH_PORT, made of a Service's name, would be unknown configuration keys.
+enableServiceLinks: false
+securityContext:
+  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /*
+Changes with what needs a restart: configuration, inline Kafka credentials. Keys, certificates and
+schemas are read again while running. Of the text alone, so that a new chart version restarts nothing.
+*/ -}}
+{{- define "heliograph.checksum" -}}
+{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- printf "%s\n%s" (include "heliograph.configuration" .) (dig "sasl" dict $access | toYaml) | sha256sum }}
+{{- end }}
+
+{{- define "heliograph.podTemplate" -}}
+metadata:
+  labels:
+    {{- include "heliograph.selectorLabels" . | nindent 4 }}
+    app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+    app.kubernetes.io/component: sender
+    app.kubernetes.io/part-of: heliograph
+    {{- with mustMerge (deepCopy .Values.podLabels) .Values.commonLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    heliograph/checksum: {{ include "heliograph.checksum" . }}
+    kubectl.kubernetes.io/default-container: heliograph
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  {{- include "heliograph.podBase" . | nindent 2 }}
+  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range $constraint := . }}
+    {{- $selector := include "heliograph.selectorLabels" $ | fromYaml }}
+    - {{- mustMerge (deepCopy $constraint) (dict "labelSelector" (dict "matchLabels" $selector)) | toYaml | nindent 6 }}
+    {{- end }}
+  {{- end }}
+  containers:
+    - name: heliograph
+      command: [heliograph, run, --config, /etc/heliograph/config/heliograph.yaml]
+      {{- include "heliograph.containerBase" . | nindent 6 }}
+      ports:
+        - {name: admin, containerPort: {{ int .Values.config.admin.port }}, protocol: TCP}
+      startupProbe:
+        httpGet: {path: /live, port: admin}
+        {{- toYaml .Values.probes.startup | nindent 8 }}
+      livenessProbe:
+        httpGet: {path: /live, port: admin}
+        {{- toYaml .Values.probes.liveness | nindent 8 }}
+      readinessProbe:
+        httpGet: {path: /ready, port: admin}
+        {{- toYaml .Values.probes.readiness | nindent 8 }}
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  volumes:
+    {{- include "heliograph.volumes" . | nindent 4 }}
+{{- end }}

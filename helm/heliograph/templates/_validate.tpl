@@ -1,0 +1,156 @@
+{{- /* What the schema cannot say. Each message names the value and what to do. */ -}}
+
+{{- define "heliograph.validate" -}}
+{{- include "heliograph.validateConfig" . }}
+{{- include "heliograph.validateCredentials" . }}
+{{- include "heliograph.validateKafka" . }}
+{{- include "heliograph.validateScaling" . }}
+{{- include "heliograph.validatePod" . }}
+{{- end }}
+
+{{- define "heliograph.validateConfig" -}}
+{{- $config := .Values.config }}
+{{- if dig "apns" "credentials" nil $config }}
+  {{- fail "config.apns.credentials: name them in `credentials`, so that their files are mounted" }}
+{{- end }}
+{{- if not $config.sources }}{{ fail "config.sources: name at least one topic with events" }}{{ end }}
+{{- if not $config.admin.port }}
+  {{- fail "config.admin.port: probes and scrapes need a fixed port, not 0" }}
+{{- end }}
+{{- if dig "kafka" "group_instance_id" nil $config }}
+  {{- fail "config.kafka.group_instance_id: all pods would have the same; set staticMembership.enabled" }}
+{{- end }}
+{{- if dig "results" "transactional_id" nil $config }}
+  {{- fail "config.results.transactional_id: all pods would have the same; leave it out, it then is the group's and the pod's name" }}
+{{- end }}
+{{- if and (include "heliograph.ownSchemas" .) (dig "schemas" "directory" nil $config) }}
+  {{- fail "config.schemas.directory: leave it out beside ownSchemas" }}
+{{- end }}
+{{- if and .Values.ownSchemas.existingConfigMap .Values.ownSchemas.inline }}
+  {{- fail "ownSchemas: either existingConfigMap or inline" }}
+{{- end }}
+{{- range $key, $file := .Values.files }}
+  {{- $path := splitList "." $key }}
+  {{- if dig (first $path) (last $path) nil $config }}
+    {{- fail (printf "config.%s: leave it out beside files" $key) }}
+  {{- end }}
+  {{- if eq (empty $file.secret) (empty $file.configMap) }}
+    {{- fail (printf "files.%s: name either a secret or a configMap" $key) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.validateCredentials" -}}
+{{- if not .Values.credentials }}
+  {{- fail "credentials: name at least one APNs credential, as the comment in values.yaml shows" }}
+{{- end }}
+{{- range $name, $credential := .Values.credentials }}
+  {{- $place := printf "credentials.%s" $name }}
+  {{- if and $credential.existingSecret $credential.inlineFiles }}
+    {{- fail (printf "%s: either existingSecret or inlineFiles" $place) }}
+  {{- end }}
+  {{- if and $credential.existingSecret (not $credential.files) }}
+    {{- fail (printf "%s.files: say which key of Secret %s is which file, such as {key_file: key.p8}" $place $credential.existingSecret) }}
+  {{- end }}
+  {{- if and $credential.files (not $credential.existingSecret) }}
+    {{- fail (printf "%s.existingSecret: name the Secret that files are in" $place) }}
+  {{- end }}
+  {{- $files := mustMerge dict ($credential.files | default dict) ($credential.inlineFiles | default dict) (pick $credential "key_file" "certificate_file") }}
+  {{- if not (or $files.key_file $files.certificate_file) }}
+    {{- fail (printf "%s: neither a key_file nor a certificate_file, in files, inlineFiles or as a path" $place) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.validateKafka" -}}
+{{- $kafka := .Values.kafka }}
+{{- $strimzi := .Values.strimzi }}
+{{- if and (or $strimzi.topics.enabled $strimzi.user.enabled) (not $strimzi.cluster) }}
+  {{- fail "strimzi.cluster: name the Kafka resource that topics and user belong to" }}
+{{- end }}
+{{- if and $strimzi.topics.enabled .Values.config.kafka.create_topics }}
+  {{- fail "config.kafka.create_topics: leave it false beside strimzi.topics, two would make the same topics" }}
+{{- end }}
+{{- if $strimzi.user.enabled }}
+  {{- if $kafka.sasl.mechanism }}
+    {{- fail "kafka.sasl.mechanism: leave it empty beside strimzi.user, which sets it" }}
+  {{- end }}
+  {{- if and (eq $strimzi.user.type "tls") (not $kafka.tls.enabled) }}
+    {{- fail "kafka.tls.enabled: strimzi.user.type tls needs it" }}
+  {{- end }}
+  {{- if and $strimzi.namespace (ne $strimzi.namespace .Release.Namespace) }}
+    {{- fail "strimzi.namespace: pods cannot read the Secret of a KafkaUser in another namespace; copy it and set kafka.sasl or kafka.tls instead of strimzi.user" }}
+  {{- end }}
+{{- else if $kafka.sasl.mechanism }}
+  {{- if not (or $kafka.sasl.existingSecret (and $kafka.sasl.username $kafka.sasl.password)) }}
+    {{- fail "kafka.sasl.existingSecret: name the Secret with user name and password" }}
+  {{- end }}
+{{- else if or $kafka.sasl.existingSecret $kafka.sasl.password }}
+  {{- fail "kafka.sasl.mechanism: say which, such as SCRAM-SHA-512" }}
+{{- end }}
+{{- if and $kafka.sasl.existingSecret $kafka.sasl.password }}
+  {{- fail "kafka.sasl: either existingSecret or password" }}
+{{- end }}
+{{- if and (not $kafka.tls.enabled) (or $kafka.tls.ca.secret $kafka.tls.client.secret) }}
+  {{- fail "kafka.tls.enabled: set it, or leave out the Secrets" }}
+{{- end }}
+{{- $properties := .Values.config.kafka.properties | default dict }}
+{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- range $property := list "security.protocol" "sasl.mechanism" "sasl.mechanisms" "sasl.username" "ssl.ca.location" "ssl.certificate.location" "ssl.key.location" }}
+  {{- if and (or $access.sasl $access.tls) (hasKey $properties $property) }}
+    {{- fail (printf "config.kafka.properties.%s: leave it out beside kafka.sasl, kafka.tls and strimzi.user, which set it" $property) }}
+  {{- end }}
+{{- end }}
+{{- range $property := list "sasl.password" "ssl.key.password" "ssl.key.pem" "ssl.keystore.password" }}
+  {{- if hasKey $properties $property }}
+    {{- fail (printf "config.kafka.properties.%s: a ConfigMap is no place for it; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.validateScaling" -}}
+{{- $hpa := .Values.autoscaling.hpa }}
+{{- $keda := .Values.autoscaling.keda }}
+{{- if and $hpa.enabled $keda.enabled }}
+  {{- fail "autoscaling: either keda or hpa, two autoscalers would fight" }}
+{{- end }}
+{{- range $kind, $scaler := .Values.autoscaling }}
+  {{- if and $scaler.enabled (gt (int $scaler.minReplicas) (int $scaler.maxReplicas)) }}
+    {{- fail (printf "autoscaling.%s.minReplicas: more than maxReplicas" $kind) }}
+  {{- end }}
+{{- end }}
+{{- if and $hpa.enabled (not $hpa.targetCPUUtilizationPercentage) (not $hpa.metrics) }}
+  {{- fail "autoscaling.hpa: nothing to scale by; set targetCPUUtilizationPercentage or metrics" }}
+{{- end }}
+{{- if and $hpa.enabled $hpa.targetCPUUtilizationPercentage (not (dig "requests" "cpu" nil .Values.resources)) }}
+  {{- fail "resources.requests.cpu: autoscaling.hpa scales by a percentage of it" }}
+{{- end }}
+{{- if and $keda.limitToPartitionsWithLag (or $keda.ensureEvenDistributionOfPartitions $keda.allowIdleConsumers) }}
+  {{- fail "autoscaling.keda.limitToPartitionsWithLag: not together with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
+{{- end }}
+{{- $budget := .Values.podDisruptionBudget }}
+{{- if and $budget.enabled (eq (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable)) }}
+  {{- fail "podDisruptionBudget: set one of maxUnavailable and minAvailable, the other to null" }}
+{{- end }}
+{{- end }}
+
+{{- define "heliograph.validatePod" -}}
+{{- $drain := dig "limits" "drain_timeout" "10s" .Values.config }}
+{{- $drainMilliseconds := include "heliograph.milliseconds" $drain | int64 }}
+{{- $grace := mul 1000 (int64 .Values.terminationGracePeriodSeconds) }}
+{{- if le $grace (add $drainMilliseconds 10000) }}
+  {{- fail (printf "terminationGracePeriodSeconds: %d s is not more than config.limits.drain_timeout (%s) and 10 s for leaving the group; the pod would be killed in mid-drain" (int64 .Values.terminationGracePeriodSeconds) $drain) }}
+{{- end }}
+{{- $own := include "heliograph.environment" . | fromYamlArray }}
+{{- range $variable := .Values.extraEnv }}
+  {{- range $taken := $own }}
+    {{- if eq $variable.name $taken.name }}
+      {{- fail (printf "extraEnv: the chart sets %s itself" $variable.name) }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- $strategy := .Values.updateStrategy }}
+{{- if and (not .Values.staticMembership.enabled) (eq (toString $strategy.maxSurge) "0") (eq (toString $strategy.maxUnavailable) "0") }}
+  {{- fail "updateStrategy: maxSurge and maxUnavailable cannot both be 0, no pod could be replaced" }}
+{{- end }}
+{{- end }}

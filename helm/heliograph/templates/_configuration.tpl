@@ -52,6 +52,16 @@
 {{- mul $number (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
 {{- end }}
 
+{{- /* A duration in the largest unit that divides it, as names of retry topics have it: 60s is 1m. */ -}}
+{{- define "heliograph.durationText" -}}
+{{- $milliseconds := include "heliograph.milliseconds" . | int64 }}
+{{- if eq 0 (mod $milliseconds 3600000) }}{{ div $milliseconds 3600000 }}h
+{{- else if eq 0 (mod $milliseconds 60000) }}{{ div $milliseconds 60000 }}m
+{{- else if eq 0 (mod $milliseconds 1000) }}{{ div $milliseconds 1000 }}s
+{{- else }}{{ $milliseconds }}ms
+{{- end }}
+{{- end }}
+
 {{- /* Ports in a list of addresses separated by commas. Takes a list: addresses, default port. */ -}}
 {{- define "heliograph.ports" -}}
 {{- $default := index . 1 }}

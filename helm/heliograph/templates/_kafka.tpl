@@ -78,16 +78,15 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- toYaml $references }}
 {{- end }}
 
-{{- /* YAML list of all topics: {name, kind, cleanup}; kind is source, retry, results, ... */ -}}
+{{- /* YAML list of all topics: {name, kind}; kind is source, retry, results, token-status or dead-letters. */ -}}
 {{- define "heliograph.topics" -}}
 {{- $topics := list }}
 {{- $later := dig "retry" "later" (list "1m" "15m") .Values.config }}
 {{- range $source := .Values.config.sources }}
   {{- $topics = append $topics (dict "name" $source.topic "kind" "source") }}
-  {{- if ne (dig "kind" "notification" $source) "broadcast" }}
-    {{- range $delay := $later }}
-      {{- $topics = append $topics (dict "name" (printf "%s.retry.%s" $source.topic $delay) "kind" "retry") }}
-    {{- end }}
+  {{- range $delay := $later }}
+    {{- $name := printf "%s.retry.%s" $source.topic (include "heliograph.durationText" $delay) }}
+    {{- $topics = append $topics (dict "name" $name "kind" "retry") }}
   {{- end }}
 {{- end }}
 {{- $results := .Values.config.results }}

@@ -129,8 +129,8 @@
   {{- fail "autoscaling.keda.limitToPartitionsWithLag: not together with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
 {{- end }}
 {{- $budget := .Values.podDisruptionBudget }}
-{{- if and $budget.enabled (eq (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable)) }}
-  {{- fail "podDisruptionBudget: set one of maxUnavailable and minAvailable, the other to null" }}
+{{- if and $budget.enabled (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable) }}
+  {{- fail "podDisruptionBudget: set maxUnavailable or minAvailable" }}
 {{- end }}
 {{- end }}
 

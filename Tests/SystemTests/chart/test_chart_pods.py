@@ -1,0 +1,232 @@
+"""How the rendered objects belong together: selectors, mounts, variables, probes, scaling."""
+
+import pytest
+from harness import chart
+
+EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
+STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
+KEDA = chart.CHART / "ci" / "keda-values.yaml"
+HPA = chart.CHART / "ci" / "hpa-values.yaml"
+EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
+
+
+def selectors_of(manifests):
+    """Every selector of pods, by the object that has it."""
+    for manifest in manifests:
+        spec = manifest.get("spec", {})
+        for key in ("selector", "podSelector"):
+            if key in spec:
+                yield manifest["kind"], spec[key].get("matchLabels", spec[key])
+    for constraint in chart.pod_of(manifests)["spec"].get("topologySpreadConstraints", []):
+        yield "topologySpreadConstraint", constraint["labelSelector"]["matchLabels"]
+
+
+@EVERY_FILE
+def test_every_selector_finds_the_pods_of_the_release_and_not_the_test(values_file):
+    manifests = chart.render(values_file, {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}})
+    labels = chart.pod_of(manifests)["metadata"]["labels"]
+    test = chart.only(manifests, "Pod")["metadata"]["labels"]
+    found = list(selectors_of(manifests))
+    kinds = {kind for kind, _ in found}
+    assert kinds >= {"PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "topologySpreadConstraint"}
+    for kind, selector in found:
+        # Names that never change: a selector cannot be changed in place.
+        assert set(selector) == {"app.kubernetes.io/name", "app.kubernetes.io/instance"}, kind
+        assert selector.items() <= labels.items(), kind
+        assert not selector.items() <= test.items(), kind
+
+
+@EVERY_FILE
+def test_pods_are_restricted(values_file):
+    manifests = chart.render(values_file)
+    test = chart.only(manifests, "Pod")
+    for pod in (chart.pod_of(manifests)["spec"], test["spec"]):
+        assert pod["automountServiceAccountToken"] is False
+        # HELIOGRAPH_PORT and the like would be unknown configuration keys.
+        assert pod["enableServiceLinks"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["containers"][0]["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+    for account in chart.of_kind(manifests, "ServiceAccount"):
+        assert account["automountServiceAccountToken"] is False
+
+
+@EVERY_FILE
+def test_mounts_and_volumes_agree_and_are_directories(values_file):
+    manifests = chart.render(values_file)
+    for pod in (chart.pod_of(manifests)["spec"], chart.only(manifests, "Pod")["spec"]):
+        mounts = pod["containers"][0]["volumeMounts"]
+        assert {mount["name"] for mount in mounts} == {volume["name"] for volume in pod["volumes"]}
+        for mount in mounts:
+            # The kubelet does not update what is mounted by subPath.
+            assert "subPath" not in mount and mount["readOnly"] is True
+        for volume in pod["volumes"]:
+            assert not {"emptyDir", "hostPath"} & set(volume)
+            if "secret" in volume:
+                # For the group alone, which fsGroup makes the process's own.
+                assert volume["secret"]["defaultMode"] == 0o440
+                assert pod["securityContext"]["fsGroup"]
+
+
+@EVERY_FILE
+def test_what_the_release_makes_is_what_the_pods_mount(values_file):
+    manifests = chart.render(values_file)
+    made = {(m["kind"], chart.name_of(m)) for m in chart.of_kind(manifests, "Secret", "ConfigMap")}
+    used = set()
+    for volume in chart.pod_of(manifests)["spec"]["volumes"]:
+        if "configMap" in volume:
+            used.add(("ConfigMap", volume["configMap"]["name"]))
+        if "secret" in volume:
+            used.add(("Secret", volume["secret"]["secretName"]))
+    for variable in chart.container_of(manifests).get("env", []):
+        if "secretKeyRef" in variable.get("valueFrom", {}):
+            used.add(("Secret", variable["valueFrom"]["secretKeyRef"]["name"]))
+    dashboards = {("ConfigMap", name) for _, name in made if name.endswith("-dashboard")}
+    assert made - dashboards <= used
+
+
+@EVERY_FILE
+def test_one_autoscaler_or_a_number_of_replicas(values_file):
+    manifests = chart.render(values_file)
+    workload = chart.only(manifests, *chart.WORKLOADS)
+    scalers = chart.of_kind(manifests, "HorizontalPodAutoscaler", "ScaledObject")
+    assert len(scalers) + ("replicas" in workload["spec"]) == 1
+    for scaler in scalers:
+        target = scaler["spec"]["scaleTargetRef"]
+        assert (target["kind"], target["name"]) == (workload["kind"], chart.name_of(workload))
+
+
+def test_static_members_are_named_by_their_pods():
+    manifests = chart.render(STATEFUL)
+    workload = chart.only(manifests, *chart.WORKLOADS)
+    service = chart.only(manifests, "Service")
+    assert workload["kind"] == "StatefulSet"
+    assert workload["spec"]["serviceName"] == chart.name_of(service)
+    assert service["spec"]["clusterIP"] == "None"
+    (variable,) = (
+        variable
+        for variable in chart.container_of(manifests)["env"]
+        if variable["name"] == "HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID"
+    )
+    assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.name"
+
+
+def test_a_deployment_has_no_static_members():
+    manifests = chart.render()
+    assert chart.only(manifests, *chart.WORKLOADS)["kind"] == "Deployment"
+    assert "env" not in chart.container_of(manifests)
+    assert not chart.of_kind(manifests, "Service")
+
+
+@pytest.mark.parametrize("values_file, port", [(chart.LEAST, 9464), (HPA, 8080)])
+def test_probes_scrapes_and_policy_use_the_admin_port(values_file, port):
+    manifests = chart.render(values_file, {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}})
+    container = chart.container_of(manifests)
+    assert [(p["name"], p["containerPort"]) for p in container["ports"]] == [("admin", port)]
+    paths = {"startupProbe": "/live", "livenessProbe": "/live", "readinessProbe": "/ready"}
+    for probe, path in paths.items():
+        assert container[probe]["httpGet"] == {"path": path, "port": "admin"}
+    (endpoint,) = chart.only(manifests, "PodMonitor")["spec"]["podMetricsEndpoints"]
+    assert (endpoint["port"], endpoint["path"]) == ("admin", "/metrics")
+    (rule,) = chart.only(manifests, "NetworkPolicy")["spec"]["ingress"]
+    assert rule["ports"] == [{"port": port, "protocol": "TCP"}]
+
+
+def checksum(values, values_file=chart.LEAST, **options):
+    annotations = chart.pod_of(chart.render(values_file, values, **options))["metadata"]["annotations"]
+    return annotations["heliograph/checksum"]
+
+
+@pytest.mark.parametrize(
+    "values_file, values",
+    [
+        (chart.LEAST, {"config": {"retry": {"attempts": 4}}}),
+        (chart.LEAST, {"credentials": {"other": {"bundle_ids": ["org.example"], "key_file": "/x"}}}),
+        (HPA, {"kafka": {"sasl": {"password": "another"}}}),
+    ],
+)
+def test_what_is_read_at_start_alone_replaces_the_pods(values_file, values):
+    assert checksum(values, values_file) != checksum({}, values_file)
+
+
+@pytest.mark.parametrize(
+    "values_file, values",
+    [
+        (HPA, {"credentials": {"trial": {"inlineFiles": {"key_file": "another"}}}}),
+        (STATEFUL, {"ownSchemas": {"inline": {"order.schema.json": "{}"}}}),
+        (chart.LEAST, {"podMonitor": {"enabled": True}}),
+    ],
+)
+def test_what_is_read_again_while_running_does_not(values_file, values):
+    changed, unchanged = (chart.render(values_file, v) for v in (values, {}))
+    assert changed != unchanged
+    assert chart.pod_of(changed) == chart.pod_of(unchanged)
+
+
+def test_a_new_version_of_the_chart_alone_replaces_no_pods(tmp_path):
+    newer = tmp_path / "heliograph"
+    newer.mkdir()
+    for entry in chart.CHART.iterdir():
+        (newer / entry.name).symlink_to(entry)
+    (newer / "Chart.yaml").unlink()
+    old = (chart.CHART / "Chart.yaml").read_text()
+    (newer / "Chart.yaml").write_text(old.replace("\nversion: ", "\nversion: 9"))
+    before, after = chart.render(), chart.render(chart=newer)
+    assert before != after
+    assert chart.pod_of(before) == chart.pod_of(after)
+
+
+@pytest.mark.parametrize(
+    "values, ports",
+    [
+        ({}, [{53}, {9092}, {443}]),
+        ({"kafka": {"bootstrap_servers": "a:1,b:2"}}, [{53}, {1, 2}, {443}]),
+        ({"kafka": {"bootstrap_servers": "[2001:db8::1]:9093"}}, [{53}, {9093}, {443}]),
+        ({"apns": {"endpoints": {"sandbox": "https://a:2197"}}}, [{53}, {9092}, {443, 2197}]),
+        ({"apns": {"proxy": "http://p:3128"}}, [{53}, {9092}, {3128}]),
+        ({"apns": {"proxy": "http://p:3128", "no_proxy": "a"}}, [{53}, {9092}, {3128, 443}]),
+        ({"schema_registry": {"url": "https://r/path"}}, [{53}, {9092}, {443}, {443}]),
+        ({"schema_registry": {"url": "http://r:8081/path"}}, [{53}, {9092}, {443}, {8081}]),
+    ],
+)
+def test_the_network_policy_opens_what_the_configuration_names(values, ports):
+    manifests = chart.render(values={"config": values, "networkPolicy": {"enabled": True}})
+    rules = chart.only(manifests, "NetworkPolicy")["spec"]["egress"]
+    assert [{port["port"] for port in rule["ports"]} for rule in rules] == ports
+
+
+def test_keda_looks_at_each_source_as_the_service_logs_in():
+    manifests = chart.render(KEDA)
+    triggers = chart.only(manifests, "ScaledObject")["spec"]["triggers"]
+    assert [trigger["metadata"]["topic"] for trigger in triggers] == ["notifications", "notifications.bulk"]
+    authentication = chart.only(manifests, "TriggerAuthentication")
+    given = {entry["parameter"]: (entry["name"], entry["key"]) for entry in authentication["spec"]["secretTargetRef"]}
+    variables = {
+        variable["name"]: tuple(variable["valueFrom"]["secretKeyRef"][key] for key in ("name", "key"))
+        for variable in chart.container_of(manifests)["env"]
+    }
+    assert given["username"] == variables["HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME"]
+    assert given["password"] == variables["HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD"]
+    assert given["ca"] == ("kafka-ca", "ca.crt")
+    for trigger in triggers:
+        assert trigger["authenticationRef"]["name"] == chart.name_of(authentication)
+        assert (trigger["metadata"]["sasl"], trigger["metadata"]["tls"]) == ("scram_sha256", "enable")
+
+
+@EVERY_FILE
+def test_secrets_stand_in_secrets_alone(values_file):
+    inline = {"credentials": {"inline": {"bundle_ids": ["org.example"], "inlineFiles": {"certificate_file": "not-to-be-seen"}}}}
+    for manifest in chart.render(values_file, inline):
+        if manifest["kind"] != "Secret":
+            assert "not-to-be-seen" not in str(manifest)
+            assert "not a {{ template }}" not in str(manifest)
+
+
+def test_labels_that_the_chart_sets_cannot_be_set():
+    for key in ("commonLabels", "podLabels"):
+        said = chart.refusal({key: {"app.kubernetes.io/name": "x"}})
+        assert f"/{key}/app.kubernetes.io~1name" in said

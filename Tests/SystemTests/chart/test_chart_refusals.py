@@ -1,0 +1,203 @@
+"""Values that cannot work are refused, by a sentence that names the value."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+from harness import chart
+
+CREDENTIAL = {"team_id": "DEF123GHIJ", "key_id": "ABC123DEFG", "bundle_ids": ["org.example"]}
+SASL = {"mechanism": "PLAIN", "existingSecret": "login"}
+STRIMZI_USER = {"cluster": "events", "user": {"enabled": True}}
+
+
+def credential(**fields):
+    return {"credentials": {"other": {**CREDENTIAL, **fields}}}
+
+
+def keda(**fields):
+    return {"autoscaling": {"keda": {"enabled": True, **fields}}}
+
+
+def hpa(**fields):
+    return {"autoscaling": {"hpa": {"enabled": True, **fields}}}
+
+
+REFUSED = [
+    # What the templates say.
+    (credential(), "credentials.other: neither a key_file nor a certificate_file"),
+    (credential(existingSecret="s"), "credentials.other.files: say which key of Secret s"),
+    (credential(files={"key_file": "k"}), "credentials.other.existingSecret: name the Secret"),
+    (
+        credential(existingSecret="s", files={"key_file": "k"}, inlineFiles={"key_file": "text"}),
+        "credentials.other: either existingSecret or inlineFiles",
+    ),
+    ({"config": {"apns": {"credentials": [CREDENTIAL]}}}, "config.apns.credentials: name them in"),
+    ({"config": {"sources": []}}, "config.sources: name at least one topic"),
+    ({"config": {"admin": {"port": 0}}}, "config.admin.port: probes and scrapes need a fixed port"),
+    (
+        {"config": {"kafka": {"group_instance_id": "a"}}},
+        "config.kafka.group_instance_id: all pods would have the same",
+    ),
+    (
+        {"config": {"results": {"transactional_id": "a"}}},
+        "config.results.transactional_id: all pods would have the same",
+    ),
+    (
+        {"config": {"schemas": {"directory": "/a"}}, "ownSchemas": {"existingConfigMap": "b"}},
+        "config.schemas.directory: leave it out beside ownSchemas",
+    ),
+    (
+        {"ownSchemas": {"existingConfigMap": "a", "inline": {"b.json": "{}"}}},
+        "ownSchemas: either existingConfigMap or inline",
+    ),
+    ({"files": {"apns.ca_file": {"key": "a"}}}, "files.apns.ca_file: name either a secret or a"),
+    (
+        {"files": {"apns.ca_file": {"secret": "a", "configMap": "a", "key": "a"}}},
+        "files.apns.ca_file: name either a secret or a",
+    ),
+    (
+        {"files": {"apns.ca_file": {"secret": "a", "key": "a"}}, "config": {"apns": {"ca_file": "/a"}}},
+        "config.apns.ca_file: leave it out beside files",
+    ),
+    ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is not more than"),
+    (
+        {"config": {"limits": {"drain_timeout": "1m"}}, "terminationGracePeriodSeconds": 70},
+        "config.limits.drain_timeout (1m) and 10 s",
+    ),
+    (
+        {"autoscaling": {"keda": {"enabled": True}, "hpa": {"enabled": True}}},
+        "autoscaling: either keda or hpa",
+    ),
+    (keda(minReplicas=7), "autoscaling.keda.minReplicas: more than maxReplicas"),
+    (hpa(minReplicas=7), "autoscaling.hpa.minReplicas: more than maxReplicas"),
+    (
+        keda(limitToPartitionsWithLag=True, allowIdleConsumers=True),
+        "autoscaling.keda.limitToPartitionsWithLag: not together with",
+    ),
+    (hpa(targetCPUUtilizationPercentage=None), "autoscaling.hpa: nothing to scale by"),
+    (
+        {**hpa(), "resources": {"requests": {"cpu": None}}},
+        "resources.requests.cpu: autoscaling.hpa scales by a percentage",
+    ),
+    (
+        {"podDisruptionBudget": {"maxUnavailable": None}},
+        "podDisruptionBudget: set maxUnavailable or minAvailable",
+    ),
+    (
+        {"updateStrategy": {"maxSurge": 0}},
+        "updateStrategy: maxSurge and maxUnavailable cannot both be 0",
+    ),
+    (
+        {
+            "staticMembership": {"enabled": True},
+            "extraEnv": [{"name": "HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID", "value": "a"}],
+        },
+        "extraEnv: the chart sets HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID itself",
+    ),
+    ({"kafka": {"sasl": {"mechanism": "PLAIN"}}}, "kafka.sasl.existingSecret: name the Secret"),
+    ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: say which"),
+    ({"kafka": {"sasl": {**SASL, "password": "a"}}}, "kafka.sasl: either existingSecret or password"),
+    ({"kafka": {"tls": {"ca": {"secret": "a"}}}}, "kafka.tls.enabled: set it, or leave out"),
+    (
+        {"kafka": {"sasl": SASL}, "config": {"kafka": {"properties": {"security.protocol": "a"}}}},
+        "config.kafka.properties.security.protocol: leave it out beside kafka.sasl",
+    ),
+    (
+        {"config": {"kafka": {"properties": {"sasl.password": "a"}}}},
+        "config.kafka.properties.sasl.password: a ConfigMap is no place for it",
+    ),
+    ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
+    (
+        {
+            "strimzi": {"cluster": "a", "topics": {"enabled": True}},
+            "config": {"kafka": {"create_topics": True}},
+        },
+        "config.kafka.create_topics: leave it false beside strimzi.topics",
+    ),
+    ({"strimzi": STRIMZI_USER, "kafka": {"sasl": SASL}}, "kafka.sasl.mechanism: leave it empty"),
+    (
+        {"strimzi": {"cluster": "a", "user": {"enabled": True, "type": "tls"}}},
+        "kafka.tls.enabled: strimzi.user.type tls needs it",
+    ),
+    ({"strimzi": {**STRIMZI_USER, "namespace": "b"}}, "strimzi.namespace: pods cannot read"),
+    # What the schema says.
+    ({"replicas": 3}, "additional properties 'replicas' not allowed"),
+    ({"image": {"repo": "a"}}, "'/image': additional properties 'repo' not allowed"),
+    ({"image": {"digest": "sha256:1"}}, "/image/digest"),
+    ({"config": {"shard": 3}}, "'/config': additional properties 'shard' not allowed"),
+    ({"config": {"shards": 0}}, "/config/shards"),
+    ({"config": {"retry": {"here_for": "30 s"}}}, "/config/retry/here_for"),
+    ({"config": {"limits": {"in_flight_bytes": "64 MB"}}}, "/config/limits/in_flight_bytes"),
+    ({"config": {"log": {"level": "verbose"}}}, "/config/log/level"),
+    ({"config": {"sources": [{"weight": 1}]}}, "missing property 'topic'"),
+    ({"config": {"limits": {"rates": [{"bundle_id": "a"}]}}}, "missing property 'requests_per_second'"),
+    ({"credentials": {"Example": CREDENTIAL}}, "/credentials"),
+    (credential(keyfile="/a"), "additional properties 'keyfile' not allowed"),
+    (credential(inlineFiles={"p12": "a"}), "/credentials/other/inlineFiles"),
+    ({"credentials": {"other": {"key_file": "/a"}}}, "missing property 'bundle_ids'"),
+    ({"files": {"log.file": {"secret": "a", "key": "a"}}}, "/files"),
+    ({"kafka": {"sasl": {"mechanism": "GSSAPI"}}}, "/kafka/sasl/mechanism"),
+    (keda(minReplicas=0), "/autoscaling/keda/minReplicas"),
+    ({"strimzi": {"user": {"type": "plain"}}}, "/strimzi/user/type"),
+]
+
+
+@pytest.mark.parametrize("values, message", REFUSED, ids=[message[:60] for _, message in REFUSED])
+def test_values_that_cannot_work_are_refused(values, message):
+    assert message in chart.refusal(values)
+
+
+def test_a_chart_without_credentials_is_refused():
+    said = chart.refusal({}, values_file=chart.CHART / "values.yaml")
+    assert "credentials: name at least one APNs credential" in said
+
+
+def test_every_refusal_of_the_templates_has_a_row():
+    source = (chart.CHART / "templates" / "_validate.tpl").read_text()
+    sentences = re.findall(r'fail (?:\(printf )?"([^"]+)"', source)
+    assert len(sentences) == len(re.findall(r"\bfail\b", source))
+    said = "\n".join(chart.refusal(values) for values, _ in REFUSED)
+    said += chart.refusal({}, values_file=chart.CHART / "values.yaml")
+    for sentence in sentences:
+        assert re.search(re.sub("%[sd]", ".*", re.escape(sentence)), said), sentence
+
+
+@pytest.mark.parametrize(
+    "drain, grace", [("10s", 21), ("1m", 71), ("500ms", 11), ("0s", 11), ("10m", 611)]
+)
+def test_a_grace_period_one_second_longer_is_taken(drain, grace):
+    values = {"config": {"limits": {"drain_timeout": drain}}, "terminationGracePeriodSeconds": grace}
+    chart.render(values=values)
+    values["terminationGracePeriodSeconds"] = grace - 1
+    if drain != "500ms":
+        assert "terminationGracePeriodSeconds" in chart.refusal(values)
+
+
+def test_the_schema_and_the_readme_are_what_docs_and_values_say():
+    subprocess.run([sys.executable, chart.ROOT / "scripts" / "make-chart", "--check"], check=True)
+
+
+def test_the_chart_has_heliographs_own_defaults():
+    documented = {}
+    for line in (chart.ROOT / "docs" / "configuration.md").read_text().splitlines():
+        if line.startswith("| `"):
+            key, _, default = (cell.strip(" `") for cell in line.strip("|").split(" | ")[:3])
+            documented[key] = default
+
+    def leaves(section, prefix=""):
+        for key, value in section.items():
+            if isinstance(value, dict) and value:
+                yield from leaves(value, f"{prefix}{key}.")
+            else:
+                yield f"{prefix}{key}", value
+
+    differing = {
+        key: value
+        for key, value in leaves(yaml.safe_load((chart.CHART / "values.yaml").read_text())["config"])
+        if key != "sources" and yaml.safe_load(documented[key]) != value
+    }
+    # One thread for each core of the node is wrong for a pod.
+    assert differing == {"shards": 2}

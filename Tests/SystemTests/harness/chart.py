@@ -1,0 +1,108 @@
+"""The Helm chart, rendered by the helm command without a cluster."""
+
+import functools
+import pathlib
+import subprocess
+
+import yaml
+
+from .processes import ROOT
+
+CHART = ROOT / "helm" / "heliograph"
+VALUES_FILES = sorted((CHART / "ci").glob("*-values.yaml"))
+LEAST = CHART / "ci" / "default-values.yaml"
+WORKLOADS = ("Deployment", "StatefulSet")
+
+
+class StrictLoader(yaml.SafeLoader):
+    """Refuses what Kubernetes refuses: a key that stands twice."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        twice = {key for key in keys if keys.count(key) > 1}
+        assert not twice, f"line {node.start_mark.line + 1}: {twice} stand twice"
+        return super().construct_mapping(node, deep)
+
+
+@functools.cache
+def helm_binary():
+    subprocess.run([ROOT / "scripts" / "fetch-helm"], check=True)
+    return str(ROOT / ".build" / "tools" / "helm")
+
+
+def helm(*arguments, values=None):
+    """Runs helm; `values` go in as a further values file, on standard input."""
+    extra = [] if values is None else ["--values", "-"]
+    return subprocess.run(
+        [helm_binary(), *map(str, arguments), *extra],
+        input=yaml.safe_dump(values) if values is not None else "",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def template(values_file, values=None, release="push", namespace="apps", options=(), chart=CHART):
+    return helm(
+        *("template", release, chart, "--namespace", namespace, "--values", values_file),
+        *options,
+        values=values,
+    )
+
+
+def render(values_file=LEAST, values=None, **options):
+    """The manifests, hooks included."""
+    ended = template(values_file, values, **options)
+    assert ended.returncode == 0, ended.stderr
+    documents = yaml.load_all(ended.stdout, StrictLoader)
+    return [document for document in documents if document]
+
+
+def refusal(values, values_file=LEAST):
+    """What helm says when it does not take the values."""
+    ended = template(values_file, values)
+    assert ended.returncode != 0, "the values were taken"
+    return ended.stderr
+
+
+def of_kind(manifests, *kinds):
+    return [manifest for manifest in manifests if manifest["kind"] in kinds]
+
+
+def only(manifests, *kinds):
+    """The one manifest of these kinds."""
+    found = of_kind(manifests, *kinds)
+    assert len(found) == 1, f"{len(found)} of {kinds}"
+    return found[0]
+
+
+def name_of(manifest):
+    return manifest["metadata"]["name"]
+
+
+def is_hook(manifest):
+    return "helm.sh/hook" in manifest["metadata"].get("annotations", {})
+
+
+def pod_of(manifests):
+    """The pod template of the workload."""
+    return only(manifests, *WORKLOADS)["spec"]["template"]
+
+
+def container_of(manifests):
+    return pod_of(manifests)["spec"]["containers"][0]
+
+
+def configuration_of(manifests):
+    """The text of heliograph.yaml."""
+    (text,) = (
+        manifest["data"]["heliograph.yaml"]
+        for manifest in of_kind(manifests, "ConfigMap")
+        if "heliograph.yaml" in manifest["data"]
+    )
+    return text
+
+
+def parameter_name(value):
+    """What pytest calls a parameter that is a values file."""
+    return value.name.removesuffix("-values.yaml") if isinstance(value, pathlib.Path) else None

@@ -129,6 +129,7 @@ REFUSED = [
     ({"image": {"digest": "sha256:1"}}, "/image/digest"),
     ({"config": {"shard": 3}}, "'/config': additional properties 'shard' not allowed"),
     ({"config": {"shards": 0}}, "/config/shards"),
+    ({"config": {"kafka": {"bootstrap_servers": "a:1,b"}}}, "/config/kafka/bootstrap_servers"),
     ({"config": {"retry": {"here_for": "30 s"}}}, "/config/retry/here_for"),
     ({"config": {"limits": {"in_flight_bytes": "64 MB"}}}, "/config/limits/in_flight_bytes"),
     ({"config": {"log": {"level": "verbose"}}}, "/config/log/level"),

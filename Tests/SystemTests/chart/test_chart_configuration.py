@@ -1,0 +1,256 @@
+"""The rendered heliograph.yaml is what the service takes, with the files a pod would see."""
+
+import json
+import subprocess
+
+import pytest
+import yaml
+from harness import chart
+from harness.certificates import openssl, write_certificate
+from harness.processes import built_binary, clean_environment
+
+STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
+STRIMZI = chart.CHART / "ci" / "strimzi-values.yaml"
+EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
+SCHEMA = {"type": "object", "required": ["aps"]}
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A key as Apple gives it out, and a certificate for the app of the values."""
+    folder = tmp_path_factory.mktemp("material")
+    curve = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    openssl("genpkey", *curve, "-out", folder / "key.p8")
+    write_certificate(folder / "certificate", app="com.example.Old")
+    return folder
+
+
+class Pod:
+    """What a container of the release would find: its files under a folder, and its variables."""
+
+    def __init__(self, manifests, folder, material):
+        self.folder, self.material = folder, material
+        self.made = {
+            (m["kind"], chart.name_of(m)): m["data"]
+            for m in chart.of_kind(manifests, "ConfigMap", "Secret")
+        }
+        self.container = chart.container_of(manifests)
+        self.volumes = {v["name"]: v for v in chart.pod_of(manifests)["spec"]["volumes"]}
+        for mount in self.container["volumeMounts"]:
+            self.mount(mount)
+        self.text = chart.configuration_of(manifests)
+        for mount in self.container["volumeMounts"]:
+            self.text = self.text.replace(f"{mount['mountPath']}/", f"{self.path_of(mount)}/")
+        # As it stands without a file's name behind it.
+        self.text = self.text.replace("/etc/heliograph/schemas", f"{folder}/etc/heliograph/schemas")
+        self.configuration = folder / "heliograph.yaml"
+        self.configuration.write_text(self.text)
+
+    def path_of(self, mount):
+        return self.folder / mount["mountPath"].lstrip("/")
+
+    def mount(self, mount):
+        """Files of the release's own objects as they stand, of all others what their names say."""
+        path = self.path_of(mount)
+        path.mkdir(parents=True)
+        volume = self.volumes[mount["name"]]
+        known = self.made.get(("ConfigMap", volume.get("configMap", {}).get("name")))
+        if known:
+            for name, text in known.items():
+                (path / name).write_text(text)
+            return
+        certificate = self.material / "certificate"
+        key = (self.material / "key.p8").read_text()
+        files = {
+            "AuthKey_ABC123DEFG.p8": key, "key.p8": key, "key_file": key,
+            "key-id": "ABC123DEFG", "password": "secret", "user.crt": "", "user.key": "",
+            "push.pem": (certificate / "certificate.pem").read_text(),
+            "push.key": (certificate / "key.pem").read_text(),
+            "ca.crt": (certificate / "certificate.pem").read_text(),
+            "tls.crt": (certificate / "certificate.pem").read_text(),
+            "tls.key": (certificate / "key.pem").read_text(),
+            "own.schema.json": json.dumps(SCHEMA),
+        }
+        for name, text in files.items():
+            (path / name).write_text(text)
+
+    def variables(self):
+        given = {}
+        for variable in self.container.get("env", []):
+            source = variable.get("valueFrom", {})
+            if "fieldRef" in source:
+                assert source["fieldRef"]["fieldPath"] == "metadata.name"
+                given[variable["name"]] = "push-heliograph-0"
+            else:
+                given[variable["name"]] = variable.get("value", "from-the-secret")
+        return given
+
+    def check(self):
+        """Runs the container's command as `check`, as the chart's own test does."""
+        assert self.container["command"][:2] == ["heliograph", "run"]
+        return subprocess.run(
+            [built_binary("heliograph"), "check", "--config", self.configuration],
+            env={**clean_environment(), **self.variables()},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+
+@pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
+def test_the_service_takes_the_configuration(values_file, tmp_path, material):
+    pod = Pod(chart.render(values_file), tmp_path, material)
+    ended = pod.check()
+    assert ended.returncode == 0, f"{ended.stdout}{ended.stderr}\n{pod.text}"
+    test = chart.only(chart.render(values_file), "Pod")["spec"]["containers"][0]
+    command = pod.container["command"]
+    assert test["command"] == [command[0], "check", *command[2:]]
+    assert test.get("env") == pod.container.get("env")
+    assert test["volumeMounts"] == pod.container["volumeMounts"]
+
+
+def test_the_check_sees_a_bad_key(tmp_path, material):
+    pod = Pod(chart.render(), tmp_path, material)
+    (tmp_path / "etc/heliograph/credentials/example/AuthKey_ABC123DEFG.p8").write_text("no key")
+    ended = pod.check()
+    assert ended.returncode == 1
+    assert "apns.credentials.0.key_file" in ended.stdout + ended.stderr
+
+
+def settings(values=None, values_file=chart.LEAST):
+    return yaml.safe_load(chart.configuration_of(chart.render(values_file, values)))
+
+
+def test_what_is_under_config_goes_through_as_it_stands():
+    given = {
+        "retry": {"attempts": 7, "later": []},
+        "tokens": {"max_suppressed": 100000000, "dedup_window": 10000000},
+        "limits": {"rates": [{"bundle_id": "com.example.*", "requests_per_second": 1000000}]},
+        "kafka": {"properties": {"session.timeout.ms": 60000, "client.rack": "{{ no template }}"}},
+    }
+    rendered = settings({"config": given})
+    for section, keys in given.items():
+        for key, value in keys.items():
+            assert rendered[section][key] == value
+            assert type(rendered[section][key]) is type(value)
+
+
+@pytest.mark.parametrize("key", ["token_status_topic", "dead_letter_topic"])
+def test_null_switches_a_topic_off_although_helm_drops_it(key):
+    rendered = settings({"config": {"results": {key: None}}})["results"]
+    assert key in rendered and rendered[key] is None
+
+
+def test_credentials_stand_in_the_order_of_their_names():
+    other = {"bundle_ids": ["org.example"], "certificate_file": "/x.p12"}
+    named = settings({"credentials": {"zebra": other, "aardvark": other}})["apns"]["credentials"]
+    assert [credential["name"] for credential in named] == ["aardvark", "example", "zebra"]
+
+
+@pytest.mark.parametrize(
+    "kafka, properties",
+    [
+        ({}, {}),
+        ({"tls": {"enabled": True}}, {"security.protocol": "SSL"}),
+        (
+            {"sasl": {"mechanism": "PLAIN", "existingSecret": "a"}},
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+        ),
+        (
+            {
+                "sasl": {"mechanism": "SCRAM-SHA-512", "existingSecret": "a"},
+                "tls": {"enabled": True, "ca": {"secret": "b"}},
+            },
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "ssl.ca.location": "/etc/heliograph/kafka-ca/ca.crt",
+            },
+        ),
+        (
+            {"tls": {"enabled": True, "client": {"secret": "b"}}},
+            {
+                "security.protocol": "SSL",
+                "ssl.certificate.location": "/etc/heliograph/kafka-client/tls.crt",
+                "ssl.key.location": "/etc/heliograph/kafka-client/tls.key",
+            },
+        ),
+    ],
+)
+def test_tls_and_sasl_become_librdkafkas_properties(kafka, properties):
+    assert settings({"kafka": kafka})["kafka"]["properties"] == properties
+
+
+@pytest.mark.parametrize("kind, secret", [("scram-sha-512", "password"), ("tls", "user.crt")])
+def test_the_service_logs_in_as_strimzis_user(kind, secret):
+    manifests = chart.render(STRIMZI, {"strimzi": {"user": {"type": kind}}})
+    user = chart.name_of(chart.only(manifests, "KafkaUser"))
+    properties = yaml.safe_load(chart.configuration_of(manifests))["kafka"]["properties"]
+    assert properties["ssl.ca.location"] == "/etc/heliograph/kafka-ca/ca.crt"
+    volumes = {v["name"]: v.get("secret", {}).get("secretName") for v in chart.pod_of(manifests)["spec"]["volumes"]}
+    assert volumes["kafka-ca"] == "events-cluster-ca-cert"
+    if kind == "tls":
+        assert volumes["kafka-client"] == user
+        assert properties["ssl.certificate.location"].endswith(f"/{secret}")
+        return
+    references = {
+        variable["name"]: variable["valueFrom"]["secretKeyRef"]
+        for variable in chart.container_of(manifests)["env"]
+    }
+    assert references["HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD"] == {"name": user, "key": secret}
+
+
+def topics_by_rights(manifests):
+    acls = chart.only(manifests, "KafkaUser")["spec"]["authorization"]["acls"]
+    return {
+        (acl["resource"]["type"], acl["resource"]["name"]): set(acl["operations"]) for acl in acls
+    }
+
+
+def test_topics_and_rights_are_what_the_service_needs():
+    values = {
+        "config": {"retry": {"later": ["60s", "90s", "3600s"]}, "sources": [{"topic": "in"}]},
+        "strimzi": {"user": {"operatorCommands": False}},
+    }
+    manifests = chart.render(STRIMZI, values)
+    reads, writes = {"Read", "Describe"}, {"Write", "Describe"}
+    assert topics_by_rights(manifests) == {
+        ("group", "heliograph"): reads,
+        ("topic", "in"): reads,
+        # Named as the service names them: in the largest unit that divides the delay.
+        ("topic", "in.retry.1m"): reads | writes,
+        ("topic", "in.retry.90s"): reads | writes,
+        ("topic", "in.retry.1h"): reads | writes,
+        ("topic", "notifications.results"): writes,
+        ("topic", "notifications.token-status"): reads | writes,
+        ("topic", "notifications.dead-letters"): writes,
+        ("transactionalId", "heliograph-"): writes,
+    }
+    configured = {
+        topic["spec"]["topicName"]: topic["spec"]["config"]["cleanup.policy"]
+        for topic in chart.of_kind(manifests, "KafkaTopic")
+    }
+    assert {name for name, policy in configured.items() if policy == "compact"} == {
+        "notifications.token-status"
+    }
+    assert {("topic", name) for name in configured} | {
+        ("group", "heliograph"), ("transactionalId", "heliograph-")
+    } == set(topics_by_rights(manifests))
+
+
+def test_topics_outlive_the_release_and_retry_records_their_events():
+    values = {"config": {"retry": {"give_up_after": "48h"}}}
+    for topic in chart.of_kind(chart.render(STRIMZI, values), "KafkaTopic"):
+        assert topic["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+        if ".retry." in topic["spec"]["topicName"]:
+            assert topic["spec"]["config"]["retention.ms"] == (7 + 2) * 24 * 3600 * 1000
+
+
+def test_the_commands_need_more_rights_only_when_asked_for():
+    less, more = (
+        topics_by_rights(chart.render(STRIMZI, {"strimzi": {"user": {"operatorCommands": on}}}))
+        for on in (False, True)
+    )
+    gained = {name: more[name] - less[name] for name in more if more[name] != less[name]}
+    assert gained[("topic", "notifications.dead-letters")] == {"Read"}
+    assert gained[("topic", "notifications")] == {"Write"}

@@ -1,0 +1,66 @@
+"""Alerts and dashboard reach the cluster as their files have them."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from harness import chart
+
+ALERTS = yaml.safe_load((chart.CHART / "files" / "alerts.yaml").read_text())
+ON = {"prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
+
+
+def rule_spec(**values):
+    manifests = chart.render(values={"prometheusRule": {"enabled": True, **values}})
+    return chart.only(manifests, "PrometheusRule")["spec"]
+
+
+def alerts_of(spec):
+    return [rule for group in spec["groups"] for rule in group["rules"] if "alert" in rule]
+
+
+def test_the_alerts_are_those_of_the_file_braces_and_all():
+    assert "{{" in str(ALERTS), "no annotation is a template, so this shows nothing"
+    assert rule_spec() == {"groups": ALERTS["groups"]}
+
+
+def test_promtool_takes_the_rendered_rules(tmp_path):
+    assert shutil.which("promtool"), "promtool is missing; scripts/setup installs it"
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(yaml.safe_dump(rule_spec(alertLabels={"team": "push"})))
+    ended = subprocess.run(["promtool", "check", "rules", rules], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_labels_are_added_to_every_alert():
+    for before, after in zip(alerts_of(ALERTS), alerts_of(rule_spec(alertLabels={"team": "push"}))):
+        assert after == {**before, "labels": {**before.get("labels", {}), "team": "push"}}
+
+
+def test_an_alert_can_be_left_out():
+    left_out = alerts_of(ALERTS)[0]["alert"]
+    names = [rule["alert"] for rule in alerts_of(rule_spec(disabledAlerts=[left_out]))]
+    assert names == [rule["alert"] for rule in alerts_of(ALERTS) if rule["alert"] != left_out]
+
+
+def test_the_dashboard_is_that_of_the_file():
+    manifests = chart.render(values=ON)
+    (dashboard,) = (m for m in manifests if chart.name_of(m).endswith("-dashboard"))
+    assert dashboard["metadata"]["labels"]["grafana_dashboard"] == "1"
+    ((name, text),) = dashboard["data"].items()
+    assert name == "apps-push-heliograph.json"
+    assert json.loads(text) == json.loads((chart.CHART / "files" / "dashboard.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "value, file", [("prometheusRule", "alerts.yaml"), ("dashboard", "dashboard.json")]
+)
+def test_a_chart_without_its_files_says_so(value, file, tmp_path):
+    bare = tmp_path / "heliograph"
+    shutil.copytree(chart.CHART, bare)
+    (bare / "files" / file).unlink()
+    ended = chart.template(chart.LEAST, {value: {"enabled": True}}, chart=bare)
+    assert ended.returncode != 0
+    assert f"{value}: " in ended.stderr and file in ended.stderr

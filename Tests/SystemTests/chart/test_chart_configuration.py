@@ -11,7 +11,6 @@ from harness.processes import built_binary, clean_environment
 
 STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
 STRIMZI = chart.CHART / "ci" / "strimzi-values.yaml"
-EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
 SCHEMA = {"type": "object", "required": ["aps"]}
 
 
@@ -62,8 +61,13 @@ class Pod:
         certificate = self.material / "certificate"
         key = (self.material / "key.p8").read_text()
         files = {
-            "AuthKey_ABC123DEFG.p8": key, "key.p8": key, "key_file": key,
-            "key-id": "ABC123DEFG", "password": "secret", "user.crt": "", "user.key": "",
+            "AuthKey_ABC123DEFG.p8": key,
+            "key.p8": key,
+            "key_file": key,
+            "key-id": "ABC123DEFG",
+            "password": "secret",
+            "user.crt": "",
+            "user.key": "",
             "push.pem": (certificate / "certificate.pem").read_text(),
             "push.key": (certificate / "key.pem").read_text(),
             "ca.crt": (certificate / "certificate.pem").read_text(),
@@ -187,7 +191,10 @@ def test_the_service_logs_in_as_strimzis_user(kind, secret):
     user = chart.name_of(chart.only(manifests, "KafkaUser"))
     properties = yaml.safe_load(chart.configuration_of(manifests))["kafka"]["properties"]
     assert properties["ssl.ca.location"] == "/etc/heliograph/kafka-ca/ca.crt"
-    volumes = {v["name"]: v.get("secret", {}).get("secretName") for v in chart.pod_of(manifests)["spec"]["volumes"]}
+    volumes = {
+        v["name"]: v.get("secret", {}).get("secretName")
+        for v in chart.pod_of(manifests)["spec"]["volumes"]
+    }
     assert volumes["kafka-ca"] == "events-cluster-ca-cert"
     if kind == "tls":
         assert volumes["kafka-client"] == user
@@ -234,7 +241,8 @@ def test_topics_and_rights_are_what_the_service_needs():
         "notifications.token-status"
     }
     assert {("topic", name) for name in configured} | {
-        ("group", "heliograph"), ("transactionalId", "heliograph-")
+        ("group", "heliograph"),
+        ("transactionalId", "heliograph-"),
     } == set(topics_by_rights(manifests))
 
 

@@ -13,8 +13,10 @@ from harness import chart
 SCHEMAS = yaml.safe_load((pathlib.Path(__file__).parent / "custom_resources.yaml").read_text())
 # The oldest version that Chart.yaml admits, and the newest there is a schema for.
 VERSIONS = ("1.27", kubernetes_validate.latest_version())
-LABELS = {f"app.kubernetes.io/{name}" for name in
-          ("name", "instance", "version", "component", "part-of", "managed-by")} | {"helm.sh/chart"}
+LABELS = {
+    f"app.kubernetes.io/{name}"
+    for name in ("name", "instance", "version", "component", "part-of", "managed-by")
+} | {"helm.sh/chart"}
 EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
 
 

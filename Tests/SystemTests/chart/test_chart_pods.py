@@ -7,7 +7,7 @@ EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=char
 STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
 KEDA = chart.CHART / "ci" / "keda-values.yaml"
 HPA = chart.CHART / "ci" / "hpa-values.yaml"
-EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
+BOTH_ON = {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}}
 
 
 def selectors_of(manifests):
@@ -23,12 +23,17 @@ def selectors_of(manifests):
 
 @EVERY_FILE
 def test_every_selector_finds_the_pods_of_the_release_and_not_the_test(values_file):
-    manifests = chart.render(values_file, {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}})
+    manifests = chart.render(values_file, BOTH_ON)
     labels = chart.pod_of(manifests)["metadata"]["labels"]
     test = chart.only(manifests, "Pod")["metadata"]["labels"]
     found = list(selectors_of(manifests))
     kinds = {kind for kind, _ in found}
-    assert kinds >= {"PodDisruptionBudget", "NetworkPolicy", "PodMonitor", "topologySpreadConstraint"}
+    assert kinds >= {
+        "PodDisruptionBudget",
+        "NetworkPolicy",
+        "PodMonitor",
+        "topologySpreadConstraint",
+    }
     for kind, selector in found:
         # Names that never change: a selector cannot be changed in place.
         assert set(selector) == {"app.kubernetes.io/name", "app.kubernetes.io/instance"}, kind
@@ -124,7 +129,7 @@ def test_a_deployment_has_no_static_members():
 
 @pytest.mark.parametrize("values_file, port", [(chart.LEAST, 9464), (HPA, 8080)])
 def test_probes_scrapes_and_policy_use_the_admin_port(values_file, port):
-    manifests = chart.render(values_file, {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}})
+    manifests = chart.render(values_file, BOTH_ON)
     container = chart.container_of(manifests)
     assert [(p["name"], p["containerPort"]) for p in container["ports"]] == [("admin", port)]
     paths = {"startupProbe": "/live", "livenessProbe": "/live", "readinessProbe": "/ready"}
@@ -137,7 +142,9 @@ def test_probes_scrapes_and_policy_use_the_admin_port(values_file, port):
 
 
 def checksum(values, values_file=chart.LEAST, **options):
-    annotations = chart.pod_of(chart.render(values_file, values, **options))["metadata"]["annotations"]
+    annotations = chart.pod_of(chart.render(values_file, values, **options))["metadata"][
+        "annotations"
+    ]
     return annotations["heliograph/checksum"]
 
 
@@ -145,7 +152,10 @@ def checksum(values, values_file=chart.LEAST, **options):
     "values_file, values",
     [
         (chart.LEAST, {"config": {"retry": {"attempts": 4}}}),
-        (chart.LEAST, {"credentials": {"other": {"bundle_ids": ["org.example"], "key_file": "/x"}}}),
+        (
+            chart.LEAST,
+            {"credentials": {"other": {"bundle_ids": ["org.example"], "key_file": "/x"}}},
+        ),
         (HPA, {"kafka": {"sasl": {"password": "another"}}}),
     ],
 )
@@ -202,11 +212,19 @@ def test_the_network_policy_opens_what_the_configuration_names(values, ports):
 def test_keda_looks_at_each_source_as_the_service_logs_in():
     manifests = chart.render(KEDA)
     triggers = chart.only(manifests, "ScaledObject")["spec"]["triggers"]
-    assert [trigger["metadata"]["topic"] for trigger in triggers] == ["notifications", "notifications.bulk"]
+    assert [trigger["metadata"]["topic"] for trigger in triggers] == [
+        "notifications",
+        "notifications.bulk",
+    ]
     authentication = chart.only(manifests, "TriggerAuthentication")
-    given = {entry["parameter"]: (entry["name"], entry["key"]) for entry in authentication["spec"]["secretTargetRef"]}
+    given = {
+        entry["parameter"]: (entry["name"], entry["key"])
+        for entry in authentication["spec"]["secretTargetRef"]
+    }
     variables = {
-        variable["name"]: tuple(variable["valueFrom"]["secretKeyRef"][key] for key in ("name", "key"))
+        variable["name"]: tuple(
+            variable["valueFrom"]["secretKeyRef"][key] for key in ("name", "key")
+        )
         for variable in chart.container_of(manifests)["env"]
     }
     assert given["username"] == variables["HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME"]
@@ -214,12 +232,22 @@ def test_keda_looks_at_each_source_as_the_service_logs_in():
     assert given["ca"] == ("kafka-ca", "ca.crt")
     for trigger in triggers:
         assert trigger["authenticationRef"]["name"] == chart.name_of(authentication)
-        assert (trigger["metadata"]["sasl"], trigger["metadata"]["tls"]) == ("scram_sha256", "enable")
+        assert (trigger["metadata"]["sasl"], trigger["metadata"]["tls"]) == (
+            "scram_sha256",
+            "enable",
+        )
 
 
 @EVERY_FILE
 def test_secrets_stand_in_secrets_alone(values_file):
-    inline = {"credentials": {"inline": {"bundle_ids": ["org.example"], "inlineFiles": {"certificate_file": "not-to-be-seen"}}}}
+    inline = {
+        "credentials": {
+            "inline": {
+                "bundle_ids": ["org.example"],
+                "inlineFiles": {"certificate_file": "not-to-be-seen"},
+            }
+        }
+    }
     for manifest in chart.render(values_file, inline):
         if manifest["kind"] != "Secret":
             assert "not-to-be-seen" not in str(manifest)

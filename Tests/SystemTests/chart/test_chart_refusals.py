@@ -1,5 +1,6 @@
 """Values that cannot work are refused, by a sentence that names the value."""
 
+import functools
 import re
 import subprocess
 import sys
@@ -59,7 +60,10 @@ REFUSED = [
         "files.apns.ca_file: name either a secret or a",
     ),
     (
-        {"files": {"apns.ca_file": {"secret": "a", "key": "a"}}, "config": {"apns": {"ca_file": "/a"}}},
+        {
+            "files": {"apns.ca_file": {"secret": "a", "key": "a"}},
+            "config": {"apns": {"ca_file": "/a"}},
+        },
         "config.apns.ca_file: leave it out beside files",
     ),
     ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is not more than"),
@@ -99,7 +103,10 @@ REFUSED = [
     ),
     ({"kafka": {"sasl": {"mechanism": "PLAIN"}}}, "kafka.sasl.existingSecret: name the Secret"),
     ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: say which"),
-    ({"kafka": {"sasl": {**SASL, "password": "a"}}}, "kafka.sasl: either existingSecret or password"),
+    (
+        {"kafka": {"sasl": {**SASL, "password": "a"}}},
+        "kafka.sasl: either existingSecret or password",
+    ),
     ({"kafka": {"tls": {"ca": {"secret": "a"}}}}, "kafka.tls.enabled: set it, or leave out"),
     (
         {"kafka": {"sasl": SASL}, "config": {"kafka": {"properties": {"security.protocol": "a"}}}},
@@ -134,7 +141,10 @@ REFUSED = [
     ({"config": {"limits": {"in_flight_bytes": "64 MB"}}}, "/config/limits/in_flight_bytes"),
     ({"config": {"log": {"level": "verbose"}}}, "/config/log/level"),
     ({"config": {"sources": [{"weight": 1}]}}, "missing property 'topic'"),
-    ({"config": {"limits": {"rates": [{"bundle_id": "a"}]}}}, "missing property 'requests_per_second'"),
+    (
+        {"config": {"limits": {"rates": [{"bundle_id": "a"}]}}},
+        "missing property 'requests_per_second'",
+    ),
     ({"credentials": {"Example": CREDENTIAL}}, "/credentials"),
     (credential(keyfile="/a"), "additional properties 'keyfile' not allowed"),
     (credential(inlineFiles={"p12": "a"}), "/credentials/other/inlineFiles"),
@@ -146,9 +156,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("values, message", REFUSED, ids=[message[:60] for _, message in REFUSED])
-def test_values_that_cannot_work_are_refused(values, message):
-    assert message in chart.refusal(values)
+@functools.cache
+def refusal(row):
+    return chart.refusal(REFUSED[row][0])
+
+
+@pytest.mark.parametrize("row", range(len(REFUSED)), ids=[text[:60] for _, text in REFUSED])
+def test_values_that_cannot_work_are_refused(row):
+    assert REFUSED[row][1] in refusal(row)
 
 
 def test_a_chart_without_credentials_is_refused():
@@ -160,7 +175,7 @@ def test_every_refusal_of_the_templates_has_a_row():
     source = (chart.CHART / "templates" / "_validate.tpl").read_text()
     sentences = re.findall(r'fail (?:\(printf )?"([^"]+)"', source)
     assert len(sentences) == len(re.findall(r"\bfail\b", source))
-    said = "\n".join(chart.refusal(values) for values, _ in REFUSED)
+    said = "\n".join(map(refusal, range(len(REFUSED))))
     said += chart.refusal({}, values_file=chart.CHART / "values.yaml")
     for sentence in sentences:
         assert re.search(re.sub("%[sd]", ".*", re.escape(sentence)), said), sentence
@@ -170,7 +185,10 @@ def test_every_refusal_of_the_templates_has_a_row():
     "drain, grace", [("10s", 21), ("1m", 71), ("500ms", 11), ("0s", 11), ("10m", 611)]
 )
 def test_a_grace_period_one_second_longer_is_taken(drain, grace):
-    values = {"config": {"limits": {"drain_timeout": drain}}, "terminationGracePeriodSeconds": grace}
+    values = {
+        "config": {"limits": {"drain_timeout": drain}},
+        "terminationGracePeriodSeconds": grace,
+    }
     chart.render(values=values)
     values["terminationGracePeriodSeconds"] = grace - 1
     if drain != "500ms":
@@ -197,7 +215,9 @@ def test_the_chart_has_heliographs_own_defaults():
 
     differing = {
         key: value
-        for key, value in leaves(yaml.safe_load((chart.CHART / "values.yaml").read_text())["config"])
+        for key, value in leaves(
+            yaml.safe_load((chart.CHART / "values.yaml").read_text())["config"]
+        )
         if key != "sources" and yaml.safe_load(documented[key]) != value
     }
     # One thread for each core of the node is wrong for a pod.

@@ -1,0 +1,44 @@
+"""What `helm install` says at its end."""
+
+import pytest
+from harness import chart
+
+INLINE = {"credentials": {"trial": {"bundle_ids": ["a.b"], "inlineFiles": {"key_file": "text"}}}}
+PASSWORD = {"kafka": {"sasl": {"mechanism": "PLAIN", "username": "a", "password": "b"}}}
+STRIMZI = chart.CHART / "ci" / "strimzi-values.yaml"
+KEY_WARNING = "WARNING: credential trial has its key"
+PASSWORD_WARNING = "WARNING: the Kafka password"
+
+
+def notes(values_file, values):
+    arguments = ("install", "push", chart.CHART, "--namespace", "apps", "--dry-run=client")
+    ended = chart.helm(*arguments, "--values", values_file, values=values)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.partition("\nNOTES:\n")[2]
+
+
+@pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
+def test_the_commands_in_the_notes_name_what_the_release_made(values_file):
+    workload = chart.only(chart.render(values_file), *chart.WORKLOADS)
+    port = chart.container_of(chart.render(values_file))["ports"][0]["containerPort"]
+    said = notes(values_file, {})
+    resource = f"{workload['kind'].lower()}/{chart.name_of(workload)}"
+    assert f"kubectl --namespace apps rollout status {resource}" in said
+    assert f"kubectl --namespace apps port-forward {resource} {port}" in said
+    assert "helm test push --namespace apps --logs" in said
+
+
+def test_topics_that_nobody_makes_are_listed():
+    listed = notes(chart.LEAST, {"config": {"sources": [{"topic": "in"}]}})
+    for topic in ("in", "in.retry.1m", "notifications.token-status   (compacted)"):
+        assert f"\n  {topic}\n" in listed
+    assert "must exist" not in notes(STRIMZI, {})
+    assert "must exist" not in notes(chart.LEAST, {"config": {"kafka": {"create_topics": True}}})
+
+
+@pytest.mark.parametrize(
+    "values, warnings", [({}, set()), (INLINE, {KEY_WARNING}), (PASSWORD, {PASSWORD_WARNING})]
+)
+def test_secrets_in_the_values_are_warned_of(values, warnings):
+    said = notes(chart.LEAST, values)
+    assert {text for text in (KEY_WARNING, PASSWORD_WARNING) if text in said} == warnings

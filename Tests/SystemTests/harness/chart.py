@@ -1,6 +1,7 @@
 """The Helm chart, rendered by the helm command without a cluster."""
 
 import functools
+import json
 import pathlib
 import subprocess
 
@@ -42,11 +43,20 @@ def helm(*arguments, values=None):
     )
 
 
-def template(values_file, values=None, release="push", namespace="apps", options=(), chart=CHART):
+def template(
+    values_file, values=None, release="push", namespace="apps", options=(), chart=CHART
+):
+    """Runs `helm template`, once for the same arguments."""
+    further = None if values is None else json.dumps(values, sort_keys=True)
+    return rendered(str(chart), str(values_file), further, release, namespace, tuple(options))
+
+
+@functools.cache
+def rendered(chart, values_file, further, release, namespace, options):
     return helm(
         *("template", release, chart, "--namespace", namespace, "--values", values_file),
         *options,
-        values=values,
+        values=None if further is None else json.loads(further),
     )
 
 

@@ -17,7 +17,7 @@ struct HeliographCommand: AsyncParsableCommand {
         version: Service.Heliograph.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
-            PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
+            PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self, HealthCommand.self,
         ]
     )
 }

@@ -1,0 +1,124 @@
+import Glibc
+
+/// One GET over HTTP/1.1 without TLS, as container runtimes want it: no shell, no curl.
+struct HealthProbe {
+    /// What came of the question, when it was not a success.
+    enum Failure: Error, Hashable, CustomStringConvertible {
+        case notHTTP(String)
+        case unknownHost(String)
+        case unreachable(String)
+        /// Nothing that begins like an answer of HTTP.
+        case noAnswer
+        case refused(status: Int)
+
+        var description: String {
+            switch self {
+            case .notHTTP(let url): "'\(url)' is no URL like http://127.0.0.1:9464/live"
+            case .unknownHost(let host): "the host '\(host)' is not known"
+            case .unreachable(let why): "no connection: \(why)"
+            case .noAnswer: "no answer in time"
+            case .refused(let status): "answered with status \(status)"
+            }
+        }
+    }
+
+    private let host: String
+    private let port: String
+    private let path: String
+    private static let statusLineBytesMax = 64
+
+    init(_ url: String) throws(Failure) {
+        guard url.hasPrefix("http://") else { throw .notHTTP(url) }
+        let rest = url.dropFirst("http://".count)
+        let authority = rest.prefix { $0 != "/" }
+        path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
+        // The colons of an IPv6 address stand in brackets.
+        let name =
+            authority.hasPrefix("[")
+            ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        host = String(name.drop { $0 == "[" })
+        let end = authority[name.endIndex...].drop { $0 == "]" }
+        port = end.isEmpty ? "80" : String(end.dropFirst())
+        guard !host.isEmpty, end.isEmpty || end.hasPrefix(":"), let number = UInt16(port),
+            number > 0, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { throw .notHTTP(url) }
+    }
+
+    /// Returns when the status is 2xx; each system call takes `seconds` at most.
+    func ask(seconds: Int) throws(Failure) {
+        let socket = try connected(seconds: seconds)
+        defer { _ = close(socket) }
+        let request = "GET \(path) HTTP/1.1\r\nHost: \(host):\(port)\r\nConnection: close\r\n\r\n"
+        let bytes = Array(request.utf8)
+        let sent = unsafe bytes.withUnsafeBytes {
+            unsafe send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard sent == bytes.count else { throw .noAnswer }
+        let status = try status(in: statusLine(from: socket))
+        guard (200..<300).contains(status) else { throw .refused(status: status) }
+    }
+
+    private func connected(seconds: Int) throws(Failure) -> Int32 {
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard unsafe getaddrinfo(host, port, &hints, &list) == 0, let first = unsafe list else {
+            throw .unknownHost(host)
+        }
+        // SAFETY: the list is valid until it is freed, which is after the last use.
+        defer { unsafe freeaddrinfo(first) }
+        var problem: Int32 = 0
+        var next = unsafe Optional(first)
+        while let entry = unsafe next {
+            let descriptor = socket(
+                unsafe entry.pointee.ai_family,
+                Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue),
+                0
+            )
+            Self.limit(descriptor, seconds: seconds)
+            let address = unsafe entry.pointee
+            if unsafe connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 {
+                return descriptor
+            }
+            problem = errno
+            _ = close(descriptor)
+            unsafe next = unsafe entry.pointee.ai_next
+        }
+        throw .unreachable(unsafe String(cString: strerror(problem)))
+    }
+
+    /// Linux applies SO_SNDTIMEO to connect as well (socket(7)).
+    private static func limit(_ socket: Int32, seconds: Int) {
+        var time = timeval(tv_sec: seconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            _ = unsafe setsockopt(
+                socket,
+                SOL_SOCKET,
+                option,
+                &time,
+                socklen_t(MemoryLayout<timeval>.size)
+            )
+        }
+    }
+
+    private func statusLine(from socket: Int32) -> [UInt8] {
+        var line: [UInt8] = []
+        var block = [UInt8](repeating: 0, count: Self.statusLineBytesMax)
+        while line.count < Self.statusLineBytesMax, !line.contains(UInt8(ascii: "\n")) {
+            let count = unsafe block.withUnsafeMutableBytes {
+                unsafe recv(socket, $0.baseAddress, $0.count, 0)
+            }
+            guard count > 0 else { break }
+            line += block[..<count]
+        }
+        return line
+    }
+
+    /// The status code of `HTTP/1.1 200 OK` (RFC 9112, 4).
+    private func status(in line: [UInt8]) throws(Failure) -> Int {
+        let words = String(decoding: line, as: UTF8.self).split(separator: " ")
+        guard words.count > 1, words[0].hasPrefix("HTTP/1."), let status = Int(words[1].prefix(3))
+        else { throw .noAnswer }
+        return status
+    }
+}

@@ -12,6 +12,7 @@ struct LabCommand: AsyncParsableCommand {
         version: Service.Heliograph.version,
         subcommands: [
             DemoCommand.self, SimulateAPNsCommand.self, KafkaCommand.self, SimulateCommand.self,
+            LoadCommand.self,
         ]
     )
 }

@@ -49,6 +49,12 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "The port for channels of the sandbox (Apple's is 2195); 0 is a free one.")
     var sandboxChannelsPort: UInt16 = 0
 
+    @Option(help: "The address that the four ports are opened on; the control port never is.")
+    var listen = "127.0.0.1"
+
+    @Option(help: "A further host name in the certificate; may be given often.")
+    var hostName: [String] = []
+
     @Option(help: "The control endpoint's port on 127.0.0.1; 0 is a free one. Without: none.")
     var controlPort: UInt16?
 
@@ -58,6 +64,9 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     func validate() throws {
         guard (0...1_000_000).contains(rememberDevices) else {
             throw ValidationError("--remember-devices: 0 to 1000000")
+        }
+        guard SocketAddress(numeric: listen, port: 0) != nil else {
+            throw ValidationError("--listen: an IPv4 or IPv6 address")
         }
     }
 
@@ -81,11 +90,15 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
 
     private func start(_ keys: SimulatedKeys) throws -> RunningSimulator {
         var configuration = SimulatorConfiguration()
-        configuration.production = .loopback(port: productionPort)
-        configuration.sandbox = .loopback(port: sandboxPort)
+        configuration.production = SocketAddress(numeric: listen, port: productionPort)
+        configuration.sandbox = SocketAddress(numeric: listen, port: sandboxPort)
+        configuration.names += hostName
         configuration.furtherKeys = try acceptKey.map(Self.key)
-        configuration.productionChannels = .loopback(port: productionChannelsPort)
-        configuration.sandboxChannels = .loopback(port: sandboxChannelsPort)
+        configuration.productionChannels = SocketAddress(
+            numeric: listen,
+            port: productionChannelsPort
+        )
+        configuration.sandboxChannels = SocketAddress(numeric: listen, port: sandboxChannelsPort)
         configuration.keys = keys.registered
         configuration.rememberedDevices = rememberDevices
         if let scenario {
@@ -129,7 +142,8 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         try Data(ca).write(to: URL(filePath: writeCa))
         try Data(keys.ownPEM).write(to: URL(filePath: writeKey))
         try writeClientCertificate()
-        func url(_ port: UInt16?) -> String { "https://localhost:\(port ?? 0)" }
+        let host = hostName.first ?? "localhost"
+        func url(_ port: UInt16?) -> String { "https://\(host):\(port ?? 0)" }
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in [

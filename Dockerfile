@@ -1,0 +1,70 @@
+# syntax=docker/dockerfile:1
+# docker build -t heliograph .                       the service
+# docker build -t heliograph-lab --target lab .      the simulator and the demo, not for production
+#
+# scripts/check-image reads this file, makes the same image without Docker, and starts it.
+# Tags are pinned by version; pin digests where you build, from a registry that you trust.
+
+FROM swift:6.3.1-bookworm AS build
+# Debian's stable release changes versions for security only, and drops the old ones.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        libcurl4-openssl-dev libnghttp2-dev librdkafka-dev libre2-dev libsimdjson-dev libssl-dev \
+        pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.swift ./
+RUN swift package resolve
+# The manifest names the targets of Benchmarks and Tests; nothing of them is built.
+COPY Benchmarks Benchmarks
+COPY Tests Tests
+COPY Sources Sources
+RUN swift build -c release --static-swift-stdlib --product heliograph \
+    && mkdir -p /out \
+    && strip -o /out/heliograph .build/release/heliograph
+
+FROM build AS build-lab
+RUN swift build -c release --static-swift-stdlib --product heliograph-lab \
+    && strip -o /out/heliograph-lab .build/release/heliograph-lab
+
+FROM debian:bookworm-slim AS runtime
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends \
+        ca-certificates libcurl4 libnghttp2-14 librdkafka1 libre2-9 libsimdjson14 libssl3 \
+        libstdc++6 \
+    && rm -rf /var/lib/apt/lists/*
+# A number, so that Kubernetes can see that it is not root; no user of that name is needed.
+USER 65532:65532
+
+FROM runtime AS lab
+COPY --from=build-lab /out/heliograph-lab /usr/local/bin/heliograph-lab
+WORKDIR /usr/share/heliograph
+COPY examples examples
+LABEL org.opencontainers.image.title="heliograph-lab" \
+      org.opencontainers.image.description="A simulated APNs, a load producer and the demo" \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENTRYPOINT ["heliograph-lab"]
+CMD ["demo"]
+
+FROM runtime AS service
+ARG VERSION=unknown
+ARG REVISION=unknown
+ARG CREATED=unknown
+ARG SOURCE=unknown
+LABEL org.opencontainers.image.title="heliograph" \
+      org.opencontainers.image.description="Push notifications from Kafka to APNs" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
+COPY --from=build /out/heliograph /usr/local/bin/heliograph
+EXPOSE 9464
+# Follow admin.port with --url; Kubernetes ignores this and has probes of its own.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["heliograph", "health"]
+ENTRYPOINT ["heliograph"]
+CMD ["run", "--config", "/etc/heliograph/heliograph.yaml"]

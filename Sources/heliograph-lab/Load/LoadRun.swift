@@ -1,0 +1,152 @@
+import Foundation
+import HTTP2IO
+import KafkaIO
+import Synchronization
+import Vocabulary
+
+/// Produces at a steady rate, on one thread of its own.
+final class LoadRun: Sendable {
+    private static let wakeupID: UInt64 = 1
+    private static let reportEvery: Duration = .seconds(10)
+    /// How long Kafka may take for what is outstanding at the end.
+    private static let lastWait: Duration = .seconds(30)
+
+    private let bootstrapServers: String
+    private let properties: [String: String]
+    private let topic: KafkaTopic
+    private let events: LoadEvents
+    private let rate: Int
+    private let count: Int
+    private let isStopped = Atomic(false)
+
+    /// `rate` is events a second; without `count` it runs until `stop`.
+    init(
+        bootstrapServers: String,
+        properties: [String: String],
+        topic: KafkaTopic,
+        events: LoadEvents,
+        rate: Int,
+        count: Int?
+    ) {
+        self.bootstrapServers = bootstrapServers
+        self.properties = properties
+        self.topic = topic
+        self.events = events
+        self.rate = rate
+        self.count = count ?? .max
+    }
+
+    /// From any thread.
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+    }
+
+    /// Returns how many events Kafka refused, once everything is answered.
+    func untilEnd() throws -> Int {
+        let wakeup = try Wakeup()
+        let loop = try EventLoop()
+        let producer = try Producer(
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            wakeup: wakeup.fileDescriptor
+        )
+        defer { producer.abandon() }
+        try loop.register(wakeup.fileDescriptor, id: Self.wakeupID, interest: .read)
+        var tally = LoadTally()
+        var pace = LoadPace(rate: rate, from: SystemClock.now)
+        var nextReport = SystemClock.now + Self.reportEvery
+        while tally.produced < count, !isStopped.load(ordering: .relaxed) {
+            let isFull = try produceDue(&pace, producer, &tally)
+            tally.count(producer, wakeup)
+            if SystemClock.now >= nextReport {
+                tally.print()
+                nextReport = nextReport + Self.reportEvery
+            }
+            let pause: Duration = isFull ? .milliseconds(100) : .milliseconds(10)
+            try loop.wait(until: SystemClock.now + pause) { _, _ in }
+        }
+        let end = SystemClock.now + Self.lastWait
+        while producer.outstanding > 0, SystemClock.now < end {
+            tally.count(producer, wakeup)
+            try loop.wait(until: SystemClock.now + .milliseconds(100)) { _, _ in }
+        }
+        tally.refused += producer.outstanding
+        tally.print()
+        return tally.refused
+    }
+
+    /// Produces what is due now.
+    ///
+    /// - Returns: Whether the producer's queue is full.
+    private func produceDue(
+        _ pace: inout LoadPace,
+        _ producer: Producer,
+        _ tally: inout LoadTally
+    ) throws -> Bool {
+        let now = Date.now
+        for _ in 0..<min(pace.take(at: SystemClock.now), count - tally.produced) {
+            let number = tally.produced
+            do throws(ProduceError) {
+                try producer.produce(
+                    topic: topic,
+                    key: events.key(number),
+                    value: events.value(number, at: now),
+                    tag: UInt64(number)
+                )
+            } catch {
+                switch error {
+                case .queueFull: return true
+                case .refused(let reason): throw DemoError("Kafka refused an event: \(reason)")
+                }
+            }
+            tally.produced += 1
+        }
+        return false
+    }
+}
+
+/// How many events are due: a steady rate, which is a ceiling, too.
+struct LoadPace {
+    let rate: Int
+    private var last: Instant
+    private var due = 0.0
+
+    init(rate: Int, from start: Instant) {
+        self.rate = rate
+        last = start
+    }
+
+    /// What is due since the last call; what was missed for more than a tenth of a second is
+    /// dropped, not made up for in a burst.
+    mutating func take(at now: Instant) -> Int {
+        let elapsed = (now - last).components
+        last = now
+        due += (Double(elapsed.seconds) + Double(elapsed.attoseconds) / 1e18) * Double(rate)
+        due = min(due, max(1, Double(rate) / 10))
+        let whole = Int(due)
+        due -= Double(whole)
+        return whole
+    }
+}
+
+/// What became of the events so far.
+struct LoadTally {
+    var produced = 0
+    var acknowledged = 0
+    var refused = 0
+
+    mutating func count(_ producer: Producer, _ wakeup: borrowing Wakeup) {
+        wakeup.drain()
+        var reports: [ProducerEvent] = []
+        _ = producer.poll(budget: 10_000, into: &reports)
+        for case .deliveryReported(_, let error) in reports {
+            if error == nil { acknowledged += 1 } else { refused += 1 }
+        }
+    }
+
+    func print() {
+        Terminal.print(
+            #"{"produced":\#(produced),"acknowledged":\#(acknowledged),"refused":\#(refused)}"#
+        )
+    }
+}

@@ -42,6 +42,10 @@ FROM runtime AS lab
 COPY --from=build-lab /out/heliograph-lab /usr/local/bin/heliograph-lab
 WORKDIR /usr/share/heliograph
 COPY examples examples
+# For the simulator's key and authority: a new volume there belongs to the user.
+USER 0:0
+RUN install --directory --owner=65532 --group=65532 /shared
+USER 65532:65532
 LABEL org.opencontainers.image.title="heliograph-lab" \
       org.opencontainers.image.description="A simulated APNs, a load producer and the demo" \
       org.opencontainers.image.licenses="Apache-2.0"

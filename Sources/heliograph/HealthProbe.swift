@@ -32,14 +32,14 @@ struct HealthProbe {
         let rest = url.dropFirst("http://".count)
         let authority = rest.prefix { $0 != "/" }
         path = authority.endIndex == rest.endIndex ? "/" : String(rest[authority.endIndex...])
-        // The colons of an IPv6 address stand in brackets.
-        let name =
-            authority.hasPrefix("[")
-            ? authority.prefix { $0 != "]" } : authority.prefix { $0 != ":" }
-        host = String(name.drop { $0 == "[" })
-        let end = authority[name.endIndex...].drop { $0 == "]" }
+        // The colons of an IPv6 address stand in brackets (RFC 3986, 3.2.2).
+        let name = authority.prefix { $0 != (authority.first == "[" ? "]" : ":") }
+        let isBracketed = authority.first == "["
+        let end = authority[name.endIndex...].dropFirst(isBracketed ? 1 : 0)
+        host = String(name.dropFirst(isBracketed ? 1 : 0))
         port = end.isEmpty ? "80" : String(end.dropFirst())
-        guard !host.isEmpty, end.isEmpty || end.hasPrefix(":"), let number = UInt16(port),
+        guard !host.isEmpty, !isBracketed || name.endIndex < authority.endIndex,
+            end.isEmpty || end.hasPrefix(":"), let number = UInt16(port),
             number > 0, path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { throw .notHTTP(url) }
     }

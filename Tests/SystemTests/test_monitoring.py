@@ -1,0 +1,167 @@
+"""Metrics, alerts, dashboard and docs/operations.md speak of the same things."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+from harness.processes import ROOT
+
+ALERTS = ROOT / "helm" / "heliograph" / "files" / "alerts.yaml"
+DASHBOARD = ROOT / "helm" / "heliograph" / "files" / "dashboard.json"
+ALERT_TESTS = ROOT / "Tests" / "Alerts" / "alerts.yaml"
+OPERATIONS = ROOT / "docs" / "operations.md"
+LOG_KEYS = ROOT / "Sources" / "Telemetry" / "LogKey.swift"
+# What follows a histogram's name.
+SUFFIX = re.compile(r"_(bucket|sum|count)$")
+
+
+def rules():
+    return [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+
+
+def alerts():
+    return [rule for rule in rules() if "alert" in rule]
+
+
+def dashboard():
+    return json.loads(DASHBOARD.read_text())
+
+
+def panels():
+    return [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+
+
+def queries():
+    """The dashboard's expressions, with what Grafana puts in for its variables."""
+    for panel in panels():
+        for target in panel["targets"]:
+            yield target["expr"].replace("$__rate_interval", "1m")
+
+
+def names_in(expression):
+    """The metrics that an expression reads."""
+    return set(re.findall(r"\b(?:heliograph|process)_[a-z0-9_]+", expression))
+
+
+def used_names():
+    texts = [rule["expr"] for rule in rules()] + list(queries())
+    return {name for text in texts for name in names_in(text)}
+
+
+def promtool(*arguments):
+    ended = subprocess.run(["promtool", *map(str, arguments)], capture_output=True, text=True)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def section(title):
+    """The text of a section of docs/operations.md, its own sections included."""
+    text = OPERATIONS.read_text()
+    return re.search(rf"(?ms)^## {title}\n(.*?)(?=^## |\Z)", text)[1]
+
+
+def first_cells(text):
+    return re.findall(r"(?m)^\| `([^`]+)` \|", text)
+
+
+def test_rules_are_valid():
+    code, told = promtool("check", "rules", ALERTS)
+    assert code == 0, told
+
+
+def test_every_alert_fires_and_keeps_silent():
+    code, told = promtool("test", "rules", ALERT_TESTS)
+    assert code == 0, told
+
+
+def test_every_alert_has_a_test():
+    tested = {}
+    for case in yaml.safe_load(ALERT_TESTS.read_text())["tests"]:
+        for check in case["promql_expr_test"]:
+            name = re.search(r'alertname="(\w+)"', check["expr"])[1]
+            tested.setdefault(name, []).append(bool(check.get("exp_samples")))
+    assert set(tested) == {rule["alert"] for rule in alerts()}
+    for name, fires in tested.items():
+        assert set(fires) == {True, False}, f"{name} is shown only firing or only silent"
+
+
+@pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert["alert"])
+def test_alert_tells_what_to_do(alert):
+    assert alert["labels"]["severity"] in ("critical", "warning", "info")
+    notes = alert["annotations"]
+    assert set(notes) == {"summary", "description", "runbook_url"}
+    assert notes["runbook_url"] == f"docs/operations.md#{alert['alert'].lower()}"
+    chapter = re.search(
+        rf"(?ms)^### {alert['alert']}\n\*\*Meaning\.\*\* (.+?)\n\*\*Do\.\*\* (.+?)\n\n",
+        section("Alerts") + "\n",
+    )
+    assert chapter, "no section of this name with meaning and advice"
+
+
+def test_only_alerts_have_sections():
+    assert re.findall(r"(?m)^### (\w+)$", section("Alerts")) == [rule["alert"] for rule in alerts()]
+
+
+def test_links_within_operations_lead_somewhere():
+    text = OPERATIONS.read_text()
+    titles = re.findall(r"(?m)^#+ (.+)$", text)
+    anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
+    for path in re.findall(r"\]\(([\w.]+\.md)\)", text):
+        assert (OPERATIONS.parent / path).exists(), path
+
+
+def test_every_log_key_is_explained():
+    cases = re.findall(r'(?m)^    case (\w+)(?: = "(\w+)")?$', LOG_KEYS.read_text())
+    assert cases
+    missing = {value or name for name, value in cases} - set(first_cells(section("Log keys")))
+    assert not missing
+
+
+def test_dashboard_queries_are_valid(tmp_path):
+    file = tmp_path / "rules.yaml"
+    records = [{"record": f"query:{n}", "expr": text} for n, text in enumerate(queries())]
+    file.write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": records}]}))
+    code, told = promtool("check", "rules", file)
+    assert code == 0, told
+
+
+def test_dashboard_panels_are_complete():
+    board = dashboard()
+    assert [v["name"] for v in board["templating"]["list"]] == ["datasource", "namespace", "job"]
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(set(ids)) == len(ids)
+    for panel in panels():
+        title = panel["title"]
+        assert panel["description"].endswith("."), title
+        unit = panel["fieldConfig"]["defaults"].get("unit") or panel["options"]["yAxis"]["unit"]
+        assert unit, title
+        for source in [panel["datasource"]] + [t["datasource"] for t in panel["targets"]]:
+            assert source["uid"] == "${datasource}", title
+
+
+def test_dashboard_panels_do_not_overlap():
+    taken = {}
+    for panel in dashboard()["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                other = taken.setdefault((x, y), panel["title"])
+                assert other is panel["title"], f"{panel['title']} lies over {other}"
+
+
+def test_metrics_of_a_running_service(broker, simulators, benches):
+    """What alerts, dashboard and docs name is what a service exposes, and all of it is told."""
+    bench = benches(broker)
+    service = bench.run(simulators())
+    status, text = service.fetch("/metrics")
+    assert status == 200
+    exposed = {m[1]: m[2] for m in re.finditer(r"(?m)^# TYPE (\S+) (\S+)$", text)}
+    used = {name if name in exposed else SUFFIX.sub("", name) for name in used_names()}
+    assert used <= set(exposed), "used, but not exposed"
+    documented = first_cells(section("Metrics"))
+    assert sorted(documented) == sorted(exposed), "documented and exposed differ"
+    kinds = dict(re.findall(r"(?m)^\| `([^`]+)` \| (\w+) \|", section("Metrics")))
+    assert kinds == exposed

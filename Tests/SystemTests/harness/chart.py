@@ -43,9 +43,7 @@ def helm(*arguments, values=None):
     )
 
 
-def template(
-    values_file, values=None, release="push", namespace="apps", options=(), chart=CHART
-):
+def template(values_file, values=None, release="push", namespace="apps", options=(), chart=CHART):
     """Runs `helm template`, once for the same arguments."""
     further = None if values is None else json.dumps(values, sort_keys=True)
     return rendered(str(chart), str(values_file), further, release, namespace, tuple(options))

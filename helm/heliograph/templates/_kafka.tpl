@@ -33,7 +33,8 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
     {{- $ca = dict "secret" (printf "%s-cluster-ca-cert" .Values.strimzi.cluster) "key" "ca.crt" }}
   {{- end }}
   {{- if and $user.enabled (eq $user.type "tls") }}
-    {{- $client = dict "secret" $fullname "certificateKey" "user.crt" "privateKeyKey" "user.key" "passphraseKey" "" }}
+    {{- $client = dict "secret" $fullname "passphraseKey" ""
+        "certificateKey" "user.crt" "privateKeyKey" "user.key" }}
   {{- end }}
   {{- $_ := set $access "tls" (dict "ca" $ca "client" $client) }}
 {{- end }}
@@ -45,8 +46,9 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
 {{- $properties := deepCopy (.Values.config.kafka.properties | default dict) }}
 {{- if or $access.sasl $access.tls }}
-  {{- $protocol := printf "%s%s" (ternary "SASL_" "" (hasKey $access "sasl")) (ternary "SSL" "PLAINTEXT" (hasKey $access "tls")) }}
-  {{- $_ := set $properties "security.protocol" $protocol }}
+  {{- $login := hasKey $access "sasl" | ternary "SASL_" "" }}
+  {{- $transport := hasKey $access "tls" | ternary "SSL" "PLAINTEXT" }}
+  {{- $_ := set $properties "security.protocol" (print $login $transport) }}
 {{- end }}
 {{- with $access.sasl }}{{ $_ := set $properties "sasl.mechanism" .mechanism }}{{ end }}
 {{- with $access.tls }}
@@ -54,8 +56,9 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
     {{- $_ := set $properties "ssl.ca.location" (printf "/etc/heliograph/kafka-ca/%s" .ca.key) }}
   {{- end }}
   {{- if .client.secret }}
-    {{- $_ := set $properties "ssl.certificate.location" (printf "/etc/heliograph/kafka-client/%s" .client.certificateKey) }}
-    {{- $_ := set $properties "ssl.key.location" (printf "/etc/heliograph/kafka-client/%s" .client.privateKeyKey) }}
+    {{- $folder := "/etc/heliograph/kafka-client/" }}
+    {{- $_ := set $properties "ssl.certificate.location" (print $folder .client.certificateKey) }}
+    {{- $_ := set $properties "ssl.key.location" (print $folder .client.privateKeyKey) }}
   {{- end }}
 {{- end }}
 {{- toYaml $properties }}

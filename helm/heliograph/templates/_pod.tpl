@@ -20,7 +20,8 @@ directories, and a rotated key has to reach the process.
 */ -}}
 {{- define "heliograph.mounts" -}}
 {{- $root := . }}
-{{- $mounts := list (dict "name" "config" "path" "/etc/heliograph/config" "configMap" (include "heliograph.fullname" .)) }}
+{{- $mounts := list (dict "name" "config" "path" "/etc/heliograph/config"
+    "configMap" (include "heliograph.fullname" .)) }}
 {{- range $name, $credential := .Values.credentials }}
   {{- $secret := $credential.existingSecret }}
   {{- if $credential.inlineFiles }}
@@ -35,7 +36,8 @@ directories, and a rotated key has to reach the process.
   {{- $mounts = append $mounts (dict "name" "schemas" "path" "/etc/heliograph/schemas" "configMap" .) }}
 {{- end }}
 {{- range $key, $file := .Values.files }}
-  {{- $mount := dict "name" (printf "file-%s" ($key | replace "." "-" | replace "_" "-")) "path" (printf "/etc/heliograph/files/%s" $key) }}
+  {{- $name := printf "file-%s" ($key | replace "." "-" | replace "_" "-") }}
+  {{- $mount := dict "name" $name "path" (printf "/etc/heliograph/files/%s" $key) }}
   {{- $mounts = append $mounts (mustMerge $mount (pick $file "secret" "configMap")) }}
 {{- end }}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}

@@ -55,7 +55,8 @@
   {{- if and $credential.files (not $credential.existingSecret) }}
     {{- fail (printf "%s.existingSecret: name the Secret that files are in" $place) }}
   {{- end }}
-  {{- $files := mustMerge dict ($credential.files | default dict) ($credential.inlineFiles | default dict) (pick $credential "key_file" "certificate_file") }}
+  {{- $files := mustMerge (pick $credential "key_file" "certificate_file")
+      ($credential.files | default dict) ($credential.inlineFiles | default dict) }}
   {{- if not (or $files.key_file $files.certificate_file) }}
     {{- fail (printf "%s: neither a key_file nor a certificate_file, in files, inlineFiles or as a path" $place) }}
   {{- end }}
@@ -96,7 +97,8 @@
 {{- end }}
 {{- $properties := .Values.config.kafka.properties | default dict }}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
-{{- range $property := list "security.protocol" "sasl.mechanism" "sasl.mechanisms" "sasl.username" "ssl.ca.location" "ssl.certificate.location" "ssl.key.location" }}
+{{- range $property := list "security.protocol" "sasl.mechanism" "sasl.mechanisms" "sasl.username"
+    "ssl.ca.location" "ssl.certificate.location" "ssl.key.location" }}
   {{- if and (or $access.sasl $access.tls) (hasKey $properties $property) }}
     {{- fail (printf "config.kafka.properties.%s: leave it out beside kafka.sasl, kafka.tls and strimzi.user, which set it" $property) }}
   {{- end }}
@@ -150,7 +152,9 @@
   {{- end }}
 {{- end }}
 {{- $strategy := .Values.updateStrategy }}
-{{- if and (not .Values.staticMembership.enabled) (eq (toString $strategy.maxSurge) "0") (eq (toString $strategy.maxUnavailable) "0") }}
+{{- $isDeployment := eq (include "heliograph.workloadKind" .) "Deployment" }}
+{{- $isStuck := and (eq "0" (toString $strategy.maxSurge)) (eq "0" (toString $strategy.maxUnavailable)) }}
+{{- if and $isDeployment $isStuck }}
   {{- fail "updateStrategy: maxSurge and maxUnavailable cannot both be 0, no pod could be replaced" }}
 {{- end }}
 {{- end }}

@@ -44,6 +44,8 @@ package struct Delivery: Sendable {
     var firstFailureAt: Instant?
     /// Streams given back unprocessed, in a row.
     var refusals = 0
+    /// The endpoint answered one of its attempts with a failure of its own, or not at all.
+    var hasFailed = false
     var isProviderTokenRefreshed = false
     /// Its place in its device's line; nil before it has one, and once it has left.
     var device: KeyedHash?

@@ -120,7 +120,7 @@ extension DeliveryEngine {
     /// Opens streams for what waits, as far as the connections have room.
     mutating func send(fromLane index: Int, now: Moment) {
         while lanes[index].breaker.admits, parking[index / 2].admits,
-            let id = lanes[index].waiting.first()
+            let id = nextToSend(lane: index)
         {
             guard let delivery = deliveries[id], let event = delivery.event else {
                 lanes[index].waiting.popFirst()

@@ -38,11 +38,12 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let route = deliveries[id]?.route else { return }
+        let sentAt = deliveries[id]?.sentAt ?? now.instant
         switch verdict.fault {
-        case .server: lanes[route.index].breaker.requestFailed(now: now.instant)
-        case .connection: lanes[route.index].breaker.requestAbandoned()
+        case .server: endpointFailed(id, route, sentAt: sentAt, now: now)
+        case .connection: lanes[route.index].breaker.requestAbandoned(sentAt: sentAt)
         case .nobody, .event, .token, .channel, .credential:
-            lanes[route.index].breaker.requestSucceeded(now: now.instant)
+            lanes[route.index].breaker.requestSucceeded(sentAt: sentAt, now: now.instant)
         }
         if verdict.fault == .credential {
             // What the delivery comes to parks it, or leaves it to the next probe.
@@ -58,13 +59,40 @@ extension DeliveryEngine {
     /// A stream ended without an answer, so it proved nothing.
     mutating func unanswered(_ id: DeliveryID, isOverdue: Bool, now: Moment) {
         guard let route = deliveries[id]?.route else { return }
+        let sentAt = deliveries[id]?.sentAt ?? now.instant
         if isOverdue {
-            lanes[route.index].breaker.requestFailed(now: now.instant)
+            endpointFailed(id, route, sentAt: sentAt, now: now)
         } else {
-            lanes[route.index].breaker.requestAbandoned()
+            lanes[route.index].breaker.requestAbandoned(sentAt: sentAt)
         }
         parking[route.credential].requestAbandoned()
     }
+
+    private mutating func endpointFailed(
+        _ id: DeliveryID,
+        _ route: Route,
+        sentAt: Instant,
+        now: Moment
+    ) {
+        guard let device = deliveries[id]?.hashes?.token else { return }
+        deliveries[id]?.hasFailed = true
+        lanes[route.index].breaker.requestFailed(device, sentAt: sentAt, now: now.instant)
+    }
+
+    /// What is to be sent next from a lane that admits a request.
+    ///
+    /// Half open, an event that the endpoint has not failed yet says more than one that it has.
+    mutating func nextToSend(lane index: Int) -> DeliveryID? {
+        guard lanes[index].breaker.isProbing else { return lanes[index].waiting.first() }
+        var waiting = WeightedQueues<DeliveryID>(weights: settings.sourceWeights)
+        swap(&waiting, &lanes[index].waiting)
+        waiting.bringForward(lookingAt: Self.probeChoice) { deliveries[$0]?.hasFailed == false }
+        swap(&waiting, &lanes[index].waiting)
+        return lanes[index].waiting.first()
+    }
+
+    /// So many that wait are looked at for a probe, of each source.
+    private static let probeChoice = 64
 
     /// APNs condemns the credential: it is out of use for a while.
     mutating func park(_ credential: Int, _ reason: Reason, sentAt: Instant, now: Moment) {

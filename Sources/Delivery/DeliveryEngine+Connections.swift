@@ -18,7 +18,7 @@ extension DeliveryEngine {
             maxConcurrentStreams: maxConcurrentStreams,
             now: now.instant
         )
-        lanes[lane].breaker.connectSucceeded()
+        lanes[lane].breaker.connectSucceeded(now: now.instant)
     }
 
     package mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {

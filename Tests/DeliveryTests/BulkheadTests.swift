@@ -81,7 +81,7 @@ import Vocabulary
 
     @Test func `an endpoint that only fails is left alone, then probed, then used again`() throws {
         var bench = try BulkheadBench {
-            $0.breaker = CircuitBreaker.Limits(requestFailures: 3, openFor: .seconds(5), probes: 1)
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 1)
         }
         for name in ["1", "2", "3"] { try bench.arrive(name) }
         bench.turn()
@@ -97,13 +97,80 @@ import Vocabulary
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
     }
 
+    @Test func `one device that APNs always fails closes its endpoint to nobody`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 2, openFor: .seconds(5))
+        }
+        var failures = 0
+        for round in 0..<200 {
+            if round.isMultiple(of: 40) { try bench.arrive("bad \(round)", token: "aa") }
+            for name in bench.turn(after: .milliseconds(200)) {
+                bench.answer(name, 500, .internalServerError)
+                failures += 1
+            }
+        }
+        #expect(failures >= 20, "nothing but failures, one after the other")
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
+        try bench.arrive("good")
+        #expect(bench.turn().contains("good"))
+    }
+
+    @Test func `an endpoint is tried with events that it has not failed yet`() throws {
+        var bench = try BulkheadBench(sources: 2) {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 3)
+            $0.sourceWeights = [8, 1]
+        }
+        for name in ["1", "2", "3"] { try bench.arrive(name) }
+        bench.turn()
+        for name in ["1", "2", "3"] { bench.answer(name, 500, .internalServerError) }
+        // The retries stand in front.
+        bench.turn(after: .seconds(2))
+        #expect(bench.engine.waitingCount(of: BulkheadBench.news) == 3)
+        for name in ["4", "5"] { try bench.arrive(name) }
+        try bench.arrive("6", source: 1)
+        #expect(bench.turn(after: .seconds(3)) == ["4", "5", "6"])
+        bench.answer("4")
+        bench.answer("5")
+        #expect(Set(bench.turn()) == ["1", "2", "3"], "most of the probes were good")
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
+    }
+
+    @Test func `where all that waits has failed, an endpoint is tried with that`() throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(5))
+        }
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 500, .internalServerError)
+        #expect(bench.turn(after: .seconds(2)) == [])
+        #expect(bench.turn(after: .seconds(3)) == ["1"])
+    }
+
+    /// Half of what is sent fails for good: the other half must not wait for it.
+    @Test(arguments: [0, 10, 30, 40])
+    func `an endpoint that answers most requests is open for most of the time`(percent: Int) throws
+    {
+        var bench = try BulkheadBench(streams: 1_000)
+        var dice = SeededGenerator(seed: UInt64(percent) + 1)
+        var closed = 0
+        for round in 0..<3_000 {
+            for number in 0..<2 { try bench.arrive("\(round).\(number)") }
+            for name in bench.turn(after: .milliseconds(100)) {
+                let isBad = Int.random(in: 0..<100, using: &dice) < percent
+                bench.answer(name, isBad ? 500 : 200, isBad ? .internalServerError : nil)
+            }
+            if bench.engine.breaker(of: BulkheadBench.news).phase == .closed { closed += 1 }
+        }
+        #expect(closed > 2_700, "of five minutes")
+    }
+
     @Test(arguments: [(canPostpone: true, makesRoom: true), (false, false)])
     func `what waits for a closed endpoint makes room for others, where there are retry topics`(
         canPostpone: Bool,
         makesRoom: Bool
     ) throws {
         var bench = try BulkheadBench {
-            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers(canPostpone ? [.seconds(60)] : [])
         }
         try bench.arrive("1")
@@ -120,7 +187,7 @@ import Vocabulary
 
     @Test func `what waits for a device makes room together`() throws {
         var bench = try BulkheadBench {
-            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
         }
         try bench.arrive("1")
@@ -135,7 +202,7 @@ import Vocabulary
 
     @Test func `a closed endpoint takes no more than its share of the bound`() throws {
         var bench = try BulkheadBench {
-            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
         }
@@ -151,7 +218,7 @@ import Vocabulary
 
     @Test func `when nothing else can flow, events wait where they are`() throws {
         var bench = try BulkheadBench {
-            $0.breaker = CircuitBreaker.Limits(requestFailures: 1, openFor: .seconds(60))
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
             $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
         }

@@ -261,6 +261,6 @@ MUTATIONS = [
     ),
     Mutation(
         "never close the breaker",
-        [expression(BREAKER, "succeeded + 1 < limits.probes", "true")],
+        [expression(BREAKER, "trial.succeeded * 2 > limits.probes", "false")],
     ),
 ]

@@ -2,39 +2,41 @@ package import Vocabulary
 
 /// Keeps an endpoint that fails from taking the room of those that work.
 ///
-/// The intuition of a fuse with a test button: it opens when failures come in a row, or make up
-/// most of what comes; after a while, or when a connection stands again, a few probes may go;
-/// when all of them succeed it closes.
+/// The intuition of a fuse with a test button: it opens when many devices are failed and they make
+/// up most of the last answers; after a while, or when a connection stands again, a few probes may
+/// go, and what becomes of most of them decides. Only what was sent in the present phase counts:
+/// the answers to what was sent before come late and say nothing new.
 package struct CircuitBreaker: Hashable, Sendable {
     package struct Limits: Hashable, Sendable {
         /// Failed connects in a row that open it.
         package var connectFailures: Int
-        /// Failed requests in a row that open it.
-        package var requestFailures: Int
-        /// Of a window's answers, how many of a hundred may fail.
+        /// Devices that must have been failed.
+        package var failedDevices: Int
+        /// Of a hundred recent answers, how many failed devices open it.
         package var failurePercent: Int
-        /// Fewer answers in a window say nothing.
-        package var sampleSize: Int
+        /// So many of the last answers are recent, unless they are older than `window`.
+        package var recentAnswers: Int
         package var window: Duration
         /// How long it stays open at first; doubles each time the probes fail.
         package var openFor: Duration
         package var maxOpenFor: Duration
+        /// Requests at a time while it is tried; when more than half of them agree, it is decided.
         package var probes: Int
 
         package init(
             connectFailures: Int = 3,
-            requestFailures: Int = 10,
+            failedDevices: Int = 10,
             failurePercent: Int = 50,
-            sampleSize: Int = 20,
+            recentAnswers: Int = 100,
             window: Duration = .seconds(10),
             openFor: Duration = .seconds(5),
             maxOpenFor: Duration = .seconds(60),
-            probes: Int = 3
+            probes: Int = 5
         ) {
             self.connectFailures = connectFailures
-            self.requestFailures = requestFailures
+            self.failedDevices = failedDevices
             self.failurePercent = failurePercent
-            self.sampleSize = sampleSize
+            self.recentAnswers = recentAnswers
             self.window = window
             self.openFor = openFor
             self.maxOpenFor = maxOpenFor
@@ -47,67 +49,81 @@ package struct CircuitBreaker: Hashable, Sendable {
         case closed
         /// Nothing passes until then; nil: until a connection stands. Next: `halfOpen`.
         case open(until: Instant?)
-        /// So many probes are out or answered, so many succeeded. Next: `closed`, `open`.
-        case halfOpen(started: Int, succeeded: Int)
+        /// A few may pass. Next: `closed`, `open`.
+        case halfOpen(Trial)
+    }
+
+    /// How the probes fare.
+    package struct Trial: Hashable, Sendable {
+        /// Probes without an answer.
+        package fileprivate(set) var underway = 0
+        package fileprivate(set) var succeeded = 0
+        /// One for each device that was failed.
+        package fileprivate(set) var failed: Set<KeyedHash> = []
     }
 
     package let limits: Limits
     package private(set) var phase = Phase.closed
+    /// When the phase began that the answers are to speak of.
+    private var since = Instant(nanoseconds: .min)
     /// Times it opened since it was last closed.
     private var openings = 0
     private var connectFailures = 0
-    private var requestFailures = 0
-    private var windowStart = Instant(nanoseconds: .min)
-    private var windowAnswers = 0
-    private var windowFailures = 0
+    private var recent: RecentAnswers
 
     package init(limits: Limits = .init()) {
         self.limits = limits
+        recent = RecentAnswers(maxCount: limits.recentAnswers, maxAge: limits.window)
     }
 
     // MARK: Inputs
 
     package mutating func requestStarted() {
-        guard case .halfOpen(let started, let succeeded) = phase else { return }
-        phase = .halfOpen(started: started + 1, succeeded: succeeded)
+        guard case .halfOpen(var trial) = phase else { return }
+        trial.underway += 1
+        phase = .halfOpen(trial)
     }
 
     /// The endpoint answered, and the answer is none of its own failures.
-    package mutating func requestSucceeded(now: Instant) {
+    package mutating func requestSucceeded(sentAt: Instant, now: Instant) {
         connectFailures = 0
-        requestFailures = 0
+        guard sentAt >= since else { return }
         switch phase {
-        case .closed: answered(isFailure: false, now: now)
-        // An answer to what was sent before it opened.
+        case .closed: recent.succeeded(now: now)
         case .open: break
-        case .halfOpen(let started, let succeeded):
-            guard succeeded + 1 < limits.probes else {
-                close()
-                return
-            }
-            phase = .halfOpen(started: started, succeeded: succeeded + 1)
+        case .halfOpen(var trial):
+            trial.underway = max(0, trial.underway - 1)
+            trial.succeeded += 1
+            phase = .halfOpen(trial)
+            if trial.succeeded * 2 > limits.probes { close(now: now) }
         }
     }
 
-    /// A 5xx, or no answer in time.
-    package mutating func requestFailed(now: Instant) {
-        requestFailures += 1
+    /// A 5xx, or no answer in time, to what was sent to that device or channel.
+    package mutating func requestFailed(_ device: KeyedHash, sentAt: Instant, now: Instant) {
+        guard sentAt >= since else { return }
         switch phase {
         case .closed:
-            answered(isFailure: true, now: now)
-            let isStorm =
-                windowAnswers >= limits.sampleSize
-                && windowFailures * 100 >= windowAnswers * limits.failurePercent
-            if requestFailures >= limits.requestFailures || isStorm { open(now: now) }
+            recent.failed(device, now: now)
+            let (failures, answers) = recent.tally(now: now)
+            guard failures >= limits.failedDevices,
+                failures * 100 >= answers * limits.failurePercent
+            else { return }
+            open(now: now)
         case .open: break
-        case .halfOpen: open(now: now)
+        case .halfOpen(var trial):
+            trial.underway = max(0, trial.underway - 1)
+            trial.failed.insert(device)
+            phase = .halfOpen(trial)
+            if trial.failed.count * 2 > limits.probes { open(now: now) }
         }
     }
 
     /// The request ended in a way that says nothing about the endpoint: another probe may go.
-    package mutating func requestAbandoned() {
-        guard case .halfOpen(let started, let succeeded) = phase else { return }
-        phase = .halfOpen(started: max(succeeded, started - 1), succeeded: succeeded)
+    package mutating func requestAbandoned(sentAt: Instant) {
+        guard sentAt >= since, case .halfOpen(var trial) = phase else { return }
+        trial.underway = max(0, trial.underway - 1)
+        phase = .halfOpen(trial)
     }
 
     /// A connection could not be had, or ended before it was of any use.
@@ -121,15 +137,15 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    package mutating func connectSucceeded() {
+    package mutating func connectSucceeded(now: Instant) {
         connectFailures = 0
         guard phase == .open(until: nil) else { return }
-        phase = .halfOpen(started: 0, succeeded: 0)
+        begin(.halfOpen(Trial()), now: now)
     }
 
     package mutating func timeAdvanced(now: Instant) {
         guard case .open(let until?) = phase, until <= now else { return }
-        phase = .halfOpen(started: 0, succeeded: 0)
+        begin(.halfOpen(Trial()), now: now)
     }
 
     // MARK: Queries
@@ -139,8 +155,13 @@ package struct CircuitBreaker: Hashable, Sendable {
         switch phase {
         case .closed: true
         case .open: false
-        case .halfOpen(let started, _): started < limits.probes
+        case .halfOpen(let trial): trial.underway < limits.probes
         }
+    }
+
+    /// Whether what is sent next decides about the endpoint.
+    package var isProbing: Bool {
+        if case .halfOpen = phase { true } else { false }
     }
 
     package var nextDeadline: Instant? {
@@ -150,23 +171,20 @@ package struct CircuitBreaker: Hashable, Sendable {
 
     // MARK: Private
 
-    private mutating func answered(isFailure: Bool, now: Instant) {
-        if windowStart + limits.window <= now {
-            windowStart = now
-            windowAnswers = 0
-            windowFailures = 0
-        }
-        windowAnswers += 1
-        if isFailure { windowFailures += 1 }
-    }
-
     private mutating func open(now: Instant) {
         let openFor = limits.openFor * (1 << min(openings, 16))
         openings += 1
         phase = .open(until: now + min(openFor, limits.maxOpenFor))
     }
 
-    private mutating func close() {
-        self = CircuitBreaker(limits: limits)
+    private mutating func close(now: Instant) {
+        openings = 0
+        recent = RecentAnswers(maxCount: limits.recentAnswers, maxAge: limits.window)
+        begin(.closed, now: now)
+    }
+
+    private mutating func begin(_ phase: Phase, now: Instant) {
+        self.phase = phase
+        since = now
     }
 }

@@ -61,6 +61,41 @@ package struct WeightedQueues<Element> {
         return element
     }
 
+    /// Has an element of this kind come first, if there is one among the first of a queue.
+    ///
+    /// What stands before it goes to the end of its queue. The other queues are looked at, in
+    /// their order, only if the one whose turn it is has none.
+    package mutating func bringForward(
+        lookingAt limit: Int,
+        where isWanted: (Element) -> Bool
+    ) {
+        guard first() != nil else { return }
+        for step in queues.indices {
+            let queue = (current + step) % queues.count
+            guard turn(queue, lookingAt: limit, where: isWanted) else { continue }
+            if step > 0 {
+                current = queue
+                credit = weights[queue]
+            }
+            return
+        }
+    }
+
+    /// - Returns: false when none is there; then the queue has merely been turned.
+    private mutating func turn(
+        _ queue: Int,
+        lookingAt limit: Int,
+        where isWanted: (Element) -> Bool
+    ) -> Bool {
+        for _ in 0..<min(limit, queues[queue].count) {
+            guard let first = queues[queue].first else { return false }
+            if isWanted(first) { return true }
+            queues[queue].popFirst()
+            queues[queue].append(first)
+        }
+        return false
+    }
+
     package mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         count = 0
         for index in queues.indices {

@@ -6,34 +6,56 @@ import Vocabulary
     private enum Step {
         case start
         case success
-        case failure
+        /// To that device.
+        case failure(UInt64)
         case abandoned
+        /// What was sent before the present phase is answered.
+        case lateSuccess
+        case lateFailure(UInt64)
         case connectFailure
         case connected
         case wait(Int)
     }
 
+    private enum Expectation {
+        case closed
+        /// So many seconds after the beginning it is tried.
+        case openUntil(Int64)
+        case openUntilConnected
+        case halfOpen(underway: Int = 0, succeeded: Int = 0, failed: Int = 0)
+    }
+
     private static let limits = CircuitBreaker.Limits(
         connectFailures: 2,
-        requestFailures: 3,
+        failedDevices: 3,
         failurePercent: 50,
-        sampleSize: 6,
+        recentAnswers: 10,
+        window: .seconds(10),
         openFor: .seconds(5),
         maxOpenFor: .seconds(8),
-        probes: 2
+        probes: 3
     )
+
+    private static func device(_ number: UInt64) -> KeyedHash {
+        KeyedHash(rawValue: number)
+    }
 
     private func breaker(after steps: [Step]) -> CircuitBreaker {
         var breaker = CircuitBreaker(limits: Self.limits)
         var now = Instant(nanoseconds: 0)
+        let before = Instant(nanoseconds: -1)
         for step in steps {
             switch step {
             case .start: breaker.requestStarted()
-            case .success: breaker.requestSucceeded(now: now)
-            case .failure: breaker.requestFailed(now: now)
-            case .abandoned: breaker.requestAbandoned()
+            case .success: breaker.requestSucceeded(sentAt: now, now: now)
+            case .failure(let device):
+                breaker.requestFailed(Self.device(device), sentAt: now, now: now)
+            case .abandoned: breaker.requestAbandoned(sentAt: now)
+            case .lateSuccess: breaker.requestSucceeded(sentAt: before, now: now)
+            case .lateFailure(let device):
+                breaker.requestFailed(Self.device(device), sentAt: before, now: now)
             case .connectFailure: breaker.connectFailed()
-            case .connected: breaker.connectSucceeded()
+            case .connected: breaker.connectSucceeded(now: now)
             case .wait(let seconds):
                 now = now + .seconds(seconds)
                 breaker.timeAdvanced(now: now)
@@ -42,67 +64,86 @@ import Vocabulary
         return breaker
     }
 
-    private static func open(until seconds: Int64) -> CircuitBreaker.Phase {
-        .open(until: Instant(nanoseconds: seconds * 1_000_000_000))
-    }
-
-    private static let opened: [Step] = [.failure, .failure, .failure]
+    private static let opened: [Step] = [.failure(1), .failure(2), .failure(3)]
+    private static let tried = opened + [.wait(5)]
+    private static let failedAgain: [Step] = [.start, .failure(1), .start, .failure(2)]
 
     @Test(
         arguments: [
-            ([.failure, .failure], .closed),
-            ([.failure, .failure, .success, .failure, .failure], .closed),
-            (opened, open(until: 5)),
-            // Half of a window's answers fail, though never three in a row.
+            // It takes many devices, and most of what is answered.
+            ([.failure(1), .failure(2)], .closed),
+            ([.failure(1), .failure(1), .failure(1), .failure(1)], .closed),
+            (opened, .openUntil(5)),
+            ([.success, .success, .success] + opened, .openUntil(5)),
+            ([.success, .success, .success, .success] + opened, .closed),
+            // Ten answers are looked at, and none older than ten seconds.
+            (Array(repeating: .success, count: 50) + opened, .closed),
             (
-                [.success, .failure, .success, .failure, .success, .failure],
-                open(until: 5)
+                Array(repeating: .success, count: 50) + opened + [.failure(4), .failure(5)],
+                .openUntil(5)
             ),
-            // The same spread over two windows says nothing.
+            ([.failure(1), .failure(2), .wait(10), .failure(3)], .closed),
+            ([.failure(1), .wait(10), .failure(1), .failure(2)], .closed),
+            // What was sent before it opened says nothing new.
+            (opened + [.success, .failure(4), .wait(4)], .openUntil(5)),
+            (tried + [.lateSuccess, .lateFailure(4), .lateFailure(5)], .halfOpen()),
             (
-                [.success, .failure, .success, .wait(10), .failure, .success, .failure],
+                tried + [.start, .success, .start, .success]
+                    + [.lateFailure(4), .lateFailure(5), .lateFailure(6)],
                 .closed
             ),
-            (opened + [.success, .failure, .wait(4)], open(until: 5)),
-            (opened + [.wait(5)], .halfOpen(started: 0, succeeded: 0)),
-            (opened + [.wait(5), .start, .start], .halfOpen(started: 2, succeeded: 0)),
-            (opened + [.wait(5), .start, .abandoned], .halfOpen(started: 0, succeeded: 0)),
-            (opened + [.wait(5), .start, .success], .halfOpen(started: 1, succeeded: 1)),
-            (opened + [.wait(5), .start, .success, .start, .success], .closed),
+            // Most of the probes decide, whatever a single device gets.
+            (tried, .halfOpen()),
+            (tried + [.start, .start], .halfOpen(underway: 2)),
+            (tried + [.start, .abandoned], .halfOpen()),
+            (tried + [.start, .success], .halfOpen(succeeded: 1)),
+            (tried + [.start, .failure(1)], .halfOpen(failed: 1)),
+            (tried + [.start, .failure(1), .start, .failure(1)], .halfOpen(failed: 1)),
+            (tried + [.start, .failure(1), .start, .success, .start, .success], .closed),
             // Each time the probes fail it stays open longer, up to a bound.
-            (opened + [.wait(5), .start, .failure], open(until: 13)),
-            (
-                opened + [.wait(5), .start, .failure, .wait(8), .start, .failure],
-                open(until: 21)
-            ),
+            (tried + failedAgain, .openUntil(13)),
+            (tried + failedAgain + [.wait(8)] + failedAgain, .openUntil(21)),
+            (tried + [.start, .success, .start, .success] + opened, .openUntil(10)),
+            // Connections.
             ([.connectFailure], .closed),
             ([.connectFailure, .success, .connectFailure], .closed),
-            ([.connectFailure, .connectFailure, .wait(60)], .open(until: nil)),
-            (
-                [.connectFailure, .connectFailure, .connected],
-                .halfOpen(started: 0, succeeded: 0)
-            ),
+            ([.connectFailure, .connectFailure, .wait(60)], .openUntilConnected),
+            ([.connectFailure, .connectFailure, .connected], .halfOpen()),
             (
                 [.connectFailure, .connectFailure, .connected, .connectFailure],
-                .open(until: nil)
+                .openUntilConnected
             ),
-        ] as [([Step], CircuitBreaker.Phase)]
+        ] as [([Step], Expectation)]
     )
     private func `failures open it, time or a connection lets probes through, and probes close it`(
         steps: [Step],
-        phase: CircuitBreaker.Phase
+        expected: Expectation
     ) {
-        #expect(breaker(after: steps).phase == phase)
+        let phase = breaker(after: steps).phase
+        switch expected {
+        case .closed: #expect(phase == .closed)
+        case .openUntil(let seconds):
+            #expect(phase == .open(until: Instant(nanoseconds: seconds * 1_000_000_000)))
+        case .openUntilConnected: #expect(phase == .open(until: nil))
+        case .halfOpen(let underway, let succeeded, let failed):
+            guard case .halfOpen(let trial) = phase else {
+                Issue.record("\(phase)")
+                return
+            }
+            #expect(trial.underway == underway)
+            #expect(trial.succeeded == succeeded)
+            #expect(trial.failed.count == failed)
+        }
     }
 
     @Test(
         arguments: [
-            ([], true), (opened, false), (opened + [.wait(5)], true),
-            (opened + [.wait(5), .start], true), (opened + [.wait(5), .start, .start], false),
-            (opened + [.wait(5), .start, .start, .success], false),
+            ([], true), (opened, false), (tried, true), (tried + [.start, .start], true),
+            (tried + [.start, .start, .start], false),
+            (tried + [.start, .start, .start, .success], true),
         ] as [([Step], Bool)]
     )
-    private func `half open, it admits as many requests as it has probes`(
+    private func `half open, it admits as many requests at a time as it has probes`(
         steps: [Step],
         admits: Bool
     ) {

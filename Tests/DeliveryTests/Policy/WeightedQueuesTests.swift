@@ -63,4 +63,30 @@ import Testing
         #expect(given.first == 22)
         #expect(given.count == 4 && queues.isEmpty)
     }
+
+    @Test(
+        arguments: [
+            // Of the queue whose turn it is, what is wanted comes first, the rest goes to its end.
+            ([[1, 2, 30, 4], [50]], limit: 3, order: [30, 50, 4, 1, 2]),
+            // Where that one has none, another queue is next.
+            ([[1, 2], [3, 40]], limit: 2, order: [40, 1, 3, 2]),
+            // No further than that is looked.
+            ([[1, 2, 30], [4]], limit: 2, order: [30, 4, 1, 2]),
+            ([[], []], limit: 2, order: []),
+        ] as [([[Int]], limit: Int, order: [Int])]
+    )
+    private func `what is wanted is brought forward`(
+        elements: [[Int]],
+        limit: Int,
+        order: [Int]
+    ) {
+        var queues = WeightedQueues<Int>(weights: elements.map { _ in 1 })
+        for (queue, elements) in elements.enumerated() {
+            for element in elements { queues.append(element, to: queue) }
+        }
+        queues.bringForward(lookingAt: limit) { $0 >= 10 }
+        var served: [Int] = []
+        while let next = queues.popFirst() { served.append(next) }
+        #expect(served == order)
+    }
 }

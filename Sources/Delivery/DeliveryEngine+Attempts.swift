@@ -118,7 +118,11 @@ extension DeliveryEngine {
     }
 
     /// Opens streams for what waits, as far as the connections have room.
-    mutating func send(fromLane index: Int, now: Moment) {
+    mutating func send(
+        fromLane index: Int,
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
         while lanes[index].breaker.admits, parking[index / 2].admits,
             let id = nextToSend(lane: index)
         {
@@ -131,7 +135,7 @@ extension DeliveryEngine {
                 conclude(id, with: .expired, now: now)
                 continue
             }
-            guard !endsSuppressed(id, now: now) else {
+            guard !endsSuppressed(id, unregisteredSince: unregisteredSince, now: now) else {
                 lanes[index].waiting.popFirst()
                 continue
             }

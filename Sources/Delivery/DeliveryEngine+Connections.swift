@@ -62,11 +62,15 @@ extension DeliveryEngine {
 
     // MARK: The turn
 
-    mutating func turn(lane index: Int, now: Moment) {
+    mutating func turn(
+        lane index: Int,
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
         let credential = Route(index: index).credential
         lanes[index].breaker.timeAdvanced(now: now.instant)
         parking[credential].timeAdvanced(now: now.instant)
-        send(fromLane: index, now: now)
+        send(fromLane: index, now: now, unregisteredSince)
         makeRoom(lane: index, now: now)
         var poolActions: [PoolMachine.Action] = []
         if case .parked = parking[credential].phase {

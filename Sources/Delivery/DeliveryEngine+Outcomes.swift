@@ -38,12 +38,23 @@ extension DeliveryEngine {
     }
 
     /// Kafka did not take one of the outcome's records; it will be produced again.
-    package mutating func publicationFailed(_ tag: PublicationTag, now: Moment) {
+    ///
+    /// `isRefused`: its topic does not take it as it is, however often.
+    package mutating func publicationFailed(
+        _ tag: PublicationTag,
+        isRefused: Bool = false,
+        now: Moment
+    ) {
         guard case .publishing(let awaited)? = deliveries[tag.delivery]?.phase,
             awaited.contains(tag.publication)
         else { return }
         guard transactions == nil else {
-            abortTransaction(now: now)
+            if isRefused, let phase = transactions?.phase, phase == .open || phase == .closing {
+                transactions?.refused(tag.delivery, now: now.instant)
+                undo(.undone)
+            } else {
+                abortTransaction(now: now)
+            }
             return
         }
         republications.insert(tag, due: now.instant + Self.republicationDelay)

@@ -4,16 +4,41 @@ package import Vocabulary
 /// What waits for schemas of the Schema Registry, by schema.
 struct SchemaWaits: Sendable {
     struct Wait: Sendable {
-        /// In the order of their arrival.
-        var deliveries: [DeliveryID] = []
+        /// In the order in which they came to wait.
+        var waiters: [Waiter] = []
         var attempts = 1
     }
 
-    var waits: [SchemaReference: Wait] = [:]
+    struct Waiter: Sendable {
+        var delivery: DeliveryID
+        /// A retry record may have been here for long before.
+        var since: Instant
+    }
+
+    private(set) var waits: [SchemaReference: Wait] = [:]
+    /// Deliveries that wait, for whatever schema.
+    private(set) var count = 0
     /// The next tries, by time; what has no wait any more is skipped.
     var retries = TimedQueue<SchemaReference>()
 
     var nextDue: Instant? { retries.nextDue }
+
+    /// Ends the wait for a schema; nil when there is none.
+    mutating func take(_ schema: SchemaReference) -> Wait? {
+        guard let wait = waits.removeValue(forKey: schema) else { return nil }
+        count -= wait.waiters.count
+        return wait
+    }
+
+    mutating func goOn(_ wait: Wait, for schema: SchemaReference) {
+        waits[schema] = wait
+        count += wait.waiters.count
+    }
+
+    mutating func append(_ waiter: Waiter, for schema: SchemaReference) {
+        waits[schema, default: Wait()].waiters.append(waiter)
+        count += 1
+    }
 }
 
 extension DeliveryEngine {
@@ -25,30 +50,37 @@ extension DeliveryEngine {
     /// - Returns: The deliveries that waited for it, to be decoded again and handed to
     ///   `recordDecoded`, in the order of their arrival.
     package mutating func schemaFetched(_ schema: SchemaReference) -> [DeliveryID] {
-        guard let wait = schemaWaits.waits.removeValue(forKey: schema) else { return [] }
-        return wait.deliveries.filter { deliveries[$0]?.phase == .awaitingSchema }
+        guard let wait = schemaWaits.take(schema) else { return [] }
+        return wait.waiters.map(\.delivery).filter { deliveries[$0]?.phase == .awaitingSchema }
     }
 
     /// The registry could not be asked; it will be again, as long as a delivery has time left.
     package mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
-        guard var wait = schemaWaits.waits.removeValue(forKey: schema) else { return }
+        guard var wait = schemaWaits.take(schema) else { return }
         wait.attempts += 1
         // Time bounds the tries, not their number: nothing is sent by them.
         let attempt = min(wait.attempts, settings.retry.attempts)
         let delay = settings.retry.delay(beforeAttempt: attempt, using: &random) ?? .zero
         let due = now.instant + max(delay, Self.minSchemaDelay)
-        var remaining: [DeliveryID] = []
-        for id in wait.deliveries {
-            guard let delivery = deliveries[id], delivery.phase == .awaitingSchema else { continue }
-            if due <= delivery.receivedAt.instant + settings.retryHereFor {
-                remaining.append(id)
-            } else {
-                giveUpWaiting(id, now: now)
+        wait.waiters = wait.waiters.filter { waiter in
+            deliveries[waiter.delivery]?.phase == .awaitingSchema
+        }
+        var excess = schemaWaits.count + wait.waiters.count - schemaShare
+        var remaining: [SchemaWaits.Waiter] = []
+        for waiter in wait.waiters {
+            let isInTime = due <= waiter.since + settings.retryHereFor
+            let makesRoom = excess > 0 && canPostpone(waiter.delivery)
+            if isInTime, !makesRoom {
+                remaining.append(waiter)
+                continue
             }
+            excess -= 1
+            if isInTime { counts.madeRoom += 1 }
+            giveUpWaiting(waiter.delivery, now: now)
         }
         guard !remaining.isEmpty else { return }
-        wait.deliveries = remaining
-        schemaWaits.waits[schema] = wait
+        wait.waiters = remaining
+        schemaWaits.goOn(wait, for: schema)
         schemaWaits.retries.insert(schema, due: due)
     }
 
@@ -76,7 +108,7 @@ extension DeliveryEngine {
 
     /// Deliveries whose schema is being fetched.
     package var awaitingSchemaCount: Int {
-        schemaWaits.waits.values.reduce(0) { $0 + $1.deliveries.count }
+        schemaWaits.count
     }
 
     // MARK: Waiting
@@ -85,10 +117,26 @@ extension DeliveryEngine {
     private static let minSchemaDelay = Duration.milliseconds(100)
 
     /// The first that waits for a schema has it fetched.
+    ///
+    /// Once a fetch has failed, those that wait take no more than their share of the bound: what is
+    /// too much goes to a retry topic, where there is one. The first fetch is given its moment.
     mutating func wait(_ id: DeliveryID, for schema: SchemaReference, now: Moment) {
         deliveries[id]?.phase = .awaitingSchema
-        if schemaWaits.waits[schema] == nil { actions.append(.fetchSchema(schema)) }
-        schemaWaits.waits[schema, default: .init()].deliveries.append(id)
+        let wait = schemaWaits.waits[schema]
+        if let wait, wait.attempts > 1, schemaWaits.count >= schemaShare, canPostpone(id) {
+            counts.madeRoom += 1
+            giveUpWaiting(id, now: now)
+            return
+        }
+        if wait == nil { actions.append(.fetchSchema(schema)) }
+        schemaWaits.append(.init(delivery: id, since: now.instant), for: schema)
+    }
+
+    /// Of the events in hand, how many may wait for schemas that cannot be had.
+    private var schemaShare: Int { max(1, settings.intake.events / 8) }
+
+    private func canPostpone(_ id: DeliveryID) -> Bool {
+        settings.canPostpone && deliveries[id]?.event?.isBroadcast == false
     }
 
     mutating func fetchSchemasAgain(now: Moment) {

@@ -102,7 +102,9 @@ package struct DeliveryEngine: Sendable {
         passRateLimits(now: now)
         republish(now: now)
         sweep(now: now)
-        for index in wakes.takeDue(now: now.instant) { turn(lane: index, now: now) }
+        for index in wakes.takeDue(now: now.instant) {
+            turn(lane: index, now: now, unregisteredSince)
+        }
         turnIntake(now: now)
         turnMembership(now: now)
         turnTransactions(now: now)
@@ -112,6 +114,7 @@ package struct DeliveryEngine: Sendable {
     package mutating func takeActions(into buffer: inout [Action]) {
         swap(&buffer, &actions)
         actions.removeAll(keepingCapacity: true)
+        hygiene.untold.removeAll()
     }
 
     // MARK: Queries

@@ -85,6 +85,12 @@ package struct Metrics: Sendable {
                 of: shards,
                 \.released
             ),
+            .counter(
+                "events_skipped_settled_total",
+                "Records read again that the commit metadata calls settled: not consumed, not sent.",
+                of: shards,
+                \.skippedSettled
+            ),
             .gauge(
                 "waiting_for_due_events",
                 "Events from retry topics that are not due; among inflight_events.",

@@ -17,6 +17,7 @@ package final class ShardMetrics: Sendable {
     package let deferred = Counter()
     package let returned = Counter()
     package let released = Counter()
+    package let skippedSettled = Counter()
     package let waitingForDue = Gauge()
     package let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
 

@@ -7,6 +7,8 @@ private enum Happening: CustomTestStringConvertible {
     case succeeds
     case fails(TransactionFailure, isInDoubt: Bool = false)
     case recordFails
+    /// So much time that brokers have aborted the transaction.
+    case timesOut
     case producerFails(TransactionFailure)
     case dropped
     case second
@@ -99,6 +101,38 @@ struct OutcomeTransactionsTests {
         Row(.aborting, .fails(.abortable), to: .opening, steps: [.replaceProducer]),
         Row(.aborting, .fails(.unusable), to: .opening, steps: [.replaceProducer]),
         Row(.aborting, .fails(.fenced), to: .ended(.fenced)),
+        // Fenced because it took too long, not by a twin.
+        Row(
+            .open,
+            .timesOut,
+            .producerFails(.fenced),
+            to: .opening,
+            steps: [.replaceProducer]
+        ),
+        Row(
+            .closing,
+            .timesOut,
+            .producerFails(.fenced),
+            to: .opening,
+            steps: [.replaceProducer]
+        ),
+        Row(.committing, .timesOut, .fails(.fenced), to: .opening, steps: [.replaceProducer]),
+        Row(
+            .committing,
+            .timesOut,
+            .fails(.fenced, isInDoubt: true),
+            to: .ended(.inDoubt)
+        ),
+        Row(.aborting, .timesOut, .fails(.fenced), to: .opening, steps: [.replaceProducer]),
+        Row(
+            .aborting,
+            .timesOut,
+            .fails(.fenced),
+            .fails(.fenced),
+            to: .ended(.fenced),
+            steps: [.replaceProducer]
+        ),
+        Row(.opening, .timesOut, .fails(.fenced), to: .ended(.fenced)),
         Row(.aborting, .recordFails, to: .aborting),
         Row(.aborting, .dropped, to: .aborting),
         Row(.ended(.inDoubt), .succeeds, to: .ended(.inDoubt)),
@@ -206,6 +240,37 @@ struct OutcomeTransactionsTests {
         #expect(again.last?.id == MachineBench.id(2))
         #expect(again.last?.records == [.outcome])
     }
+
+    @Test func `What its topic refuses again stands aside, and the others go on without it`() {
+        var bench = MachineBench()
+        bench.reach(.open)
+        bench.machine.announced(MachineBench.id(2), [.outcome])
+        _ = bench.machine.admit(now: bench.now)
+        // The first time it may come again at once, shorter.
+        #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1), MachineBench.id(2)])
+        #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1)])
+        bench.machine.close()
+        bench.machine.finished(MachineBench.id(1))
+        #expect(bench.machine.isReadyToCommit)
+        let isCommitting = bench.machine.commit([])
+        #expect(isCommitting)
+        let answer = bench.machine.callSucceeded()
+        #expect(answer == .committed([MachineBench.id(1)]))
+        let due = bench.machine.nextDeadline
+        #expect(due == bench.now + .seconds(29))
+        bench.now = bench.now + .seconds(29)
+        #expect(bench.machine.admit(now: bench.now).map(\.id) == [MachineBench.id(2)])
+        #expect(bench.refusal(of: MachineBench.id(2)) == [])
+        #expect(bench.machine.nextDeadline == bench.now + .seconds(59), "longer each time")
+    }
+
+    @Test func `What stands aside is dropped with the rest`() {
+        var bench = MachineBench()
+        bench.reach(.open)
+        for _ in 0..<2 { _ = bench.refusal(of: MachineBench.id(1)) }
+        #expect(bench.machine.dropAll() == [MachineBench.id(1)])
+        #expect(bench.machine.nextDeadline == nil)
+    }
 }
 
 /// A machine, and the way to any of its phases.
@@ -240,12 +305,23 @@ private struct MachineBench {
         case .fails(let failure, let isInDoubt):
             _ = machine.callFailed(failure, isInDoubt: isInDoubt, now: now)
         case .recordFails: machine.recordFailed(now: now)
+        case .timesOut: now = now + .seconds(15)
         case .producerFails(let failure): _ = machine.producerFailed(failure, now: now)
         case .dropped: _ = machine.dropAll()
         case .second:
             now = now + .seconds(1)
             machine.timeAdvanced(now: now)
         }
+    }
+
+    /// A record of the delivery is refused, the transaction aborted and begun anew.
+    ///
+    /// - Returns: what is in the new one.
+    mutating func refusal(of id: DeliveryID) -> [DeliveryID] {
+        machine.refused(id, now: now)
+        _ = machine.callSucceeded()
+        now = now + .seconds(1)
+        return machine.admit(now: now).map(\.id)
     }
 
     private mutating func commit() {

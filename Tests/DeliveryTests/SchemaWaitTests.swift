@@ -15,12 +15,13 @@ private struct SchemaBench {
         timestamp: Timestamp(milliseconds: 1_700_000_000_000)
     )
 
-    init() throws {
+    init(events: Int = 2, hasRetryTopics: Bool = false) throws {
         let settings = try EngineSettings(
             credentials: [CredentialScope(name: "news", bundleIDs: ["com.example.News"])],
             retry: RetryPolicy(),
             retryHereFor: .seconds(30),
-            intake: IntakeGate.Limits(events: 2, bytes: 1 << 20)
+            later: RetryTiers(hasRetryTopics ? [.seconds(60)] : []),
+            intake: IntakeGate.Limits(events: events, bytes: 1 << 20)
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
         assign()
@@ -42,7 +43,11 @@ private struct SchemaBench {
     }
 
     /// A record arrives that names the schema.
-    mutating func arrive(_ offset: Int64, expiration: Int64? = nil) throws -> [Action] {
+    mutating func arrive(
+        _ offset: Int64,
+        expiration: Int64? = nil,
+        history: RetryHistory? = nil
+    ) throws -> [Action] {
         let record = Record(
             partition: partition,
             offset: Offset(offset),
@@ -51,7 +56,7 @@ private struct SchemaBench {
             value: [0x7B, 0x7D]
         )
         let decoded = DecodedRecord.awaitingSchema(try event(offset, expiration), schema)
-        let isTaken = engine.recordArrived(record, decoded: decoded, now: now)
+        let isTaken = engine.recordArrived(record, decoded: decoded, history: history, now: now)
         #expect(isTaken)
         return turn()
     }
@@ -65,6 +70,14 @@ private struct SchemaBench {
             payload: 0..<2,
             expiration: expiration
         )
+    }
+
+    /// Deliveries that the actions put off.
+    func putOff(_ actions: [Action]) -> [Int64] {
+        actions.compactMap { action in
+            guard case .publish(let id, [.retry]) = action else { return nil }
+            return engine.delivery(id)?.record.offset.rawValue
+        }
     }
 
     /// The outcomes that the actions publish.
@@ -154,5 +167,58 @@ private func fetches(_ actions: [Action]) -> Int {
         bench.assign()
         let first = try bench.arrive(0)
         #expect(fetches(first) == 1)
+    }
+
+    @Test func `the time for the registry begins when the wait for it does`() throws {
+        var bench = try SchemaBench(hasRetryTopics: true)
+        let start = bench.now.timestamp
+        let history = RetryHistory(
+            origin: RecordPosition(
+                partition: TopicPartition(topic: KafkaTopic("news"), partition: 7),
+                offset: Offset(99)
+            ),
+            timestamp: nil,
+            receivedAt: start,
+            attempts: 0,
+            firstFailedAt: start,
+            dueAt: Timestamp(milliseconds: start.milliseconds + 40_000),
+            tier: 0,
+            reason: "SchemaUnavailable"
+        )
+        // It is held for longer than the registry is waited for.
+        let arrival = try bench.arrive(0, history: history)
+        #expect(fetches(arrival) == 0)
+        let due = bench.turn(after: .seconds(40))
+        #expect(fetches(due) == 1)
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        let actions = bench.turn(after: .seconds(10))
+        #expect(bench.putOff(actions) == [])
+        #expect(fetches(actions) == 1)
+        let late = bench.turn(after: .seconds(20))
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        #expect(bench.putOff(late + bench.turn()) == [0])
+    }
+
+    @Test func `a registry that fails takes its share of the bound only`() throws {
+        var bench = try SchemaBench(events: 80, hasRetryTopics: true)
+        var actions: [Action] = []
+        for offset in 0..<15 { actions += try bench.arrive(Int64(offset)) }
+        #expect(bench.putOff(actions) == [], "it is asked for the first time")
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        #expect(bench.putOff(bench.turn()) == [0, 1, 2, 3, 4])
+        #expect(bench.engine.awaitingSchemaCount == 10)
+        for offset in 15..<18 { actions += try bench.arrive(Int64(offset)) }
+        #expect(bench.putOff(actions) == [15, 16, 17])
+        #expect(bench.engine.awaitingSchemaCount == 10)
+        #expect(bench.engine.counts.madeRoom == 8)
+    }
+
+    @Test func `without retry topics all wait for it`() throws {
+        var bench = try SchemaBench(events: 80)
+        for offset in 0..<15 { _ = try bench.arrive(Int64(offset)) }
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        _ = bench.turn()
+        _ = try bench.arrive(15)
+        #expect(bench.engine.awaitingSchemaCount == 16)
     }
 }

@@ -87,6 +87,27 @@ struct TransactionalDeliveryTests {
         #expect(done14 == [id])
     }
 
+    @Test func `An outcome that its topic refuses for its size holds up no other`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let refused = try bench.conclude(1)
+        let other = try bench.conclude(2)
+        _ = bench.bench.turn()
+        for _ in 0..<2 {
+            let tag = PublicationTag(refused, .outcome)
+            bench.bench.engine.publicationFailed(tag, isRefused: true, now: bench.bench.now)
+            _ = bench.bench.turn()
+            bench.succeed()
+            _ = bench.bench.turn(after: .seconds(1))
+        }
+        bench.bench.engine.published(PublicationTag(other, .outcome))
+        let commits = try bench.nextCommits()
+        #expect(commits.map(\.offset) == [Offset(1)], "the refused one is not settled")
+        #expect(bench.succeed() == [other])
+        #expect(bench.bench.engine.delivery(refused) != nil)
+        let again = bench.bench.turn(after: .seconds(30))
+        #expect(again.publications == [PublicationTag(refused, .outcome)])
+    }
+
     @Test func `A report of an aborted transaction counts for nothing`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)

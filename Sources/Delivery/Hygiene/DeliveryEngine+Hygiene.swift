@@ -7,6 +7,8 @@ struct Hygiene: Sendable {
     /// Tokens that died while this shard had events in hand: those did not find them in the list
     /// that the process shares, when they arrived.
     var recentlyDead: SuppressionList
+    /// Those of them that the shared list does not hold yet.
+    var untold: Set<KeyedHash> = []
     var window: DedupWindow
     /// By the route's index; empty: no fuse.
     var fuses: [TokenFuse]
@@ -56,8 +58,7 @@ extension DeliveryEngine {
         else { return false }
         var names = hashes(of: event, topic, route.environment)
         if hygiene.settings.suppressesUnregistered, !event.isBroadcast {
-            names.unregisteredAt =
-                hygiene.recentlyDead[names.token] ?? unregisteredSince(names.token)
+            names.unregisteredAt = deadSince(names.token, unregisteredSince)
         }
         deliveries[id]?.hashes = names
         if let since = names.unregisteredAt, !event.isRegistered(after: since) {
@@ -93,13 +94,33 @@ extension DeliveryEngine {
         }
     }
 
+    /// Since when the token is dead, as far as the process knows; nil: nothing is against it.
+    ///
+    /// The shared list has the last word: another shard, or another process, may have found the
+    /// token alive since.
+    private mutating func deadSince(
+        _ token: KeyedHash,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) -> Timestamp? {
+        if hygiene.untold.contains(token) { return hygiene.recentlyDead[token] }
+        let since = unregisteredSince(token)
+        if since == nil { hygiene.recentlyDead.remove(token) }
+        return since
+    }
+
     /// Ends a delivery whose token died while it waited; to be called before a stream is opened.
     ///
-    /// - Returns: false when the event may be sent.
-    mutating func endsSuppressed(_ id: DeliveryID, now: Moment) -> Bool {
+    /// False when the event may be sent. `unregisteredSince` is what the process's list has against
+    /// a token; it is asked for tokens only that died of this shard's requests.
+    mutating func endsSuppressed(
+        _ id: DeliveryID,
+        unregisteredSince: (KeyedHash) -> Timestamp?,
+        now: Moment
+    ) -> Bool {
         guard hygiene.recentlyDead.count > 0, let delivery = deliveries[id],
             let event = delivery.event, let names = delivery.hashes,
-            let since = hygiene.recentlyDead[names.token]
+            hygiene.recentlyDead[names.token] != nil,
+            let since = deadSince(names.token, unregisteredSince)
         else { return false }
         guard event.isRegistered(after: since) else {
             conclude(id, with: .suppressed(since: since), now: now)
@@ -130,6 +151,7 @@ extension DeliveryEngine {
         case (.unregistered, _):
             let since = outcome.unregisteredAt ?? outcome.completedAt
             hygiene.recentlyDead.insert(names.token, since: since)
+            hygiene.untold.insert(names.token)
             actions.append(.suppressToken(names.token, since: since))
         case (.accepted, _) where names.unregisteredAt != nil:
             outcome.isTokenReadmitted = true
@@ -146,6 +168,7 @@ extension DeliveryEngine {
 
     private mutating func readmit(_ token: KeyedHash) {
         hygiene.recentlyDead.remove(token)
+        hygiene.untold.remove(token)
         actions.append(.readmitToken(token))
     }
 }

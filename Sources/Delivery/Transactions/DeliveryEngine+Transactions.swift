@@ -114,7 +114,7 @@ extension DeliveryEngine {
         carryOutSteps()
     }
 
-    private mutating func undo(_ answer: OutcomeTransactions.Answer?) {
+    mutating func undo(_ answer: OutcomeTransactions.Answer?) {
         switch answer {
         case .undone:
             membership.commitFinished(failed: membership.partitions)

@@ -65,6 +65,9 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// Before a call is made again, or a transaction that failed is tried anew.
     private static let pause = Duration.seconds(1)
 
+    /// After that Kafka aborts a transaction by itself, and fences its producer.
+    private let timeout: Duration
+
     package private(set) var phase = Phase.opening
     /// What to do, in order, once the caller gets to it.
     package private(set) var steps: [TransactionStep] = [.open]
@@ -80,8 +83,14 @@ package struct OutcomeTransactions: Hashable, Sendable {
     private var tries = 0
     private var repeatAt: Instant?
     private var resumeAt: Instant?
+    /// When the present transaction took its first record.
+    private var begunAt: Instant?
+    private var refusedOutcomes = RefusedOutcomes()
 
-    package init() {}
+    /// `timeout` is the producer's `transaction.timeout.ms`.
+    package init(timeout: Duration = .seconds(15)) {
+        self.timeout = timeout
+    }
 
     // MARK: Deliveries
 
@@ -97,6 +106,8 @@ package struct OutcomeTransactions: Hashable, Sendable {
     package mutating func admit(now: Instant) -> [(id: DeliveryID, records: Set<Publication>)] {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
+        waiting += refusedOutcomes.takeDue(now: now)
+        if !waiting.isEmpty { begunAt = begunAt ?? now }
         let admitted = waiting.map { (id: $0, records: records[$0] ?? []) }
         members += waiting
         unfinished += waiting.count
@@ -115,11 +126,21 @@ package struct OutcomeTransactions: Hashable, Sendable {
         records[tag.delivery]?.remove(tag.publication)
     }
 
+    /// The topic of one of a delivery's records refuses it as it is, and may do so for ever.
+    ///
+    /// The transaction is to be done again. A second time it is done without that delivery, which
+    /// comes back after a while.
+    package mutating func refused(_ id: DeliveryID, now: Instant) {
+        guard phase == .open || phase == .closing, records[id] != nil else { return }
+        recordFailed(now: now)
+        if refusedOutcomes.refused(id, now: now) { waiting.removeAll { $0 == id } }
+    }
+
     /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
     ///
     /// - Returns: the deliveries that are not to be published any more.
     package mutating func dropAll() -> [DeliveryID] {
-        let dropped = members + waiting
+        let dropped = members + waiting + refusedOutcomes.removeAll()
         let holdsRecords = !members.isEmpty
         members = []
         waiting = []
@@ -187,7 +208,10 @@ package struct OutcomeTransactions: Hashable, Sendable {
             return .nothing
         case .committing:
             let committed = members
-            for id in members { records[id] = nil }
+            for id in members {
+                records[id] = nil
+                refusedOutcomes.forget(id)
+            }
             members = []
             openNext()
             return .committed(committed)
@@ -202,7 +226,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
         now: Instant
     ) -> Answer {
         guard isCallUnderWay else { return .nothing }
-        if failure == .fenced { return end(.fenced) }
+        if failure == .fenced { return fenced(isInDoubt: isInDoubt, now: now) }
         tries += 1
         let isWorthRepeating = phase == .opening || tries < Self.maxTries
         if failure == .retriable, isWorthRepeating {
@@ -222,7 +246,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// The producer is of no use any more, though no call was under way.
     package mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
         guard phase == .open || phase == .closing else { return .nothing }
-        if failure == .fenced { return end(.fenced) }
+        if failure == .fenced { return fenced(isInDoubt: false, now: now) }
         resumeAt = now + Self.pause
         return replaceProducer()
     }
@@ -242,7 +266,8 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// When `timeAdvanced` or `admit` has something to do.
     package var nextDeadline: Instant? {
         if let repeatAt { return repeatAt }
-        return phase == .open ? resumeAt : nil
+        guard phase == .open else { return nil }
+        return resumeAt ?? refusedOutcomes.nextDue
     }
 
     // MARK: Private
@@ -256,6 +281,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
 
     private mutating func openNext() {
         phase = .open
+        begunAt = nil
         steps.append(.begin)
     }
 
@@ -268,10 +294,21 @@ package struct OutcomeTransactions: Hashable, Sendable {
 
     private mutating func replaceProducer() -> Answer {
         putBack()
+        begunAt = nil
         phase = .opening
         tries = 0
         steps.append(.replaceProducer)
         return .undone
+    }
+
+    /// Either a twin is alive, or the transaction was open for too long: brokers that were away
+    /// have aborted it, and a new producer may go on.
+    private mutating func fenced(isInDoubt: Bool, now: Instant) -> Answer {
+        guard let begunAt, begunAt + timeout <= now else { return end(.fenced) }
+        // A commit that was asked for may have happened before: a restart finds out.
+        if phase == .committing, isInDoubt { return end(.inDoubt) }
+        resumeAt = now + Self.pause
+        return replaceProducer()
     }
 
     private mutating func end(_ reason: TransactionEnd) -> Answer {

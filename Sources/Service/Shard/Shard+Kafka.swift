@@ -285,7 +285,7 @@ extension Shard {
             // Without metadata and violations every outcome fits; if the broker refuses even
             // that, it is tried until somebody raises the topic's limit.
             _ = publisher.shorten(tag.delivery)
-            engine.publicationFailed(tag, now: now)
+            engine.publicationFailed(tag, isRefused: true, now: now)
         case .tokenStatus, .deadLetter:
             log.error(
                 "\(tag.publication) record is larger than its topic allows; only the outcome tells",

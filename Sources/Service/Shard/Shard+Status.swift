@@ -15,6 +15,7 @@ extension Shard {
         metrics.retriesDenied.add(UInt64(counts.retriesDenied - recorded.retriesDenied))
         metrics.madeRoom.add(UInt64(counts.madeRoom - recorded.madeRoom))
         metrics.released.add(UInt64(counts.released - recorded.released))
+        metrics.skippedSettled.add(UInt64(counts.skippedSettled - recorded.skippedSettled))
         recorded = counts
         metrics.inFlightEvents.set(engine.inFlightEvents)
         metrics.waitingForDue.set(engine.heldEvents)

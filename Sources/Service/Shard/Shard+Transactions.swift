@@ -56,8 +56,7 @@ extension Shard {
         let problem =
             switch reason {
             case .fenced:
-                "another process has taken over this one's results.transactional_id, "
-                    + "or a transaction took longer than transaction.timeout.ms"
+                "another process has taken over this one's results.transactional_id"
             case .inDoubt: "nobody knows whether the last transaction is committed"
             case .refused: "the producer cannot be made ready for transactions"
             }

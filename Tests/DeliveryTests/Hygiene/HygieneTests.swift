@@ -40,7 +40,8 @@ private final class HygieneBench {
 
     /// Ends the turn and carries out what concerns the list.
     func turn() -> [Action] {
-        engine.turnEnded(now: now)
+        let known = list
+        engine.turnEnded(now: now) { known[$0] }
         var actions: [Action] = []
         engine.takeActions(into: &actions)
         for action in actions {
@@ -201,6 +202,31 @@ private final class HygieneBench {
         bench.list.insert(token, since: Timestamp(milliseconds: 1000))
         try #expect(bench.kind(bench.arrive()) == .suppressed)
         try #expect(HygieneBench.sent(bench.arrive(token: "00fe")).count == 1)
+    }
+
+    @Test func `a token that another shard found alive is no longer dead here`() throws {
+        let bench = try HygieneBench(streams: 1)
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410, at: 1000)
+        try #expect(bench.kind(bench.arrive()) == .suppressed)
+        // Another member sends what was registered later, and APNs takes it.
+        bench.list = SuppressionList(maxCount: 100)
+        let second = try #require(HygieneBench.sent(try bench.arrive()).first)
+        #expect(bench.kind(bench.answer(second, 200)) == .accepted)
+    }
+
+    @Test func `what waits for a stream meanwhile is sent`() throws {
+        let bench = try HygieneBench(streams: 1)
+        let first = try #require(HygieneBench.sent(try bench.arrive()).first)
+        _ = bench.answer(first, 410, at: 1000)
+        // One of another device has the stream.
+        let other = try #require(HygieneBench.sent(try bench.arrive(token: "0a0b")).first)
+        try #expect(HygieneBench.sent(bench.arrive(registeredAt: 1001)).isEmpty)
+        bench.list = SuppressionList(maxCount: 100)
+        let actions = bench.answer(other, 200)
+        let sent = try #require(HygieneBench.sent(actions).first)
+        let answered = try #require(bench.outcome(bench.answer(sent, 200)))
+        #expect(answered.0.kind == .accepted)
     }
 
     @Test func `it can be switched off`() throws {

@@ -259,17 +259,16 @@ extension DeliveryEngine {
     /// last is an attempt like any other.
     private mutating func resend(_ id: DeliveryID, now: Moment) {
         counts.unprocessed += 1
-        guard let event = deliveries[id]?.event, !handBack(id),
-            !endsSuperseded(id, event, now: now)
-        else { return }
+        guard let event = deliveries[id]?.event, !handBack(id) else { return }
         let refusals = (deliveries[id]?.refusals ?? 0) + 1
+        deliveries[id]?.refusals = refusals
         guard refusals < Self.refusalsPerAttempt else {
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
             retry(id, after: failure, retryAfter: nil, now: now)
             return
         }
-        deliveries[id]?.refusals = refusals
         deliveries[id]?.attempts -= 1
+        guard !endsSuperseded(id, event, now: now) else { return }
         enqueue(id, first: true, now: now)
     }
 

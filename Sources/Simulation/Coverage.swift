@@ -36,6 +36,9 @@ package struct Coverage: Hashable, Sendable {
         case streamLimitChanged
         case requestSent
         case accepted
+        case breakerOpened
+        case broadcastSent
+        case broadcastSuperseded
         case answered410
         case answered403
         case answered429

@@ -10,6 +10,8 @@ package struct FaultPlan: Hashable, Sendable {
     var inFlightLimit: Int
     var inFlightBytes: Int
     var devices: Int
+    /// Channels of the source of broadcasts, if there is one.
+    var channels: Int
     /// How long the retry topics keep an event, by tier; empty: there are none.
     var tiers: [Duration]
     var giveUpAfter: Duration
@@ -30,6 +32,8 @@ package struct FaultPlan: Hashable, Sendable {
     /// Faults stop here; the traffic goes on a little, then everything must drain.
     package var faultsEnd: Duration
     var trafficEnd: Duration
+    /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
+    let isCalm: Bool
     /// The length of every run.
     package static let length = Duration.seconds(3600)
 
@@ -38,6 +42,7 @@ package struct FaultPlan: Hashable, Sendable {
         var weight: Int
         /// Its part of all events.
         var share: Double
+        var isBroadcast = false
     }
 
     /// Chances, 0 to 1, each time the thing happens.
@@ -62,6 +67,8 @@ package struct FaultPlan: Hashable, Sendable {
         var metadataForged: Double
         var hotDevice: Double
         var deadDevice: Double
+        /// APNs answers 500 to whatever is sent to the device.
+        var failingDevice: Double
         var revivedDevice: Double
         var invalidEvent: Double
         var expiringEvent: Double
@@ -124,6 +131,7 @@ extension FaultPlan {
         inFlightLimit = dice.element([8, 40, 200, 1000])
         inFlightBytes = dice.element([1 << 14, 1 << 20, 64 << 20])
         devices = dice.number(50...3000)
+        channels = dice.number(2...20)
         eventsPerSecond = Double(dice.number(20...150)) / 10
         tiers = dice.element([[], [60], [60, 900], [20, 120, 600]]).map(Duration.seconds)
         giveUpAfter = .seconds(dice.element([300, 1200, 24 * 3600]))
@@ -133,12 +141,17 @@ extension FaultPlan {
         turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
         faultsEnd = dice.seconds(900...2000)
         trafficEnd = faultsEnd + dice.seconds(60...300)
-        chances = Chances(&dice)
-        intervals = Intervals(&dice)
         let end = faultsEnd
+        let isCalm = seed % Self.calmEvery == 3
+        self.isCalm = isCalm
+        chances = isCalm ? .calm : Chances(&dice)
+        intervals = isCalm ? .calm : Intervals(&dice)
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
-            .filter { $0.start + $0.length <= end }
+            .filter { $0.start + $0.length <= end && !isCalm }
     }
+
+    /// One seed of so many is calm.
+    private static let calmEvery: UInt64 = 16
 
     /// A fuse that blows and recovers within minutes; in a quarter of the runs none.
     private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {
@@ -154,66 +167,17 @@ extension FaultPlan {
         let urgent = SourcePlan(partitions: dice.number(1...3), weight: 8, share: 0.2)
         let normal = SourcePlan(partitions: dice.number(1...6), weight: 1, share: 0.8)
         let bulk = SourcePlan(partitions: dice.number(1...6), weight: 1, share: 3)
-        switch dice.number(below: 3) {
-        case 0: return [normal]
-        case 1: return [urgent, normal]
-        default: return [urgent, normal, bulk]
-        }
-    }
-}
-
-extension FaultPlan.Chances {
-    init(_ dice: inout Dice) {
-        func chance(_ most: Double) -> Double {
-            // A third of the runs is free of each fault, so that faults are seen alone as well.
-            dice.number(below: 3) == 0 ? 0 : most * dice.unit()
-        }
-        connectFails = chance(0.5)
-        requestRefused = chance(0.05)
-        requestReset = chance(0.02)
-        silence = chance(0.01)
-        goAway = chance(0.005)
-        connectionBreaks = chance(0.005)
-        streamLimitChanges = chance(0.01)
-        serverError = chance(0.1)
-        tooManyRequests = chance(0.05)
-        shutdownAnswer = chance(0.005)
-        badToken = chance(0.02)
-        produceRefused = chance(0.05)
-        acknowledgementLost = chance(0.02)
-        doubledProduce = chance(0.02)
-        commitRefused = chance(0.1)
-        commitAnswerLost = chance(0.05)
-        offsetFetchFails = chance(0.5)
-        metadataForged = chance(0.5)
-        hotDevice = chance(0.3)
-        deadDevice = chance(0.1)
-        revivedDevice = chance(0.8)
-        invalidEvent = chance(0.05)
-        expiringEvent = chance(0.3)
-        tombstone = chance(0.03)
-        gap = chance(0.05)
-        uncoveredEvent = chance(0.02)
-        repeatedEvent = chance(0.03)
-        forgedRetryHeader = chance(0.05)
-        namedSchema = chance(0.1)
-        schemaFetchFails = chance(0.8)
-    }
-}
-
-extension FaultPlan.Intervals {
-    init(_ dice: inout Dice) {
-        func interval(_ mean: ClosedRange<Int>) -> Duration? {
-            dice.number(below: 2) == 0 ? nil : dice.seconds(mean)
-        }
-        crash = interval(60...900)
-        restart = interval(60...900)
-        fence = interval(60...900)
-        stall = interval(60...600)
-        resize = interval(200...900)
-        producerFailure = interval(100...900)
-        clockJump = interval(100...900)
-        providerTokenExpiry = interval(200...1800)
+        var sources: [SourcePlan] =
+            switch dice.number(below: 3) {
+            case 0: [normal]
+            case 1: [urgent, normal]
+            default: [urgent, normal, bulk]
+            }
+        guard dice.number(below: 2) == 0 else { return sources }
+        sources.append(
+            SourcePlan(partitions: dice.number(1...3), weight: 1, share: 0.3, isBroadcast: true)
+        )
+        return sources
     }
 }
 

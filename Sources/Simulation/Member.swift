@@ -15,6 +15,8 @@ final class Member {
     /// The turn that is planned; an earlier one replaces it.
     var nextTurn: Instant?
     var lastTurn = Instant(nanoseconds: -1_000_000_000)
+    /// The one before it: what the last one carried out was decided since.
+    var turnBefore = Instant(nanoseconds: -1_000_000_000)
     /// It does nothing before this moment.
     var stalledUntil = Instant(nanoseconds: 0)
     var isLeaving = false
@@ -52,6 +54,12 @@ final class Member {
     /// By route.
     var fuses = Array(repeating: FuseWatch(), count: Applications.credentialCount * 2)
     var knownSchemas: Set<SchemaReference> = []
+    /// Every stream it opened, until no answer may be waited for any more.
+    var timeLimits = TimedQueue<StreamKey>()
+    /// By route.
+    var breakers = Array(repeating: BreakerWatch(), count: Applications.credentialCount * 2)
+    /// Broadcasts without an outcome, by channel, in the order of their arrival.
+    var broadcasts: [Int32: [RecordPlace]] = [:]
     /// Open streams by device: how many.
     var streamsByDevice: [Int32: Int] = [:]
     /// By credential: when APNs stops taking its provider token.
@@ -138,5 +146,6 @@ struct SimulatedConnection {
     struct OpenStream {
         var number: UInt32
         var event: Int32
+        var sentAt: Instant
     }
 }

@@ -62,6 +62,7 @@ extension World {
         }
         let device = apns.devices[Int(event.device)]
         let app = Applications.apps[device.app]
+        if let channel = device.channel { return .event(broadcast(event, to: channel, of: app)) }
         let decoded = Event(
             id: "e\(event.identity)",
             deviceToken: device.token,
@@ -80,5 +81,21 @@ extension World {
             return .event(decoded)
         }
         return .awaitingSchema(decoded, schema)
+    }
+
+    private func broadcast(
+        _ event: SimulatedEvent,
+        to channel: ChannelID,
+        of app: Applications.App
+    ) -> Event {
+        Event(
+            id: "e\(event.identity)",
+            channel: channel,
+            bundleID: event.content == .uncovered ? Applications.uncovered : app.bundleID,
+            payload: 0..<2,
+            expiration: event.expiration ?? 0,
+            environment: app.environment,
+            requestID: event.apnsID
+        )
     }
 }

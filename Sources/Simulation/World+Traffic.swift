@@ -59,10 +59,18 @@ extension World {
     private mutating func makeEvent(source: UInt8) -> SimulatedEvent {
         let chances = plan.chances
         if events.count > 10, strikes(chances.repeatedEvent) {
-            return repeated(of: events[events.count - 1 - dice.number(below: 10)], source: source)
+            let original = events[events.count - 1 - dice.number(below: 10)]
+            // A broadcast is none for whoever reads notifications.
+            if isBroadcast(original) == plan.sources[Int(source)].isBroadcast {
+                return repeated(of: original, source: source)
+            }
         }
         let isHot = dice.comesUp(chances.hotDevice)
-        let device = dice.number(below: isHot ? apns.hotDevices : apns.devices.count)
+        let isBroadcast = plan.sources[Int(source)].isBroadcast
+        let device =
+            isBroadcast
+            ? plan.devices + dice.number(below: plan.channels)
+            : dice.number(below: isHot ? apns.hotDevices : plan.devices)
         var content = SimulatedEvent.Content.notification
         if strikes(chances.tombstone) {
             content = .tombstone
@@ -87,7 +95,8 @@ extension World {
             isCollapsible: dice.comesUp(0.2),
             tokenRegisteredAt: revived.map(SimulatedAPNs.timestamp),
             appendedAt: now,
-            schema: strikes(chances.namedSchema) ? .id(UInt32(dice.number(below: 20))) : nil,
+            schema: !isBroadcast && strikes(chances.namedSchema)
+                ? .id(UInt32(dice.number(below: 20))) : nil,
             size: UInt8(dice.number(below: Self.values.count))
         )
     }

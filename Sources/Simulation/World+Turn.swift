@@ -30,6 +30,7 @@ extension World {
             return planTurn(of: member, at: member.stalledUntil)
         }
         member.nextTurn = nil
+        member.turnBefore = member.lastTurn
         member.lastTurn = now
         turn(member)
     }
@@ -50,6 +51,8 @@ extension World {
         }
         swap(&batch, &actions)
         checkBounds(of: member)
+        checkTimeLimits(of: member)
+        checkBreakers(of: member)
         if member.engine.hasLeftGroup { return memberLeft(member) }
         if wantsMore { planTurn(of: member, at: now + .milliseconds(1)) }
         if let due = member.engine.nextDeadline(now: now) {
@@ -167,6 +170,9 @@ extension World {
         case .connect(let connection, let route): connect(connection, to: route, by: member)
         case .send(let delivery, let connection): send(delivery, on: connection, by: member)
         case .cancel(let delivery, let connection):
+            if let state = member.connections[connection], let stream = state.streams[delivery] {
+                noteForBreaker(stream, isFailure: true, on: state.route, by: member)
+            }
             _ = endStream(of: delivery, on: connection, by: member)
         case .ping(let connection): pinged(connection, by: member)
         case .drain(let connection):

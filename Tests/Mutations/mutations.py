@@ -45,6 +45,7 @@ HYGIENE = "Delivery/Hygiene/DeliveryEngine+Hygiene.swift"
 FUSE = "Delivery/Hygiene/TokenFuse.swift"
 TIERS = "Delivery/Later/RetryTiers.swift"
 BREAKER = "Delivery/Policy/CircuitBreaker.swift"
+ANSWERS = "Delivery/Policy/RecentAnswers.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
@@ -97,6 +98,10 @@ MUTATIONS = [
         [expression(LEDGERS, "metadata.nonce == nonce || tenure.begunAt == position", "true")],
     ),
     Mutation(
+        "give partitions back without the last commit",
+        [expression(GROUP, "now + timing.finalCommitTimeout", "now")],
+    ),
+    Mutation(
         "read again what the metadata calls settled",
         [expression(LEDGER, "isRestoredSettled(offset)", "false")],
     ),
@@ -116,6 +121,10 @@ MUTATIONS = [
     Mutation(
         "open many streams before the first success",
         [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
+    ),
+    Mutation(
+        "wait for an answer for ever",
+        [expression(ATTEMPTS, "deadline <= now.instant", "false")],
     ),
     Mutation(
         "keep a connection that answers nothing",
@@ -203,6 +212,16 @@ MUTATIONS = [
         [expression(HYGIENE, "hygiene.recentlyDead.count > 0", "false")],
     ),
     Mutation(
+        "hold a token for dead that another member found alive",
+        [
+            expression(
+                HYGIENE,
+                "hygiene.untold.contains(token)",
+                "hygiene.recentlyDead[token] != nil",
+            )
+        ],
+    ),
+    Mutation(
         "take an event for a duplicate of one that failed",
         [
             statements(
@@ -262,5 +281,32 @@ MUTATIONS = [
     Mutation(
         "never close the breaker",
         [expression(BREAKER, "trial.succeeded * 2 > limits.probes", "false")],
+    ),
+    Mutation(
+        "open the breaker for one device that fails often",
+        [expression(ANSWERS, "!isKnown", "true")],
+    ),
+    Mutation(
+        "let one failed probe decide",
+        [expression(BREAKER, "trial.failed.count * 2 > limits.probes", "true")],
+    ),
+    # Broadcasts
+    Mutation(
+        "send a channel's broadcasts one after the other",
+        [expression(FLOW, "event.isBroadcast", "false")],
+    ),
+    Mutation(
+        "try a broadcast again though a newer one waits",
+        [
+            expression(
+                ATTEMPTS,
+                "isDeviceThrottled || !endsSuperseded(id, event, now: now)",
+                "true",
+            )
+        ],
+    ),
+    Mutation(
+        "put a broadcast off",
+        [statements(DEFERRAL, "        guard !event.isBroadcast else { return nil }\n")],
     ),
 ]

@@ -28,6 +28,11 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case tokensHeldWhileFuseIsBlown
         case fuseBlows
         case fuseRecovers
+        case requestsEndInTime
+        case breakerIsJust
+        case newestBroadcastWins
+        case broadcastIsNeverLate
+        case rebalanceRepeatsNothing
         case drains
     }
 

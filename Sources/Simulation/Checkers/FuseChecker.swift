@@ -39,6 +39,10 @@ extension World {
         on route: Route,
         by member: Member
     ) {
+        // No answer to a broadcast says anything about a token.
+        guard let event = member.engine.delivery(delivery)?.event, !event.isBroadcast else {
+            return
+        }
         guard let settings = plan.fuse, let fuse = member.engine.tokenFuse(of: route),
             let outcome = member.engine.delivery(delivery)?.outcome, outcome.decidedBy == .apns
         else { return }

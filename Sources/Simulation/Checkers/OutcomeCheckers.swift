@@ -12,8 +12,9 @@ extension World {
         checkDecidedOnce(delivery, by: member)
         checkAttempts(of: delivery, facts, outcome.attempts, by: member)
         checkVerdict(outcome, events[Int(event)])
+        checkSuperseded(outcome, events[Int(event)], at: RecordPlace(facts.record), by: member)
         switch outcome.kind {
-        case .suppressed: checkSuppression(outcome, events[Int(event)])
+        case .suppressed: checkSuppression(outcome, events[Int(event)], by: member)
         case .duplicate:
             checkDuplicate(events[Int(event)], at: RecordPlace(facts.record), by: member)
         case .accepted: member.accepted.insert(events[Int(event)].identity)
@@ -56,6 +57,9 @@ extension World {
         checkDecidedOnce(delivery, by: member)
         checkAttempts(of: delivery, facts, deferral.attempts, by: member)
         checkDue(deferral, events[Int(event)])
+        if isBroadcast(events[Int(event)]) {
+            found(.broadcastIsNeverLate, "event \(event) was put off")
+        }
     }
 
     /// Nothing is put off beyond its expiration, nor beyond the time at which it is given up.

@@ -16,6 +16,16 @@ extension World {
         checkIdentity(delivery, events[Int(event)])
         checkExpiration(events[Int(event)])
         checkToken(of: delivery, events[Int(event)], by: member)
+        checkIsNewest(delivery, events[Int(event)], by: member)
+    }
+
+    /// No answer is waited for longer than a request may take.
+    mutating func checkTimeLimits(of member: Member) {
+        while let key = member.timeLimits.popDue(now: now) {
+            let stream = member.connections[key.connection]?.streams[key.delivery]
+            guard stream?.number == key.stream else { continue }
+            found(.requestsEndInTime, "event \(key.event) is still waited for")
+        }
     }
 
     /// Streams open only on a connection that takes them, within the peer's limit, and one at a

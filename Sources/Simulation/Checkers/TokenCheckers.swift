@@ -17,7 +17,9 @@ extension World {
             since = entry.since
         }
         if member.deadTokens.count <= Self.deadTokensRemembered,
-            let own = member.deadTokens[event.device]
+            let own = member.deadTokens[event.device],
+            // Unless its process has learnt that the token is alive.
+            member.tokens.dead[event.device] != nil
         {
             since = own
         }
@@ -27,7 +29,17 @@ extension World {
     }
 
     /// A token is suppressed only if APNs called it dead, and the app has not reported it since.
-    mutating func checkSuppression(_ outcome: Outcome, _ event: SimulatedEvent) {
+    mutating func checkSuppression(
+        _ outcome: Outcome,
+        _ event: SimulatedEvent,
+        by member: Member
+    ) {
+        // What is carried out now was decided after the turn before.
+        if let readmittedAt = member.tokens.readmitted[event.device],
+            readmittedAt < member.turnBefore, member.tokens.dead[event.device] == nil
+        {
+            found(.suppressedIsDead, "device \(event.device) is alive, as its process knows")
+        }
         guard let since = outcome.unregisteredAt, apns.declaredDead(event.device, since: since)
         else { return found(.suppressedIsDead, "APNs never said so of device \(event.device)") }
         guard let registered = event.tokenRegisteredAt, registered > since else { return }

@@ -34,6 +34,9 @@ extension World {
         if facts.content == .notification {
             member.inHand[facts.identity, default: []].insert(place)
         }
+        if facts.content == .notification, isBroadcast(facts) {
+            member.broadcasts[facts.device, default: []].append(place)
+        }
         let load = member.load[facts.device, default: 0]
         member.load[facts.device] = load + 1
         guard facts.source == 0 else { return }
@@ -64,9 +67,11 @@ extension World {
     /// A delivery's event is at an end, or has gone to a retry topic.
     mutating func noteDeparture(of pending: Member.Pending, by member: Member) {
         let identity = events[Int(pending.event)].identity
-        member.inHand[identity]?.remove(
-            RecordPlace(partition: pending.partition, offset: pending.offset)
-        )
+        let place = RecordPlace(partition: pending.partition, offset: pending.offset)
+        member.inHand[identity]?.remove(place)
+        let channel = events[Int(pending.event)].device
+        member.broadcasts[channel]?.removeAll { $0 == place }
+        if member.broadcasts[channel]?.isEmpty == true { member.broadcasts[channel] = nil }
         if member.inHand[identity]?.isEmpty == true { member.inHand[identity] = nil }
     }
 
@@ -91,6 +96,7 @@ extension World {
     mutating func noteHandBack(by member: Member) {
         noteStillInHand(by: member)
         member.load = [:]
+        member.broadcasts = [:]
         member.urgentLoad = 0
         for index in member.urgent.indices { member.urgent[index].waiting = [:] }
     }

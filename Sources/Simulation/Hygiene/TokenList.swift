@@ -9,6 +9,8 @@ final class TokenList {
     }
 
     private(set) var dead: [Int32: Entry] = [:]
+    /// When the process last learnt that a token is alive.
+    private(set) var readmitted: [Int32: Instant] = [:]
     /// Records of the token-status topic that were read.
     private(set) var readCount = 0
 
@@ -24,7 +26,7 @@ final class TokenList {
             if let since = status.unregisteredSince {
                 suppress(status.device, since: since, at: now)
             } else {
-                readmit(status.device)
+                readmit(status.device, at: now)
             }
         }
     }
@@ -34,8 +36,9 @@ final class TokenList {
         dead[device] = Entry(since: since, knownFrom: now)
     }
 
-    func readmit(_ device: Int32) {
+    func readmit(_ device: Int32, at now: Instant) {
         dead[device] = nil
+        readmitted[device] = now
     }
 }
 

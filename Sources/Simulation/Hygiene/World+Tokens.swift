@@ -28,7 +28,7 @@ extension World {
         guard let device = apns.deviceOfHash[hash] else { return }
         coverage.note(.tokenReadmitted)
         member.deadTokens[device] = nil
-        member.tokens.readmit(device)
+        member.tokens.readmit(device, at: now)
     }
 
     /// What the token-status record of an outcome says.

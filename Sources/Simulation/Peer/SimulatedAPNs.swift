@@ -6,9 +6,13 @@ import Vocabulary
 struct SimulatedAPNs {
     struct Device {
         let token: DeviceToken
+        /// It is a channel, and the token is nobody's.
+        var channel: ChannelID?
         let app: Int
         /// From here on its token is dead; nil: never.
         var diesAt: Instant?
+        /// APNs chokes on whatever is sent to it.
+        var isFailing = false
         /// From here on the app has reported the token anew; nil: never.
         var revivesAt: Instant?
 
@@ -19,6 +23,7 @@ struct SimulatedAPNs {
         }
     }
 
+    /// The devices, and behind them the channels.
     private(set) var devices: [Device] = []
     /// The devices by what the service's tables call them.
     private(set) var deviceOfHash: [KeyedHash: Int32] = [:]
@@ -51,8 +56,20 @@ struct SimulatedAPNs {
                     device.revivesAt = dies + dice.seconds(10...600)
                 }
             }
+            device.isFailing = dice.comesUp(plan.chances.failingDevice)
             deviceOfHash[Self.hash(of: device, key)] = Int32(devices.count)
             devices.append(device)
+        }
+        addChannels(plan.channels, &dice)
+    }
+
+    private mutating func addChannels(_ count: Int, _ dice: inout Dice) {
+        for number in 0..<count {
+            let name = String(0x10_0000 + number, radix: 16)
+            guard let channel = ChannelID(name), let token = DeviceToken("0" + name + "0")
+            else { continue }
+            let app = dice.number(below: Applications.apps.count)
+            devices.append(Device(token: token, channel: channel, app: app))
         }
     }
 

@@ -96,6 +96,7 @@ extension World {
             member.engine.streamBroke(delivery, .unknown, now: moment)
         }
         member.connections[connection] = nil
+        noteForBreaker(endOf: state, by: member)
         member.engine.connectionClosed(connection, now: moment)
         wake(member)
     }

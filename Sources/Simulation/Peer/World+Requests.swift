@@ -17,7 +17,11 @@ extension World {
         state.streamCount += 1
         let number = state.streamCount
         member.connections[connection]?.streamCount = number
-        member.connections[connection]?.streams[delivery] = .init(number: number, event: event)
+        member.connections[connection]?.streams[delivery] = .init(
+            number: number,
+            event: event,
+            sentAt: now
+        )
         member.streams[delivery, default: .init()].opened += 1
         member.streamsByDevice[events[Int(event)].device, default: 0] += 1
         let key = StreamKey(
@@ -27,6 +31,7 @@ extension World {
             delivery: delivery,
             event: event
         )
+        member.timeLimits.insert(key, due: now + settings.requestTimeout)
         let environment = state.route.environment
         let isSlow = apns.slow[environment, default: 0] > 0
         let delay = isSlow ? dice.milliseconds(500...8000) : latency() + latency()
@@ -93,6 +98,11 @@ extension World {
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
             note(answer)
             if answer.status != 403 { member.connections[key.connection]?.isProven = true }
+            // A server that goes down says nothing about the endpoint.
+            if let stream = state.streams[key.delivery], answer.reason != .apns(.shutdown) {
+                let isFailure = answer.status >= 500
+                noteForBreaker(stream, isFailure: isFailure, on: state.route, by: member)
+            }
             member.engine.responseArrived(answer, for: key.delivery, now: moment)
             checkFuse(answer, to: key.delivery, on: state.route, by: member)
         }
@@ -114,6 +124,9 @@ extension World {
         let event = Int(key.event)
         guard !apns.devices[Int(events[event].device)].isDead(at: now) else { return }
         coverage.note(events[event].pushes == 0 ? .accepted : .pushRepeated)
+        if plan.isCalm, events[event].pushes > 0 {
+            found(.rebalanceRepeatsNothing, "event \(event) was sent again")
+        }
         events[event].pushes += 1
     }
 
@@ -121,25 +134,34 @@ extension World {
         switch fate {
         case .answered503: return APNsAnswer(status: 503, reason: .apns(.serviceUnavailable))
         case .answered429: return APNsAnswer(status: 429, reason: .apns(.tooManyRequests))
-        case .answeredBadToken: return APNsAnswer(status: 400, reason: .apns(.badDeviceToken))
+        case .answeredBadToken:
+            let isChannel = isBroadcast(events[Int(key.event)])
+            let reason: APNsReason = isChannel ? .channelNotRegistered : .badDeviceToken
+            return APNsAnswer(status: 400, reason: .apns(reason))
         case .answeredShutdown: return APNsAnswer(status: 503, reason: .apns(.shutdown))
         case .answeredTokenExpired:
             return APNsAnswer(status: 403, reason: .apns(.expiredProviderToken))
         case .answered, .answerLost, .silent, .refused: break
         }
+        let device = apns.devices[Int(events[Int(key.event)].device)]
         // A proxy's page: no reason in it.
         if apns.failing[route.environment, default: 0] > 0 { return APNsAnswer(status: 503) }
         if apns.revoked[route.credential] > 0 {
             return APNsAnswer(status: 403, reason: .apns(.invalidProviderToken))
         }
+        if areFaultsOn, device.isFailing {
+            return APNsAnswer(status: 500, reason: .apns(.internalServerError))
+        }
         if apns.condemning[route.environment, default: 0] > 0 {
+            if device.channel != nil {
+                return APNsAnswer(status: 400, reason: .apns(.channelNotRegistered))
+            }
             // A wrong host does not know the token, or takes it for dead.
             if plan.seed.isMultiple(of: 2) {
                 return APNsAnswer(status: 400, reason: .apns(.badDeviceToken))
             }
             return unregistered(key, since: SimulatedAPNs.timestamp(now))
         }
-        let device = apns.devices[Int(events[Int(key.event)].device)]
         guard device.isDead(at: now), let diedAt = device.diesAt else {
             return APNsAnswer(status: 200)
         }

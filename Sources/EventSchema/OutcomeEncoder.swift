@@ -55,12 +55,15 @@ package struct OutcomeEncoder: Sendable {
     }
 
     /// `outcome`, `reason`, `event-id` where there is one, and the event's trace context.
+    ///
+    /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
+    /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
     package func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
         var headers = [RecordHeader("outcome", outcome.kind.rawValue)]
         if let reason = outcome.reason { headers.append(RecordHeader("reason", reason.text)) }
         if let id = outcome.subject.eventID { headers.append(RecordHeader("event-id", id)) }
-        headers += record.headers.filter(\.isTraceContext) + record.traceContext
-        return headers
+        let trace = TraceContext(record.headers) ?? TraceContext(record.traceContext)
+        return headers + (trace?.headers ?? [])
     }
 
     private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
@@ -113,9 +116,6 @@ package struct OutcomeEncoder: Sendable {
 }
 
 extension RecordHeader {
-    /// W3C Trace Context, version 1.
-    var isTraceContext: Bool { name == "traceparent" || name == "tracestate" }
-
     init(_ name: String, _ text: String) {
         self.init(name: name, value: Array(text.utf8))
     }

@@ -21,7 +21,7 @@ package struct Record: Hashable, Sendable {
     package var headers: [RecordHeader]
     /// The event's bytes, where the framing encoded them; nil: they stand in `value`.
     package var decodedValue: [UInt8]?
-    /// `traceparent` and `tracestate` of a CloudEvent, where no header says so.
+    /// `traceparent` and `tracestate` of a CloudEvent, as headers; the record's own count more.
     package var traceContext: [RecordHeader] = []
 
     package init(

@@ -108,13 +108,6 @@ private func base64(_ bytes: [UInt8]) -> String {
             #expect(event.occurredAt == Timestamp(milliseconds: milliseconds))
             #expect(wrapped.traceContext == [header("traceparent", trace)])
         }
-        // The record's own header counts more.
-        var traced = record(
-            Self.text,
-            binaryHeaders + [header("ce_traceparent", trace), header("traceparent", "mine")]
-        )
-        _ = decoder.decode(&traced, from: KafkaTopic("n"))
-        #expect(traced.traceContext.isEmpty)
     }
 
     @Test(arguments: [

@@ -58,9 +58,7 @@ extension EventDecoder {
         _ record: inout Record
     ) {
         wrapped.occurredAt = attributes.occurredAt
-        if !record.headers.contains(where: \.isTraceContext) {
-            record.traceContext = attributes.traceContext
-        }
+        record.traceContext = attributes.traceContext
     }
 
     /// No event has such a member, so whatever has it means to be a CloudEvent.

@@ -41,6 +41,8 @@ package struct Delivery: Sendable {
     package internal(set) var attempts = 0
     /// When the present or last stream was asked for.
     package internal(set) var sentAt: Instant?
+    /// When APNs answered last, whatever it said.
+    package internal(set) var answeredAt: Instant?
     var firstFailureAt: Instant?
     /// Streams given back unprocessed, in a row.
     var refusals = 0

@@ -41,6 +41,7 @@ extension DeliveryEngine {
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
         let sentAt = deliveries[id]?.sentAt ?? now.instant
         guard let connection = attemptEnded(id) else { return }
+        deliveries[id]?.answeredAt = now.instant
         let verdict = Verdict.classify(
             status: answer.status,
             reason: answer.reason,

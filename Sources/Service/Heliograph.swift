@@ -15,10 +15,12 @@ package struct Heliograph: Sendable {
 
     private let configuration: Configuration
     private let log: Logger
+    private let logSink: LogSink
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
-        log = Logger(configuration.log)
+        logSink = LogSink(format: configuration.log.format)
+        log = Logger(configuration.log, sink: logSink)
     }
 
     /// Runs until SIGTERM or SIGINT is obeyed, or the surrounding service group shuts down.
@@ -46,6 +48,7 @@ package struct Heliograph: Sendable {
                 logger: quietLog
             )
         )
+        defer { logSink.finish() }
         do {
             try await group.run()
         } catch is CancellationError {
@@ -105,6 +108,7 @@ package struct Heliograph: Sendable {
         return ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
+                    .init(service: LogSummaries(sink: logSink)),
                     .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(
                         service: shards,
@@ -210,6 +214,20 @@ private struct AdminService: Service {
                     [.address: address.description, .port: "\(address.port)"]
                 )
                 onListening(address.port)
+            }
+        }
+    }
+}
+
+/// Tells of repeated lines in time, also when nothing else is logged.
+private struct LogSummaries: Service {
+    let sink: LogSink
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: .seconds(1))
+                sink.timeAdvanced()
             }
         }
     }

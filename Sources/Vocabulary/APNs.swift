@@ -1,7 +1,7 @@
 /// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
 ///
-/// It is a credential: never log it, never use it as a metric label.
-package struct DeviceToken: Hashable, Sendable {
+/// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
+package struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     package let hexadecimal: String
 
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
@@ -10,6 +10,10 @@ package struct DeviceToken: Hashable, Sendable {
         else { return nil }
         hexadecimal = text
     }
+
+    package var description: String { "device token (hidden)" }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Looks at all bytes, because a loop that cannot end early is one over vectors.
     private static func isHexadecimal(_ bytes: Span<UInt8>) -> Bool {

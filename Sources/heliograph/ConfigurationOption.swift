@@ -14,10 +14,12 @@ struct ConfigurationOption: ParsableArguments {
     var config: String
 
     /// Reads the configuration, or prints every problem with it and ends the process.
-    func load() throws -> Configuration {
+    func load() throws -> Configuration { Self.load(config) }
+
+    static func load(_ file: String) -> Configuration {
         do {
             return try Configuration(
-                file: config,
+                file: file,
                 environment: ProcessInfo.processInfo.environment
             )
         } catch {

@@ -17,7 +17,8 @@ struct HeliographCommand: AsyncParsableCommand {
         version: Service.Heliograph.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
-            PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self, HealthCommand.self,
+            PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
+            FingerprintCommand.self, HealthCommand.self,
         ]
     )
 }

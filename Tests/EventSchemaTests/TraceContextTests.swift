@@ -126,7 +126,10 @@ import Vocabulary
     @Test(
         arguments: [
             // The record's counts more, and is never mixed with the CloudEvent's.
-            ([("traceparent", parent)], [("traceparent", other), ("tracestate", "a=b")], parent, nil),
+            (
+                [("traceparent", parent)], [("traceparent", other), ("tracestate", "a=b")], parent,
+                nil
+            ),
             (
                 [("traceparent", parent), ("tracestate", "r=1")],
                 [("traceparent", other), ("tracestate", "a=b")], parent, "r=1"

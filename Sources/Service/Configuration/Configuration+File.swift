@@ -40,6 +40,7 @@ extension Configuration {
         let startUp = StartUp(configuration: self)
         let lines =
             Self.problems { try startUp.checkProperties() }
+            + Self.problems { _ = try fingerprintKey() }
             + Self.problems {
                 let materials = try startUp.credentialMaterials()
                 _ = try startUp.shardSettings(materials, shardCount: 1)

@@ -151,6 +151,15 @@ extension Configuration.Results {
             `<name>-<n>`. Null: `<kafka.group_id>-<host name>`, for one process a host.
             """
         )
+        timingHeaders = section.value(
+            "timing_headers",
+            .boolean,
+            default: false,
+            """
+            Whether outcomes have the headers `received-us`, `sent-us` and `answered-us`, from \
+            which a tracing system can make spans.
+            """
+        )
     }
 }
 
@@ -303,6 +312,14 @@ extension Configuration.Log {
             .word(placeholder: .json),
             default: .json,
             "`json`: one object a line; `text`: for people."
+        )
+        fingerprintKeyFile = section.optional(
+            "fingerprint_key_file",
+            .filePath,
+            """
+            A secret of 16 bytes or more, the same for all processes, with which log lines name \
+            device tokens: `heliograph fingerprint` says how. Null: lines name no device.
+            """
         )
     }
 }

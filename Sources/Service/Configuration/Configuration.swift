@@ -104,6 +104,8 @@ package struct Configuration: Hashable, Sendable {
         /// The process' name among transactional producers, to which each shard adds its number;
         /// nil: the group's and the host's.
         package var transactionalID: String?
+        /// Outcomes say when the event was received, sent and answered; see `DeliveryTimes`.
+        package var timingHeaders: Bool
     }
 
     /// Whose headers a dead letter carries.
@@ -245,6 +247,8 @@ package struct Configuration: Hashable, Sendable {
     package struct Log: Hashable, Sendable {
         package var level: LogLevel
         package var format: LogFormat
+        /// Nil: logs do not tell devices apart.
+        package var fingerprintKeyFile: String?
     }
 
     /// The levels of swift-log, by their names.

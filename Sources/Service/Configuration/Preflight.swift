@@ -28,6 +28,9 @@ extension Configuration {
         if let file = apns.proxyPasswordFile {
             files.append(("apns.proxy_password_file", file, Self.maxKeyFileByteCount))
         }
+        if let file = log.fingerprintKeyFile {
+            files.append(("log.fingerprint_key_file", file, Self.maxKeyFileByteCount))
+        }
         let registry = schemaRegistry
         for (name, file, limit) in [
             ("ca_file", registry.caFile, Self.maxCAFileByteCount),

@@ -45,7 +45,7 @@ package struct DeadLetter: Sendable {
             record.timestamp.map(Self.text), facts.reason, eventID, bundleID, sourceText,
             "\(partition)@\(record.offset)",
         ]
-        return texts.map { $0.map(Self.printable) ?? "-" }.joined(separator: "  ")
+        return texts.map { $0?.printable ?? "-" }.joined(separator: "  ")
     }
 
     /// The same as an object on one line.
@@ -105,16 +105,5 @@ package struct DeadLetter: Sendable {
         var text: [UInt8] = []
         time.appendRFC3339(to: &text)
         return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Strangers' text must not steer the terminal that it is shown on.
-    private static func printable(_ text: String) -> String {
-        let isPlain = { (scalar: Unicode.Scalar) in
-            scalar.properties.generalCategory != .control
-                && scalar.properties.generalCategory != .format
-        }
-        var plain = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars { plain.append(isPlain(scalar) ? scalar : "?") }
-        return String(plain)
     }
 }

@@ -59,12 +59,14 @@ struct StartUp {
                     style: configuration.results.deadLetterHeaders == .connect ? .connect : .spring,
                     consumerGroup: configuration.kafka.groupID
                 ),
-                retry: configuration.retryTopics
+                retry: configuration.retryTopics,
+                hasTimingHeaders: configuration.results.timingHeaders
             ),
             engine: try engineSettings(materials, shardCount: shardCount),
             payloadPolicy: payloadPolicy,
             eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
+            fingerprintKey: try configuration.fingerprintKey(),
             seed: UInt64.random(in: 0...UInt64.max)
         )
     }

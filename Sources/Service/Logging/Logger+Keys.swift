@@ -2,18 +2,10 @@ import Logging
 import Telemetry
 
 extension Logger {
-    /// The service's logger: JSON or text on standard error.
-    init(_ configuration: Configuration.Log) {
+    /// The service's logger; all of its lines go to the sink.
+    init(_ configuration: Configuration.Log, sink: LogSink) {
         let level = Level(rawValue: configuration.level.rawValue) ?? .info
-        self.init(label: "heliograph") { label in
-            switch configuration.format {
-            case .json: return JSONLogHandler(logLevel: level)
-            case .text:
-                var handler = StreamLogHandler.standardError(label: label)
-                handler.logLevel = level
-                return handler
-            }
-        }
+        self.init(label: "heliograph") { _ in SinkLogHandler(sink: sink, logLevel: level) }
     }
 
     /// Logs with keys from the closed list.

@@ -13,6 +13,8 @@ final class OutcomePublisher {
         var deadLetters: KafkaTopic?
         var deadLetterHeaders: DeadLetterHeaders
         var retry: RetryTopics
+        /// Whether outcomes have the headers of `DeliveryTimes`.
+        var hasTimingHeaders: Bool
     }
 
     private let topics: Topics
@@ -87,7 +89,11 @@ final class OutcomePublisher {
             record.key = nil
             record.headers = []
         }
-        return encoded(tag.publication, outcome, record, origin.partition)
+        var encoded = encoded(tag.publication, outcome, record, origin.partition)
+        if topics.hasTimingHeaders, tag.publication == .outcome {
+            encoded?.headers += delivery.times.headers
+        }
+        return encoded
     }
 
     /// Takes what the full queue refused, to be published again.
@@ -150,5 +156,12 @@ final class OutcomePublisher {
             )
         case .retry: return nil
         }
+    }
+}
+
+extension Delivery {
+    /// Of this round: what waited in a retry topic came anew.
+    fileprivate var times: DeliveryTimes {
+        DeliveryTimes(receivedAt: receivedAt, sentAt: sentAt, answeredAt: answeredAt)
     }
 }

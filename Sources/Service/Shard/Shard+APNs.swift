@@ -98,7 +98,7 @@ extension Shard {
         engine.connectionClosed(id, now: now)
         if failure == .closedHere { return }
         metrics.connectionFailures.add()
-        guard troubles.connectionFailed(route, failure.description) else { return }
+        troubles.connectionFailed(route, failure.description)
         log.warning(
             "connection to APNs lost or not made",
             [

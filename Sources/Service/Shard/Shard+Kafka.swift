@@ -136,7 +136,6 @@ extension Shard {
         for result in results {
             guard let error = result.error else { continue }
             failed.append(result.partition)
-            guard troubles.commitFailed(error.name) else { continue }
             log.warning(
                 "offset not committed",
                 [.partition: names([result.partition]), .error: error.description]
@@ -150,12 +149,11 @@ extension Shard {
     /// The committed offset does not exist any more (retention), or the partition cannot be read.
     private func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
         guard error.code == .offsetOutOfReach else {
-            if troubles.kafkaFailed(error, at: now.instant) {
-                log.warning(
-                    "partition cannot be read",
-                    [.partition: names([partition]), .error: error.description]
-                )
-            }
+            troubles.kafkaFailed(error, at: now.instant)
+            log.warning(
+                "partition cannot be read",
+                [.partition: names([partition]), .error: error.description]
+            )
             return
         }
         let start = startAnew(partition)
@@ -190,7 +188,7 @@ extension Shard {
             failure = ServiceError(text: "Kafka: \(cause)\(error)")
             return
         }
-        guard troubles.kafkaFailed(error, at: now.instant) else { return }
+        troubles.kafkaFailed(error, at: now.instant)
         log.warning("trouble with Kafka", [.error: error.description])
     }
 
@@ -224,7 +222,8 @@ extension Shard {
                 transactionalProducerFailed(error)
             } else if error.isFatal {
                 replaceProducer(after: error)
-            } else if troubles.kafkaFailed(error, at: now.instant) {
+            } else {
+                troubles.kafkaFailed(error, at: now.instant)
                 log.warning("trouble with Kafka", [.error: error.description])
             }
         case .statistics: break
@@ -273,9 +272,7 @@ extension Shard {
     private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
         if settings.engine.isTransactional, error.isPurge { return }
         metrics.produceErrors.add()
-        if troubles.produceFailed(error.name) {
-            log.warning("record not taken by Kafka", [.error: error.description])
-        }
+        log.warning("record not taken by Kafka", [.error: error.description])
         guard error.code == .messageSizeTooLarge else {
             engine.publicationFailed(tag, now: now)
             return

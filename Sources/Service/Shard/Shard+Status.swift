@@ -115,6 +115,7 @@ extension Shard {
         let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
         let elapsed = outcome.completedAt.milliseconds - start.milliseconds
         metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
+        log(outcome, of: delivery)
     }
 }
 

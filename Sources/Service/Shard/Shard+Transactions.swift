@@ -103,7 +103,6 @@ extension Shard {
     private func transactionFailed(_ error: KafkaError) {
         lastTransactionError = error
         metrics.commits[.failed].add()
-        guard troubles.commitFailed(error.name) else { return }
         log.warning("transaction failed", [.error: error.description])
     }
 

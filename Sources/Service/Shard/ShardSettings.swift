@@ -15,6 +15,8 @@ struct ShardSettings: Sendable {
     var payloadPolicy: PayloadPolicy
     var eventLimits: JSONLimits
     var suppressedTokens: SuppressedTokens
+    /// Nil: the log does not tell devices apart.
+    var fingerprintKey: FingerprintKey?
     /// Of the jitter; each shard has its own.
     var seed: UInt64
 }

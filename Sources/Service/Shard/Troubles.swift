@@ -2,7 +2,7 @@ import Delivery
 import KafkaIO
 import Vocabulary
 
-/// What is wrong at present, for readiness and for a log that says each thing once.
+/// What is wrong at present, for readiness; the log summarises what repeats.
 struct Troubles: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 
@@ -13,8 +13,6 @@ struct Troubles: Sendable {
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     private(set) var connections: [Route: String] = [:]
-    private var commit: String?
-    private var produce: String?
     var hasJoinedGroup = false
 
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
@@ -25,34 +23,18 @@ struct Troubles: Sendable {
         return kafkaError.description
     }
 
-    // Each `…Failed` returns whether this is news.
-
-    /// The same error again is no news, whatever numbers its text has.
-    mutating func kafkaFailed(_ error: KafkaError, at now: Instant) -> Bool {
-        defer {
-            kafkaError = error
-            kafkaFailedAt = now
-        }
-        return kafkaError?.code != error.code
+    mutating func kafkaFailed(_ error: KafkaError, at now: Instant) {
+        kafkaError = error
+        kafkaFailedAt = now
     }
 
     mutating func kafkaWorked() {
         kafkaError = nil
         kafkaFailedAt = nil
-        commit = nil
-        produce = nil
     }
 
-    mutating func commitFailed(_ name: String) -> Bool {
-        defer { commit = name }
-        return commit != name
-    }
-
-    mutating func produceFailed(_ name: String) -> Bool {
-        defer { produce = name }
-        return produce != name
-    }
-
+    /// - Returns: Whether this is news.
+    ///
     /// What was sent with a key or certificate that is replaced by now says nothing.
     mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant) -> Bool {
         if let replacedAt = replacedAt[route.credential], sentAt < replacedAt { return false }
@@ -72,7 +54,7 @@ struct Troubles: Sendable {
         if !connections.isEmpty { connections[route] = nil }
     }
 
-    mutating func connectionFailed(_ route: Route, _ text: String) -> Bool {
-        connections.updateValue(text, forKey: route) != text
+    mutating func connectionFailed(_ route: Route, _ text: String) {
+        connections[route] = text
     }
 }

@@ -1,0 +1,38 @@
+package import Vocabulary
+
+/// When the stations of an event were passed, as headers from which spans can be made.
+///
+/// All of one wall clock reading and monotonic differences from it, so that no span is negative.
+package struct DeliveryTimes: Hashable, Sendable {
+    private let receivedAt: Moment
+    private let sentAt: Instant?
+    private let answeredAt: Instant?
+
+    /// Takes the stations of the last attempt; an answer that is older belongs to another one.
+    package init(receivedAt: Moment, sentAt: Instant?, answeredAt: Instant?) {
+        self.receivedAt = receivedAt
+        self.sentAt = sentAt
+        if let sentAt, let answeredAt, answeredAt >= sentAt {
+            self.answeredAt = answeredAt
+        } else {
+            self.answeredAt = nil
+        }
+    }
+
+    /// `received-us`, `sent-us`, `answered-us`: decimal microseconds since 1970-01-01 UTC.
+    ///
+    /// What did not happen has no header. The first is exact to a millisecond.
+    package var headers: [RecordHeader] {
+        let stations = [
+            ("received-us", receivedAt.instant), ("sent-us", sentAt), ("answered-us", answeredAt),
+        ]
+        return stations.compactMap { name, instant in
+            instant.map { RecordHeader(name, "\(microseconds(of: $0))") }
+        }
+    }
+
+    private func microseconds(of instant: Instant) -> Int64 {
+        let elapsed = (instant - receivedAt.instant).nanoseconds / 1000
+        return receivedAt.timestamp.milliseconds &* 1000 &+ elapsed
+    }
+}

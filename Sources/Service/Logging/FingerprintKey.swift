@@ -1,0 +1,79 @@
+import HTTP2IO
+package import Vocabulary
+
+/// Makes the names by which logs call device tokens.
+///
+/// A token is a credential, and a plain hash of one is not better: whoever has a list of tokens
+/// can hash them all. With a key only its holder can tell whose line it is, and whoever holds
+/// the key can also ask OpenSSL: `printf %s TOKEN | openssl dgst -sha256 -hmac KEY`.
+package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// A shorter key could be guessed.
+    package static let minByteCount = 16
+    /// 64 bits: of a thousand million devices, hardly two share a fingerprint.
+    private static let fingerprintByteCount = 8
+
+    private let bytes: [UInt8]
+
+    /// Takes the key as a file has it; white space at its ends is no part of it.
+    ///
+    /// - Parameter file: The file's bytes.
+    /// - Returns: nil when the key is shorter than `minByteCount`.
+    package init?(file: [UInt8]) {
+        let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+        var key = file.drop(while: isSpace)
+        while let last = key.last, isSpace(last) { key.removeLast() }
+        guard key.count >= Self.minByteCount else { return nil }
+        bytes = Array(key)
+    }
+
+    /// The first 16 hexadecimal digits of HMAC-SHA256 over the token's digits in lower case.
+    package func fingerprint(of token: DeviceToken) -> String {
+        let digits = Array(token.hexadecimal.lowercased().utf8)
+        let code = KeyedCode.hmacSHA256(of: digits, key: bytes)
+        let table = Array("0123456789abcdef".utf8)
+        let text = code.prefix(Self.fingerprintByteCount).flatMap {
+            [table[Int($0 >> 4)], table[Int($0 & 15)]]
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Nil for what is no device token.
+    package func fingerprint(ofText text: String) -> String? {
+        DeviceToken(text).map(fingerprint(of:))
+    }
+
+    package var description: String { "fingerprint key (hidden)" }
+
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Configuration {
+    /// The key of `log.fingerprint_key_file`; nil when there is none.
+    package func fingerprintKey() throws(ServiceError) -> FingerprintKey? {
+        guard let file = log.fingerprintKeyFile else { return nil }
+        return try FingerprintKey(path: file, named: "log.fingerprint_key_file")
+    }
+}
+
+extension FingerprintKey {
+    /// Reads a key file.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - name: What problems call it.
+    package init(path: String, named name: String) throws(ServiceError) {
+        let bytes: [UInt8]
+        do throws(FileError) {
+            bytes = try BoundedFile.read(path, limit: Configuration.maxKeyFileByteCount)
+        } catch {
+            throw ServiceError(text: "\(name): '\(path)' \(error)")
+        }
+        guard let key = Self(file: bytes) else {
+            throw ServiceError(
+                text: "\(name): '\(path)' is shorter than \(Self.minByteCount) bytes; "
+                    + "make one with 'openssl rand -hex 32'"
+            )
+        }
+        self = key
+    }
+}

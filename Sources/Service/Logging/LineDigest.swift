@@ -1,0 +1,133 @@
+package import Vocabulary
+
+/// Keeps faults that repeat from filling the log: the first few lines of a kind are told, the
+/// others are counted and told of once a window.
+///
+/// As long as a kind repeats, its lines are only counted; after a quiet window it is forgotten,
+/// and the next one is told in full again. Pure: the caller brings the time.
+package struct LineDigest<Line: Sendable>: Sendable {
+    /// What makes two lines the same: the fixed sentence, and what it is about.
+    package struct Kind: Hashable, Sendable {
+        package var message: String
+        package var subjects: [String]
+
+        package init(_ message: String, about subjects: [String] = []) {
+            self.message = message
+            self.subjects = subjects
+        }
+    }
+
+    /// "`count` more of the same in the last `duration`", of which `last` is the latest.
+    package struct Summary: Sendable {
+        package let last: Line
+        package let count: Int
+        package let duration: Duration
+        /// The lines are of many kinds, more than are told apart.
+        package let isMixed: Bool
+    }
+
+    fileprivate struct Entry: Sendable {
+        /// Arrival, for an order that is not that of hashes.
+        var number: Int
+        var windowBegan: Instant
+        var told = 0
+        var untold = 0
+        var last: Line?
+    }
+
+    private let window: Duration
+    private let burst: Int
+    private let maxKinds: Int
+    private var entries: [Kind: Entry] = [:]
+    /// What came when there were too many kinds.
+    private var rest: Entry
+    private var arrivals = 0
+    private var nextLook: Instant?
+
+    /// An empty digest.
+    ///
+    /// - Parameters:
+    ///   - window: How long lines are counted before a summary.
+    ///   - burst: Lines of a kind that are told before the others are counted.
+    ///   - maxKinds: Kinds that are told apart; those beyond are counted together.
+    package init(
+        window: Duration = .seconds(60),
+        burst: Int = 3,
+        maxKinds: Int = 256
+    ) {
+        self.window = window
+        self.burst = burst
+        self.maxKinds = maxKinds
+        rest = Entry(number: .max, windowBegan: Instant(nanoseconds: 0))
+    }
+
+    /// Takes a line.
+    ///
+    /// - Returns: Whether it is to be told; otherwise it is counted.
+    package mutating func admits(_ line: Line, of kind: Kind, now: Instant) -> Bool {
+        nextLook = nextLook ?? now + window
+        guard var entry = entries[kind] else {
+            guard entries.count < maxKinds else {
+                if rest.untold == 0 { rest.windowBegan = now }
+                rest.untold += 1
+                rest.last = line
+                return false
+            }
+            arrivals += 1
+            entries[kind] = Entry(number: arrivals, windowBegan: now, told: 1)
+            return true
+        }
+        defer { entries[kind] = entry }
+        guard entry.told >= burst else {
+            entry.told += 1
+            return true
+        }
+        entry.untold += 1
+        entry.last = line
+        return false
+    }
+
+    /// Takes the summaries of windows that are over, in the order in which the kinds began.
+    ///
+    /// Cheap while none can be.
+    package mutating func takeSummaries(now: Instant) -> [Summary] {
+        guard let nextLook, nextLook <= now else { return [] }
+        return take(
+            windowsBegunUntil: Instant(nanoseconds: now.nanoseconds - window.nanoseconds),
+            now
+        )
+    }
+
+    /// Takes what was counted, whatever the time: the log ends.
+    package mutating func takeAll(now: Instant) -> [Summary] {
+        take(windowsBegunUntil: now, now)
+    }
+
+    private mutating func take(windowsBegunUntil limit: Instant, _ now: Instant) -> [Summary] {
+        var over: [Entry] = []
+        for kind in entries.filter({ $0.value.windowBegan <= limit }).keys {
+            guard let entry = entries.removeValue(forKey: kind), entry.untold > 0 else { continue }
+            over.append(entry)
+            // From now on it is counted only, until it is quiet for a window.
+            entries[kind] = Entry(number: entry.number, windowBegan: now, told: burst)
+        }
+        over.sort { $0.number < $1.number }
+        if rest.untold > 0, rest.windowBegan <= limit {
+            over.append(rest)
+            rest.untold = 0
+        }
+        let begun = entries.values.map(\.windowBegan) + (rest.untold > 0 ? [rest.windowBegan] : [])
+        nextLook = begun.min().map { $0 + window }
+        return over.compactMap { Summary($0, now: now) }
+    }
+}
+
+extension LineDigest.Summary {
+    fileprivate init?(_ entry: LineDigest.Entry, now: Instant) {
+        guard let last = entry.last else { return nil }
+        self.last = last
+        count = entry.untold
+        duration = now - entry.windowBegan
+        isMixed = entry.number == .max
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import JSON
+import Logging
+import Telemetry
+import Vocabulary
+
+/// A line of the log before it is written.
+struct LogLine: Sendable {
+    var time: Date
+    var level: Logger.Level
+    /// A fixed sentence.
+    var message: String
+    /// By the names of `LogKey`.
+    var facts: [String: String]
+
+    /// Much of what is logged is the peers' text, such as an event's ID.
+    private static let maxFactByteCount = 1024
+
+    var isSummarised: Bool { level > .debug && level < .critical }
+
+    /// RFC 3339 in UTC, with milliseconds.
+    private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+    /// `{"time":…,"level":…,"message":…}`, then the facts by name.
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("time")
+        writer.string(time.formatted(Self.timeFormat))
+        writer.name("level")
+        writer.string(level.rawValue)
+        writer.name("message")
+        writer.string(message)
+        for (name, text) in shownFacts {
+            writer.name(name)
+            writer.string(text)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Time, level, message, then `name=text`; text with a space or a sign is in quotes.
+    var text: String {
+        let level = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
+        let head = "\(time.formatted(Self.timeFormat)) \(level) \(message.printable)"
+        return shownFacts.reduce(head) { "\($0) \($1.name)=\(Self.quoted($1.text))" }
+    }
+
+    private var shownFacts: [(name: String, text: String)] {
+        facts.keys.sorted().map { name in
+            (name: name, text: facts[name, default: ""].cut(toByteCount: Self.maxFactByteCount))
+        }
+    }
+
+    /// So that no text looks like another fact, or another line.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=")
+        }
+        guard !isPlain || text.isEmpty else { return text }
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"\(escaped.printable)\""
+    }
+}
+
+extension LogLine {
+    /// The last line of those that were counted, saying how many they are.
+    init(_ summary: LineDigest<LogLine>.Summary) {
+        self = summary.last
+        let seconds = max(1, summary.duration.components.seconds)
+        let noun = summary.isMixed ? "more of many kinds" : "more of the same"
+        time = Date.now
+        message = "\(message) (\(summary.count) \(noun) in the last \(seconds) s)"
+        facts[LogKey.repeated.rawValue] = "\(summary.count)"
+        facts[LogKey.seconds.rawValue] = "\(seconds)"
+    }
+}

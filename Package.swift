@@ -115,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "heliograph",
             dependencies: [
-                "Service",
+                "Service", "Vocabulary",
                 product("ArgumentParser", "swift-argument-parser"),
             ],
             swiftSettings: strict

@@ -1,10 +1,18 @@
 import CRdkafka
 package import Vocabulary
 
-/// Reads a whole topic from its beginning, outside of any group, for whoever wants to look on.
+/// Reads a topic outside of any group, for whoever wants to look on.
 ///
 /// Belongs to one thread. Only the initialiser waits.
 package final class TopicReader {
+    package enum Start: Hashable, Sendable {
+        case beginning
+        /// What is written from now on.
+        case end
+        /// The first record of each partition that is as new as that, and what follows it.
+        case time(Timestamp)
+    }
+
     private let client: ClientHandle
     private var reader = RecordReader()
     private var partitionCount = 0
@@ -17,6 +25,7 @@ package final class TopicReader {
     /// is wrong with the properties.
     package init(
         topic: KafkaTopic,
+        from start: Start = .beginning,
         bootstrapServers: String,
         properties: [String: String] = [:],
         wakeup: Int32,
@@ -28,7 +37,7 @@ package final class TopicReader {
             wakeup: wakeup
         )
         do throws(KafkaError) {
-            try start(topic, deadline: deadline)
+            try begin(topic, at: start, deadline: deadline)
         } catch {
             client.destroyAside()
             throw error
@@ -69,18 +78,80 @@ package final class TopicReader {
         client.destroyAside()
     }
 
-    private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
-        let count = try client.partitionCount(of: topic, deadline: deadline)
-        partitionCount = count
-        let list = PartitionList(capacity: count)
-        for partition in 0..<Int32(count) {
-            list.append(
-                TopicPartition(topic: topic, partition: partition),
-                offset: Int64(RD_KAFKA_OFFSET_BEGINNING)
-            )
+    private func begin(
+        _ topic: KafkaTopic,
+        at start: Start,
+        deadline: Duration
+    ) throws(KafkaError) {
+        partitionCount = try client.partitionCount(of: topic, deadline: deadline)
+        let partitions = (0..<Int32(partitionCount)).map {
+            TopicPartition(topic: topic, partition: $0)
+        }
+        let list = PartitionList(capacity: partitionCount)
+        switch start {
+        case .beginning:
+            for partition in partitions {
+                list.append(partition, offset: Int64(RD_KAFKA_OFFSET_BEGINNING))
+            }
+        case .end:
+            for partition in partitions {
+                list.append(partition, offset: try client.end(of: partition, deadline: deadline))
+            }
+        case .time(let time):
+            let times = PartitionList(capacity: partitionCount)
+            for partition in partitions { times.append(partition, offset: time.milliseconds) }
+            // Asked for first, or what is written meanwhile would be in neither answer.
+            let ends = try partitions.map { partition throws(KafkaError) in
+                try client.end(of: partition, deadline: deadline)
+            }
+            let found = try client.offsets(of: times, deadline: deadline)
+            for (partition, end) in zip(partitions, ends) {
+                list.append(partition, offset: found[partition] ?? end)
+            }
         }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
         if let error = KafkaError(unlessSuccess: code) { throw error }
+    }
+}
+
+extension ClientHandle {
+    /// One past the last record of a partition.
+    fileprivate func end(
+        of partition: TopicPartition,
+        deadline: Duration
+    ) throws(KafkaError) -> Int64 {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = unsafe rd_kafka_query_watermark_offsets(
+            raw,
+            partition.topic.name,
+            partition.partition,
+            &low,
+            &high,
+            Int32(clamping: deadline.milliseconds)
+        )
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        return high
+    }
+
+    /// The first offsets at or after times, which stand where the list's offsets would.
+    ///
+    /// A partition without a record that is so new is left out.
+    fileprivate func offsets(
+        of times: borrowing PartitionList,
+        deadline: Duration
+    ) throws(KafkaError) -> [TopicPartition: Int64] {
+        let code = unsafe rd_kafka_offsets_for_times(
+            raw,
+            times.raw,
+            Int32(clamping: deadline.milliseconds)
+        )
+        if let error = KafkaError(unlessSuccess: code) { throw error }
+        var offsets: [TopicPartition: Int64] = [:]
+        for element in unsafe PartitionList.elements(of: times.raw) {
+            if let error = element.error { throw error }
+            if element.offset >= 0 { offsets[element.partition] = element.offset }
+        }
+        return offsets
     }
 }
 

@@ -18,6 +18,7 @@ struct HeliographCommand: AsyncParsableCommand {
         subcommands: [
             RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
             PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
+            PushCommand.self, ChannelsCommand.self, TailCommand.self, DeadLettersCommand.self,
             FingerprintCommand.self, HealthCommand.self,
         ]
     )

@@ -42,7 +42,12 @@ final class DeadLetterReader {
                 deadline: StartUp.kafkaDeadline
             )
         } catch {
-            throw Self.explained(error, topic, configuration)
+            throw ServiceError(
+                error,
+                reading: topic,
+                of: "results.dead_letter_topic",
+                configuration
+            )
         }
     }
 
@@ -73,22 +78,5 @@ final class DeadLetterReader {
 
     func end() {
         scan.destroyAside()
-    }
-
-    private static func explained(
-        _ error: KafkaError,
-        _ topic: KafkaTopic,
-        _ configuration: Configuration
-    ) -> ServiceError {
-        switch error.code {
-        case .unknownTopicOrPartition, .clientUnknownTopic:
-            ServiceError(text: "results.dead_letter_topic: there is no topic '\(topic)'")
-        case .transport, .timedOut, .allBrokersDown:
-            ServiceError(
-                text: "kafka.bootstrap_servers: no answer from "
-                    + "\(configuration.kafka.bootstrapServers): \(error.text)"
-            )
-        default: ServiceError(text: "results.dead_letter_topic: '\(topic)': \(error.text)")
-        }
     }
 }

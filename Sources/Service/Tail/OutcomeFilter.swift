@@ -1,0 +1,47 @@
+import APNsRules
+package import Vocabulary
+
+/// Which outcomes are shown; what is not set admits all.
+package struct OutcomeFilter: Hashable, Sendable {
+    package var kinds: Set<OutcomeKind> = []
+    package var reasons: Set<String> = []
+    /// Of the app, without the push type's suffix.
+    package var bundleIDs: Set<String> = []
+    /// Whole values of `apns-topic`.
+    package var apnsTopics: Set<String> = []
+    package var credentials: Set<String> = []
+    package var eventIDs: Set<String> = []
+    /// Compared without regard to case.
+    package var tokens: Set<DeviceToken> = [] {
+        didSet { digits = Set(tokens.map { $0.hexadecimal.lowercased() }) }
+    }
+    /// Of device tokens.
+    package var fingerprints: Set<String> = []
+
+    private var digits: Set<String> = []
+
+    package init() {}
+
+    package func admits(_ outcome: TailedOutcome) -> Bool {
+        (kinds.isEmpty || kinds.contains(outcome.kind))
+            && Self.admit(outcome.reason, reasons)
+            && Self.admit(outcome.eventID, eventIDs)
+            && Self.admit(outcome.apnsTopic, apnsTopics)
+            && Self.admit(outcome.credential, credentials)
+            && Self.admit(outcome.fingerprint, fingerprints)
+            && Self.admit(outcome.deviceToken?.hexadecimal.lowercased(), digits)
+            && admitsApp(of: outcome)
+    }
+
+    /// A topic may be of the app itself, or of one of its push types.
+    private func admitsApp(of outcome: TailedOutcome) -> Bool {
+        guard !bundleIDs.isEmpty else { return true }
+        guard let topic = outcome.apnsTopic else { return false }
+        return bundleIDs.contains(topic)
+            || bundleIDs.contains(APNsTopicRule.bundleID(in: APNsTopic(topic)))
+    }
+
+    private static func admit(_ text: String?, _ wanted: Set<String>) -> Bool {
+        wanted.isEmpty || text.map(wanted.contains) == true
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import Service
+import Vocabulary
+
+/// Whether lines have colours.
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+    case auto
+    case always
+    case never
+
+    /// `auto`: on a terminal that is not dumb, unless NO_COLOR is set to anything
+    /// (https://no-color.org).
+    var isOn: Bool {
+        switch self {
+        case .always: return true
+        case .never: return false
+        case .auto:
+            let environment = ProcessInfo.processInfo.environment
+            return isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
+                && environment["NO_COLOR", default: ""].isEmpty
+        }
+    }
+}
+
+/// Lines of outcomes for people.
+struct OutcomeStyle {
+    let isColored: Bool
+
+    /// The columns with two spaces between; the outcome and its reason line up.
+    func line(_ outcome: TailedOutcome) -> String {
+        var columns = outcome.columns
+        for (index, width) in [(1, 13), (2, 22)] where columns.indices.contains(index) {
+            let text = columns[index]
+            columns[index] = text + String(repeating: " ", count: max(0, width - text.count))
+        }
+        if isColored {
+            columns[0] = "\u{1B}[2m\(columns[0])\u{1B}[0m"
+            columns[1] = "\u{1B}[\(Self.color(of: outcome.kind))m\(columns[1])\u{1B}[0m"
+        }
+        return columns.joined(separator: "  ")
+    }
+
+    /// Green for what arrived, yellow for what nobody has to mend, red for what somebody has to
+    /// (ECMA-48, 8.3.117); the word beside it says the same to whoever sees no colours.
+    private static func color(of kind: OutcomeKind) -> String {
+        switch kind {
+        case .accepted: "32"
+        case .unregistered, .expired, .suppressed, .duplicate: "33"
+        case .rejected, .invalid, .undeliverable: "1;31"
+        }
+    }
+}

@@ -9,10 +9,9 @@ package struct TraceContext: Hashable, Sendable {
     /// `traceparent`, and `tracestate` where there is one; names in lower case.
     package let headers: [RecordHeader]
 
-    /// Reads the trace context among a record's headers.
+    /// Reads the trace context among headers of any kind, whose names may be in any case.
     ///
-    /// - Parameter candidates: headers of any kind; names are compared without regard to case.
-    /// - Returns: nil when there is no traceparent, more than one, or one that is not valid.
+    /// Nil when there is no traceparent, more than one, or one that is not valid.
     package init?(_ candidates: [RecordHeader]) {
         var parent: [UInt8]?
         var state: [UInt8]?

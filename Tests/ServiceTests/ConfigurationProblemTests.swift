@@ -210,7 +210,7 @@ import Testing
         ),
         (
             "schema_registry: {url: \"https://me:pass@r\"}",
-            "schema_registry.url: is 'https://me:pass@r', expected http://host:port or https"
+            "schema_registry.url: is 'https://me:(hidden)@r', expected http://host:port or https"
         ),
     ])
     func `values that are wrong together are reported`(yaml: String, start: String) {

@@ -23,7 +23,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 
     package init(path: String, message: String, location: ConfigurationLocation? = nil) {
         self.path = path
-        self.message = message
+        self.message = Secrets.withoutPasswords(message)
         self.location = location
     }
 

@@ -1,11 +1,33 @@
-/// Which librdkafka properties hold a secret.
-enum Secrets {
+/// What of the configuration holds a secret, and must not be shown.
+package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
     private static let properties: Set<String> = ["sasl.oauthbearer.config", "ssl.key.pem"]
+    private static let hidden = "(hidden)"
 
+    /// The value of a librdkafka property, or what is shown of it.
     static func masked(_ value: String, of property: String) -> String {
         let isSecret =
             properties.contains(property) || words.contains { property.lowercased().contains($0) }
-        return isSecret ? "(hidden)" : value
+        return isSecret ? hidden : value
+    }
+
+    /// A sentence that may quote URLs, without the passwords in them: `http://user:(hidden)@host`.
+    ///
+    /// A password may itself have a colon, a slash or an `@`: everything from the first colon
+    /// to the last `@` of a word is hidden.
+    package static func withoutPasswords(_ text: String) -> String {
+        var shown = ""
+        var rest = text[...]
+        while let scheme = rest.firstRange(of: "://") {
+            shown += rest[..<scheme.upperBound]
+            rest = rest[scheme.upperBound...]
+            let word = rest.prefix { !$0.isWhitespace && $0 != "'" }
+            guard let at = word.lastIndex(of: "@"),
+                let colon = word[..<at].firstIndex(of: ":")
+            else { continue }
+            shown += "\(word[...colon])\(hidden)"
+            rest = rest[at...]
+        }
+        return shown + rest
     }
 }

@@ -14,10 +14,9 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
 
     private let bytes: [UInt8]
 
-    /// Takes the key as a file has it; white space at its ends is no part of it.
+    /// Takes the key as a file has it; nil when it is shorter than `minByteCount`.
     ///
-    /// - Parameter file: The file's bytes.
-    /// - Returns: nil when the key is shorter than `minByteCount`.
+    /// White space at the file's ends is no part of the key.
     package init?(file: [UInt8]) {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         var key = file.drop(while: isSpace)
@@ -56,11 +55,7 @@ extension Configuration {
 }
 
 extension FingerprintKey {
-    /// Reads a key file.
-    ///
-    /// - Parameters:
-    ///   - path: The file.
-    ///   - name: What problems call it.
+    /// Reads a key file, which problems call `name`.
     package init(path: String, named name: String) throws(ServiceError) {
         let bytes: [UInt8]
         do throws(FileError) {

@@ -3,7 +3,9 @@ import HTTP2IO
 import KafkaIO
 package import Vocabulary
 
-/// `heliograph tail`: follows the results topic. Blocks; for commands only.
+/// Follows the results topic for `heliograph tail`.
+///
+/// Blocks; for commands only.
 package final class OutcomeTail {
     package enum Start: Hashable, Sendable {
         case beginning

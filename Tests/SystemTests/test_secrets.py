@@ -1,0 +1,261 @@
+"""Nothing that the service or a command writes holds a secret that it was given."""
+
+import base64
+import json
+import pathlib
+import signal
+import socket
+
+import pytest
+
+from harness.commands import run_command
+from harness.deadlines import eventually
+from harness.events import APP, encoded, new_event, record
+from harness.kafka import Written
+from harness.proxy import running_proxy
+from harness.registry import running_registry
+
+SCENARIO = {
+    "rules": [
+        {"prefix": "dead", "is": "unregistered", "since": 1767225600000},
+        {"prefix": "bad0", "is": "BadDeviceToken"},
+        {"prefix": "b05e", "is": "InternalServerError"},
+    ]
+}
+PAYLOAD = "the-text-that-only-the-device-may-see"
+PASSWORDS = {
+    "sasl.password": "secret-of-kafka-users",
+    "ssl.key.password": "secret-of-kafka-keys",
+}
+PROXY_PASSWORD = "secret-of-the-proxy"
+REGISTRY_PASSWORD = "secret-of-the-registry"
+FINGERPRINT_KEY = "secret-of-the-fingerprints-0123456789"
+PAGES = ("/metrics", "/status.json", "/", "/ready", "/live", "/nothing-here")
+
+
+def token(prefix, number):
+    return f"{prefix}{number:04x}" + "5ec2e7" * 9 + "5e"
+
+
+def secret_event(prefix, number, **fields):
+    payload = {"aps": {"alert": PAYLOAD, "badge": number}, "own": {PAYLOAD: number}}
+    return new_event(device_token=token(prefix, number), **{"payload": payload, **fields})
+
+
+def events():
+    """One of each way to end, all with the payload's text."""
+    good = [secret_event("a11c", number) for number in range(3)]
+    refused = [secret_event(prefix, 9) for prefix in ("dead", "bad0", "b05e")]
+    again = dict(good[0])
+    return {
+        "good": good,
+        "others": refused
+        + [
+            again,
+            secret_event("a11c", 10, bundle_id="com.example.Nobody"),
+            secret_event("a11c", 11, expiration=1),
+            secret_event("a11c", 12, payload={"aps": {"alert": PAYLOAD * 200}}),
+            secret_event("a11c", 13, priority=PAYLOAD),
+            secret_event("a11c", 14, **{PAYLOAD: PAYLOAD}),
+            secret_event("a11c", 15, payload={"aps": {"badge": PAYLOAD}}),
+        ],
+    }
+
+
+def malformed():
+    whole = encoded(secret_event("a11c", 20))
+    value = whole[: whole.index(b"badge")]
+    odd = whole.replace(token("a11c", 20).encode(), token("a11c", 21).encode() + b"0")
+    headers = (("ce_specversion", PAYLOAD.encode()), ("traceparent", PAYLOAD.encode()))
+    return [
+        Written(value, key=token("a11c", 20).encode()),
+        Written(odd, key=token("a11c", 21).encode()),
+        Written(whole.replace(b'"id"', b'"id":"x","id"')),
+        Written(whole, headers=headers),
+        Written(b"\0\0\0\0\x63" + whole),
+    ]
+
+
+def secrets(key_file):
+    """What must not be found, by what it is."""
+    lines = [line for line in pathlib.Path(key_file).read_text().splitlines() if "--" not in line]
+    found = {f"line {index} of the key": line for index, line in enumerate(lines)}
+    found |= {name: text for name, text in PASSWORDS.items()}
+    for name, text in [("proxy", PROXY_PASSWORD), ("registry", REGISTRY_PASSWORD)]:
+        found[name] = text
+        pair = base64.b64encode(f"pushes:{text}".encode()).decode()
+        found[f"{name}, as its header has it"] = pair
+    return found | {
+        "fingerprint key": FINGERPRINT_KEY,
+        "payload": PAYLOAD,
+        # The object {" in Base64, with which every JWT begins.
+        "provider token": "eyJ",
+        # The middle of every device token.
+        "device token": "5ec2e7",
+    }
+
+
+def assert_holds_none(said, found, where):
+    for name, text in found.items():
+        place = said.lower().find(text.lower())
+        assert place < 0, f"{name} in {where}: …{said[max(0, place - 200) : place + 100]}…"
+
+
+class Bed:
+    def __init__(self, broker, simulators, benches, folder):
+        self.folder = folder
+        self.bench = benches(broker)
+        self.simulator = simulators(SCENARIO)
+        self.key_file = self.simulator.ready["key_file"]
+        self.secrets = secrets(self.key_file)
+        for name, text in [
+            ("proxy", PROXY_PASSWORD),
+            ("registry", REGISTRY_PASSWORD),
+            ("fingerprint", FINGERPRINT_KEY),
+        ]:
+            (folder / name).write_text(f"{text}\n")
+
+    def settings(self, proxy, registry, **log):
+        settings = self.bench.configuration(
+            self.simulator,
+            retry={"later": [], "attempts": 2, "here_for": "1s"},
+            schema_registry={
+                "url": registry.url,
+                "username": "pushes",
+                "password_file": str(self.folder / "registry"),
+            },
+            log={"fingerprint_key_file": str(self.folder / "fingerprint"), **log},
+        )
+        settings["apns"]["proxy"] = f"http://pushes@{proxy.url}"
+        settings["apns"]["proxy_password_file"] = str(self.folder / "proxy")
+        settings["results"]["timing_headers"] = True
+        settings["kafka"]["properties"] |= PASSWORDS
+        return settings
+
+
+@pytest.fixture
+def bed(broker, simulators, benches, tmp_path):
+    return Bed(broker, simulators, benches, tmp_path)
+
+
+@pytest.fixture
+def proxy():
+    with running_proxy("pushes", PROXY_PASSWORD) as running:
+        yield running
+
+
+@pytest.fixture
+def registry():
+    pair = base64.b64encode(f"pushes:{REGISTRY_PASSWORD}".encode()).decode()
+    with running_registry(authorization=f"Basic {pair}") as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("level", "form", "debug"),
+    [("trace", "json", "all"), ("debug", "text", "conf,security,broker"), ("info", "json", None)],
+)
+def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
+    settings = bed.settings(proxy, registry, level=level, format=form)
+    if debug:
+        settings["kafka"]["properties"]["debug"] = debug
+    if form == "text":
+        settings["admin"]["port"] = free_port()
+    all_events = events()
+    written = [record(event) for event in all_events["good"]]
+    bed.bench.produce(written)
+    service = bed.bench.start(settings, {"SWIFT_BACKTRACE": "enable=yes,color=no,registers=none"})
+    if form == "text":
+        service._port = settings["admin"]["port"]
+    service.wait_until_ready()
+    bed.bench.wait_for_outcomes(len(written), service=service)
+    rest = [record(event) for event in all_events["others"]] + malformed()
+    bed.bench.produce(rest)
+    bed.bench.wait_for_outcomes(len(written) + len(rest), service=service)
+    accepted = {request["token"] for request in bed.simulator.accepted()}
+    assert {event["device_token"] for event in all_events["good"]} <= accepted
+    assert registry.requests, "the registry was not asked"
+    assert proxy.targets, "the proxy was not asked"
+    for path in PAGES:
+        _, body = service.fetch(path)
+        assert body, path
+        assert_holds_none(body, bed.secrets, path)
+    # What a crash prints, as far as this machine can print it.
+    service.child.send(signal.SIGSEGV)
+    eventually(
+        lambda: service.child.is_silent
+        or any("Backtrace took" in line for line in service.child.lines("stderr")),
+        60,
+        service.child.told,
+    )
+    # A signal from outside is no fault of an instruction: the runtime goes on after its report.
+    service.child.kill()
+    said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))
+    assert "event not delivered" in said
+    assert ("event concluded" in said) == (level != "info")
+    assert_holds_none(said, bed.secrets, "the log")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_commands_write_no_secret(bed, proxy, registry):
+    settings = bed.settings(proxy, registry, level="info", format="json")
+    good, bad = secret_event("a11c", 1), secret_event("bad0", 2, bundle_id="com.example.Nobody")
+    bed.bench.produce([record(good), record(bad), *malformed()])
+    service = bed.bench.start(settings).wait_until_ready()
+    bed.bench.wait_for_outcomes(7, service=service)
+    service.drain()
+    for arguments in [
+        ("check",),
+        ("tail", "--no-follow"),
+        ("tail", "--no-follow", "--json"),
+        ("dead-letters", "list"),
+        ("dead-letters", "list", "--json"),
+        ("dead-letters", "replay", "--dry-run"),
+        ("fingerprint", token("a11c", 1)),
+        (
+            "push",
+            "--token",
+            token("a11c", 3),
+            "--bundle-id",
+            APP,
+            "--payload",
+            json.dumps({"aps": {"alert": PAYLOAD}}),
+        ),
+    ]:
+        ended = run_command(bed.folder, settings, *arguments)
+        assert ended.code == 0, (arguments, ended.said)
+        assert ended.said
+        assert_holds_none(ended.said, bed.secrets, arguments)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s["kafka"]["properties"].update(
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-256",
+                "sasl.username": "u",
+            }
+        ),
+        lambda s: s["kafka"]["properties"].update({"security.protocol": "SSL"}),
+        lambda s: s["kafka"]["properties"].update({"sasl.password": [PASSWORDS["sasl.password"]]}),
+        lambda s: s["apns"].update({"proxy": f"http://pushes:{PROXY_PASSWORD}@127.0.0.1:1"}),
+        lambda s: s["schema_registry"].update(
+            {"url": f"http://pushes:{REGISTRY_PASSWORD}@127.0.0.1:1"}
+        ),
+        lambda s: s["apns"]["credentials"][0].update({"key_file": s["apns"]["proxy_password_file"]}),
+        lambda s: s["log"].update({"fingerprint_key": FINGERPRINT_KEY}),
+    ],
+)
+def test_a_start_that_fails_writes_no_secret(bed, proxy, registry, spoil):
+    settings = bed.settings(proxy, registry, level="trace")
+    spoil(settings)
+    ended = run_command(bed.folder, settings, "run", seconds=90)
+    assert ended.code != 0, ended.said
+    assert_holds_none(ended.said, bed.secrets, "the complaint")

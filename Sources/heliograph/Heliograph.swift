@@ -8,17 +8,43 @@ struct HeliographCommand: AsyncParsableCommand {
         commandName: "heliograph",
         abstract: "Send push notifications from Kafka to Apple's push service (APNs).",
         discussion: """
-            Reads events from Kafka, checks them against a JSON Schema, sends them to APNs, and
-            publishes exactly one outcome for each event.
+            Reads events from Kafka, checks them against a JSON Schema, sends them to APNs over \
+            HTTP/2, and publishes exactly one outcome for each event.
 
-            Exit codes: 0 success; 1 the service could not start or go on, or a check failed;
-            64 the command line is wrong.
+            A first look, without Apple and without a cluster: 'heliograph-lab demo'. With both:
+
+              heliograph check --config heliograph.yaml      is the configuration in order?
+              heliograph run --config heliograph.yaml        run the service
+              heliograph tail --config heliograph.yaml       see outcomes as they come
+              heliograph explain BadDeviceToken              what to do about a reason
+
+            FILES AND VARIABLES
+            --config names a YAML file; docs/configuration.md lists its keys. A variable overrides \
+            a key: HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are \
+            named by the paths of their files. NO_COLOR turns colours off.
+
+            OUTPUT
+            What was asked for goes to standard output; logs, progress and complaints to standard \
+            error, a line each. Device tokens, payloads and provider tokens are never shown.
+
+            EXIT CODES
+              0   done
+              1   it was not done: what is wrong, and where, is on standard error
+              2   it is not known: validate could not check everything, channels got no answer
+              64  the command line is wrong
+              75  run ended because a thread was stuck; start it again
+            A second meaning of a code is told in its command's help.
+
+            SHELL COMPLETIONS
+              heliograph --generate-completion-script bash > /etc/bash_completion.d/heliograph
+              heliograph --generate-completion-script zsh > "${fpath[1]}/_heliograph"
+              heliograph --generate-completion-script fish > \\
+                  ~/.config/fish/completions/heliograph.fish
             """,
         version: Service.Heliograph.version,
         subcommands: [
             RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
-            PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
-            PushCommand.self, ChannelsCommand.self, TailCommand.self, DeadLettersCommand.self,
+            TailCommand.self, PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
             FingerprintCommand.self, HealthCommand.self,
         ]
     )

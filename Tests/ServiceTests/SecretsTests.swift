@@ -5,8 +5,14 @@ import Testing
     @Test(arguments: [
         ("", ""), ("is 'http://proxy:3128', expected", "is 'http://proxy:3128', expected"),
         ("is 'http://u@proxy:3128'", "is 'http://u@proxy:3128'"),
-        ("is 'http://u:p@proxy:3128', say so@home: x", "is 'http://u:(hidden)@proxy:3128', say so@home: x"),
-        ("http://u:p:/@p@host and https://a:b@c", "http://u:(hidden)@host and https://a:(hidden)@c"),
+        (
+            "is 'http://u:p@proxy:3128', say so@home: x",
+            "is 'http://u:(hidden)@proxy:3128', say so@home: x"
+        ),
+        (
+            "http://u:p:/@p@host and https://a:b@c",
+            "http://u:(hidden)@host and https://a:(hidden)@c"
+        ),
         // Rather too much than too little.
         ("http://a,http://u:p@b", "http://a,http:(hidden)@b"), ("://:@", "://:(hidden)@"),
     ])

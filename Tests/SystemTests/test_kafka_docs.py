@@ -1,0 +1,65 @@
+"""docs/kafka.md: its examples are what the service takes, and its topics are what it asks for."""
+
+import re
+
+import pytest
+import yaml
+
+from harness.certificates import openssl
+from harness.commands import run_command
+from harness.processes import ROOT
+
+TEXT = (ROOT / "docs" / "kafka.md").read_text()
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", TEXT, re.M | re.S)
+FOLDER = "/etc/heliograph/kafka"
+
+
+def test_there_is_an_example_of_each_kind():
+    protocols = [yaml.safe_load(text)["kafka"]["properties"] for text in EXAMPLES]
+    assert [p["security.protocol"] for p in protocols] == ["ssl", "ssl", "sasl_ssl", "sasl_ssl"]
+    assert {p.get("sasl.mechanism") for p in protocols} == {None, "SCRAM-SHA-512", "PLAIN"}
+
+
+@pytest.fixture
+def settings(simulators, tmp_path):
+    apns = simulators().ready
+    openssl(
+        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=heliograph"),
+        *("-keyout", tmp_path / "client.key", "-out", tmp_path / "client.pem", "-days", "2"),
+    )
+    (tmp_path / "ca.pem").write_bytes((tmp_path / "client.pem").read_bytes())
+    names = ("team_id", "key_id", "key_file")
+    credential = {"name": "example", "bundle_ids": ["com.example.App"]}
+    return {"apns": {"credentials": [credential | {name: apns[name] for name in names}]}}
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_check_accepts_the_example(settings, tmp_path, text):
+    example = yaml.safe_load(text.replace(FOLDER, str(tmp_path)))
+    ended = run_command(tmp_path, settings | example, "check")
+    assert ended.code == 0, ended.said
+    for name, value in example["kafka"]["properties"].items():
+        assert f"kafka.properties.{name}: {value}" in ended.out
+
+
+def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):
+    """The test above can fail: by a value that there is not, and by an error in a name."""
+    example = yaml.safe_load(EXAMPLES[0].replace(FOLDER, str(tmp_path)))
+    for name, value in [("security.protocol", "tls"), ("ssl.ca.loc", "x")]:
+        spoilt = {"kafka": {"properties": example["kafka"]["properties"] | {name: value}}}
+        ended = run_command(tmp_path, settings | spoilt, "check")
+        assert ended.code == 1, ended.said
+
+
+def test_the_table_has_every_topic_that_is_asked_for(settings, tmp_path, broker):
+    kafka = {"kafka": {"bootstrap_servers": broker.bootstrap_servers}}
+    ended = run_command(tmp_path, settings | kafka, "run")
+    assert ended.code == 1, ended.said
+    commands = re.findall(r"--create --topic (\S+) .*?--partitions \d+(.*)", ended.said)
+    assert len(commands) == 6, ended.said
+    rows = [line for line in TEXT.splitlines() if line.startswith("| `notifications")]
+    for topic, options in commands:
+        [row] = [row for row in rows if f"`{topic}`" in row]
+        policy = re.search(r"cleanup.policy=(\w+)", options)
+        if policy:
+            assert f"`cleanup.policy={policy[1]}`" in row, row

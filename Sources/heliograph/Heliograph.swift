@@ -30,16 +30,15 @@ struct HeliographCommand: AsyncParsableCommand {
             EXIT CODES
               0   done
               1   it was not done: what is wrong, and where, is on standard error
-              2   it is not known: validate could not check everything, channels got no answer
+              2   it is not known; see the help of validate and channels
               64  the command line is wrong
               75  run ended because a thread was stuck; start it again
             A second meaning of a code is told in its command's help.
 
             SHELL COMPLETIONS
-              heliograph --generate-completion-script bash > /etc/bash_completion.d/heliograph
+              source <(heliograph --generate-completion-script bash)
               heliograph --generate-completion-script zsh > "${fpath[1]}/_heliograph"
-              heliograph --generate-completion-script fish > \\
-                  ~/.config/fish/completions/heliograph.fish
+              heliograph --generate-completion-script fish | source
             """,
         version: Service.Heliograph.version,
         subcommands: [

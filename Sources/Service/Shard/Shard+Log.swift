@@ -20,7 +20,7 @@ extension Shard {
         )
     }
 
-    /// Nothing of the payload, and no violation: its message can quote the event.
+    /// Nothing of the payload, and no violation: its pointer can hold names out of the payload.
     private func facts(of outcome: Outcome, _ delivery: Delivery) -> [LogKey: String] {
         let subject = outcome.subject
         let origin = delivery.origin(

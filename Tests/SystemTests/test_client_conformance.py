@@ -1,10 +1,6 @@
 """What the client says on the wire, seen by HTTP/2 servers that share no code with it."""
 
 import contextlib
-import functools
-import os
-import shutil
-import socket
 import subprocess
 import urllib.parse
 
@@ -14,9 +10,9 @@ import yaml
 from harness.addresses import black_hole, environment
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
-from harness.processes import Child, built_binary, clean_environment
+from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
-from harness.strict_peer import make_identity, running_peer
+from harness.strict_peer import running_peer
 
 # apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies have to keep, too.
 UNINDEXED = {":path", "authorization"}
@@ -249,57 +245,3 @@ def test_addresses_that_swallow_packets_do_not_cost_the_connection(
     assert accepted_count(bench) == 5
     assert not service.log_lines("connection to APNs lost or not made")
     assert len(server.connections) == 1
-
-
-# MARK: nghttpd
-
-
-class Nghttpd:
-    """nghttpd with one known device; the rest is "404 Not Found", with a body in HTML."""
-
-    def __init__(self, folder, *options):
-        self.ready = make_identity(folder)
-        device = folder / "root" / "3" / "device"
-        device.mkdir(parents=True)
-        (device / TOKEN).write_text("")
-        server = [folder / "server.key", folder / "server.pem"]
-        port = unused_port()
-        arguments = ["-v", "-a", "127.0.0.1", "-d", folder / "root", *options, port, *server]
-        self.child = Child(["/usr/sbin/nghttpd", *map(str, arguments)])
-        self.ready |= dict.fromkeys(("production", "sandbox"), f"https://localhost:{port}")
-
-
-@functools.cache
-def has_nghttpd():
-    return shutil.which("nghttpd", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is not None
-
-
-def unused_port():
-    """nghttpd cannot choose one by itself."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-@pytest.mark.skipif(not has_nghttpd(), reason="nghttp2-server is not installed")
-@pytest.mark.parametrize("token, status", [(TOKEN, 200), ("00" * 32, 404)])
-def test_a_push_reaches_nghttpd(bench, tmp_path, token, status):
-    nghttpd = Nghttpd(tmp_path / "nghttpd", "-m", "1", "-c", "0", "-w", "5")
-    with nghttpd.child:
-        eventually(
-            lambda: is_listening(nghttpd.ready["production"]),
-            20,
-            "nghttpd to listen",
-        )
-        done = push(bench, nghttpd, tmp_path, "--token", token)
-        said = done.stdout.decode()
-        assert f"< :status: {status}" in said, (said, done.stderr)
-        assert done.returncode == (0 if status == 200 else 1)
-
-
-def is_listening(url):
-    parts = urllib.parse.urlsplit(url)
-    try:
-        socket.create_connection(("127.0.0.1", parts.port), 1).close()
-    except OSError:
-        return False
-    return True

@@ -1,0 +1,188 @@
+"""HTTP/2 servers of other people, with canned answers of APNs: nghttpd, nginx and Caddy (Go).
+
+nginx and Caddy answer by the first digits of the device token (`ANSWERS`), everything else is 200.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import textwrap
+
+from .deadlines import Deadline
+from .processes import Child
+from .strict_peer import make_identity
+
+UNAVAILABLE_PAGE = "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>"
+ANSWERS = {
+    "dead": (410, '{"reason":"Unregistered","timestamp":1767225600000}'),
+    "bad0": (400, '{"reason":"BadDeviceToken"}'),
+    "5b10": (429, '{"reason":"TooManyRequests"}'),
+    "5e7e": (503, UNAVAILABLE_PAGE),
+}
+
+
+def program(name):
+    """Its path, or None; Debian puts servers where only root looks."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+class ForeignServer:
+    """A server as a process of its own; `ready` is what the service must be told."""
+
+    def __init__(self, folder, child, port):
+        self.folder = folder
+        self.child = child
+        address = f"https://localhost:{port}"
+        self.ready = {**identity(folder), "production": address, "sandbox": address}
+
+    def requests(self):
+        """What nginx logged, a dictionary for each request that has ended."""
+        whole, _, _ = (self.folder / "requests.ndjson").read_text().rpartition("\n")
+        return [json.loads(line) for line in whole.splitlines()]
+
+
+def identity(folder):
+    """Made once, however often the server has to be started."""
+    kept = folder / "identity.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(make_identity(folder)))
+    return json.loads(kept.read_text())
+
+
+@contextlib.contextmanager
+def running(folder, arguments):
+    """Starts `arguments(port)`, and again where the port was taken meanwhile.
+
+    None of these servers can choose a free port and tell it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    identity(folder)
+    for _ in range(5):
+        port = unused_port()
+        with Child([str(word) for word in arguments(port)], {"HOME": str(folder)}) as child:
+            if listens(child, port):
+                yield ForeignServer(folder, child, port)
+                return
+            told = child.told()
+    raise AssertionError(f"it does not listen: {told}")
+
+
+def unused_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def listens(child, port, seconds=20):
+    """Whether it accepts; False when it ended, which it does where the port is taken."""
+    deadline = Deadline(seconds)
+    while child.is_running and not deadline.passed:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            # Whoever has the port: it is this child only if that still runs.
+            return child.is_running
+    return False
+
+
+def nghttpd(folder, known_token, *options):
+    """Knows one device; for the rest it has "404 Not Found", with a body in HTML."""
+    device = folder / "root" / "3" / "device"
+    device.mkdir(parents=True)
+    (device / known_token).write_text("")
+    key, certificate = folder / "server.key", folder / "server.pem"
+
+    def arguments(port):
+        words = [program("nghttpd"), "-v", "-a", "127.0.0.1", "-d", folder / "root"]
+        return [*words, *options, port, key, certificate]
+
+    return running(folder, arguments)
+
+
+def nginx(folder, *directives):
+    """`directives` are laid into its server block; each request is a line of its log."""
+
+    def arguments(port):
+        (folder / "nginx.conf").write_text(nginx_configuration(folder, port, directives))
+        return [program("nginx"), "-p", folder, "-c", "nginx.conf", "-e", "stderr"]
+
+    return running(folder, arguments)
+
+
+def nginx_configuration(folder, port, directives):
+    locations = "\n".join(
+        f"location /3/device/{prefix} {{ default_type {kind(body)}; return {status} '{body}'; }}"
+        for prefix, (status, body) in ANSWERS.items()
+    )
+    temporary = "\n".join(
+        f"{name}_temp_path {folder}/{name};"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return textwrap.dedent(
+        """
+        daemon off;
+        master_process off;
+        pid {folder}/nginx.pid;
+        events {{}}
+        http {{
+            {temporary}
+            client_body_buffer_size 16k;
+            log_format request escape=json
+                '{{"token":"$uri","id":"$http_apns_id","topic":"$http_apns_topic",'
+                '"connection":$connection,"status":$status,"body":"$request_body"}}';
+            server {{
+                listen 127.0.0.1:{port} ssl http2;
+                ssl_certificate server.pem;
+                ssl_certificate_key server.key;
+                add_header apns-id $http_apns_id always;
+                access_log {folder}/requests.ndjson request;
+                {directives}
+                {locations}
+                # Only who reads a body can log it.
+                location / {{ proxy_pass http://unix:{folder}/app; }}
+            }}
+            server {{ listen unix:{folder}/app; access_log off; return 200; }}
+        }}
+        """
+    ).format(
+        folder=folder,
+        port=port,
+        temporary=temporary,
+        locations=locations,
+        directives="\n".join(directives),
+    )
+
+
+def caddy(folder):
+    """The HTTP/2 server of Go's standard library, which also echoes the body of a 200."""
+
+    def arguments(port):
+        (folder / "Caddyfile").write_text(caddy_configuration(folder, port))
+        return [program("caddy"), "run", "--config", folder / "Caddyfile"]
+
+    return running(folder, arguments)
+
+
+def caddy_configuration(folder, port):
+    answers = "\n".join(
+        f"    @{prefix} path /3/device/{prefix}*\n"
+        f"    header @{prefix} content-type {kind(body)}\n"
+        f"    respond @{prefix} `{body}` {status}"
+        for prefix, (status, body) in ANSWERS.items()
+    )
+    return f"""{{
+    admin off
+    auto_https off
+    storage file_system {folder}/storage
+}}
+https://localhost:{port} {{
+    bind 127.0.0.1
+    tls {folder}/server.pem {folder}/server.key
+    header apns-id {{http.request.header.apns-id}}
+{answers}
+    respond {{http.request.body}} 200
+}}
+"""
+
+
+def kind(body):
+    return "text/html" if body.startswith("<") else "application/json"

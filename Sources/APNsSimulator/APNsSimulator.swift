@@ -138,7 +138,7 @@ private struct Material {
                 signingKey = made
             }
             var judge = try RequestJudge(
-                keys: keys + configuration.furtherKeys,
+                keys: keys,
                 scenario: configuration.scenario,
                 strictness: configuration.strictness,
                 bundleIDs: configuration.bundleIDs

@@ -14,8 +14,6 @@ package struct SimulatorConfiguration: Sendable {
     package var names = ["localhost", "127.0.0.1", "::1"]
     /// The signing keys APNs knows; nil makes one.
     package var keys: [RegisteredKey]?
-    /// Known beside those, or beside the one that is made.
-    package var furtherKeys: [RegisteredKey] = []
     package var scenario = Scenario()
     /// Where the scenario does not say.
     package var strictness = Strictness()

@@ -26,8 +26,6 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "Where to write the signing key (.p8).")
     var writeKey: String
 
-    @Option(help: "A further key to accept, as KEYID:TEAMID:FILE with its .p8 file; repeatable.")
-    var acceptKey: [String] = []
     @Option(help: "Further signing keys (JSON); those that do not exist are made.")
     var keys: String?
 
@@ -93,7 +91,6 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         configuration.production = SocketAddress(numeric: listen, port: productionPort)
         configuration.sandbox = SocketAddress(numeric: listen, port: sandboxPort)
         configuration.names += hostName
-        configuration.furtherKeys = try acceptKey.map(Self.key)
         configuration.productionChannels = SocketAddress(
             numeric: listen,
             port: productionChannelsPort
@@ -119,18 +116,6 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             configuration.requestLog = descriptor
         }
         return try APNsSimulator(configuration).start()
-    }
-
-    private static func key(_ text: String) throws -> RegisteredKey {
-        let parts = text.split(separator: ":", maxSplits: 2).map(String.init)
-        guard parts.count == 3, let pem = FileManager.default.contents(atPath: parts[2]) else {
-            throw DemoError("'\(text)' is no KEYID:TEAMID:FILE with a readable file")
-        }
-        return RegisteredKey(
-            keyID: parts[0],
-            teamID: parts[1],
-            publicKeyPEM: try ES256Signer(pem: Array(pem)).publicKeyPEM
-        )
     }
 
     private func introduce(

@@ -7,6 +7,7 @@ from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.proxy import running_proxy
 from harness.service import outcomes_of
+from harness.simulator import keys_option
 
 TOPICS = [APP, f"{APP}.voip"]
 
@@ -86,10 +87,8 @@ def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certif
 
 def test_an_app_has_a_key_for_each_environment(bench, simulators, tmp_path):
     key = tmp_path / "sandbox.p8"
-    openssl(
-        *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"), *("-out", key)
-    )
-    simulator = simulators({}, ["--accept-key", f"SANDBOX123:DEF123GHIJ:{key}"])
+    only_sandbox = {"key_id": "SANDBOX123", "file": str(key), "environments": ["sandbox"]}
+    simulator = simulators({}, keys_option(tmp_path / "keys.json", only_sandbox))
     settings = bench.configuration(simulator)
     [production] = settings["apns"]["credentials"]
     production.update(name="production", environments=["production"])

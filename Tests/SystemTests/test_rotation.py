@@ -9,6 +9,7 @@ from harness.certificates import openssl, write_certificate
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record, records
 from harness.service import outcomes_of
+from harness.simulator import keys_option
 
 TAKEN = "a credential's files changed and are in use"
 REFUSED = "a credential's files changed and cannot be used, the old ones stay"
@@ -122,8 +123,8 @@ def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_ag
     bench, simulators, tmp_path
 ):
     """Key and identifier change together, as one swap of a link; and back again."""
-    new_key(tmp_path / "next.p8")
-    simulator = simulators({}, ["--accept-key", f"NEXT123456:DEF123GHIJ:{tmp_path / 'next.p8'}"])
+    following = {"key_id": "NEXT123456", "file": str(tmp_path / "next.p8")}
+    simulator = simulators({}, keys_option(tmp_path / "keys.json", following))
     for name, key_id, key_file in (
         ("old", simulator.ready["key_id"], simulator.ready["key_file"]),
         ("new", "NEXT123456", tmp_path / "next.p8"),

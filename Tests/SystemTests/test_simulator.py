@@ -2,16 +2,17 @@
 
 import asyncio
 import json
+import re
 import ssl
 import subprocess
 import time
 
 import aioapns
-import jwt
 import pytest
 from aioapns.connection import APNsProductionClientProtocol
 
-APP = "com.example.app"
+from harness.curl import APP, curl, provider_token, push
+
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
 PHONE = "0ff11e00" + "5e" * 28
@@ -30,36 +31,6 @@ def simulator(simulators, tmp_path):
     certificate = tmp_path / "client.pem"
     options = ["--control-port", 0, "--remember-devices", 100, "--write-certificate", certificate]
     return simulators(SCENARIO, options)
-
-
-def provider_token(simulator, **changes):
-    """Made by PyJWT, which knows nothing of our code."""
-    ready = simulator.ready
-    claims = {"iss": ready["team_id"], "iat": int(time.time()), **changes}
-    with open(ready["key_file"]) as file:
-        return jwt.encode(claims, file.read(), "ES256", {"kid": ready["key_id"], "typ": None})
-
-
-def curl(simulator, url, *words, jwt_token=None, body=None):
-    """Status, header fields and body of one request; None for what did not come."""
-    command = ["curl", "-sS", "-i", "--http2", "--cacert", simulator.ready["ca_file"], *words]
-    if jwt_token:
-        command += ["-H", f"authorization: bearer {jwt_token}"]
-    if body is not None:
-        command += ["--data-binary", body]
-    done = subprocess.run([*command, url], capture_output=True, timeout=60)
-    head, _, content = done.stdout.partition(b"\r\n\r\n")
-    if not head:
-        return None, {}, done.stderr.decode()
-    first, *lines = head.decode().split("\r\n")
-    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
-    return int(first.split()[1]), fields, content.decode()
-
-
-def push(simulator, token, *words, environment="production", **options):
-    url = f"{simulator.ready[environment]}/3/device/{token}"
-    options = {"jwt_token": provider_token(simulator), "body": '{"aps":{"alert":"x"}}', **options}
-    return curl(simulator, url, "-H", f"apns-topic: {APP}", *words, **options)
 
 
 def test_curl_is_answered_over_http_2(simulator):
@@ -137,9 +108,13 @@ def test_h2load_gets_an_answer_to_every_request(simulator, tmp_path):
         text=True,
         timeout=120,
     )  # fmt: skip
-    assert "2000 succeeded, 0 failed" in done.stdout, done.stdout
+    said = re.search(r"2000 done, (\d+) succeeded, (\d+) failed, .* 0 timeout", done.stdout)
+    assert said, done.stdout
+    succeeded, failed = map(int, said.groups())
+    # It does not wait for SETTINGS: of its first 100 streams 99 may be refused, for each client.
+    assert succeeded + failed == 2000 and failed <= 2 * 99
     status, counted = simulator.control("GET", "/statistics")
-    assert (status, counted["accepted"]) == (200, 2000)
+    assert (status, counted["accepted"]) == (200, succeeded)
 
 
 def send_with_aioapns(simulator, tokens, **credential):

@@ -42,6 +42,15 @@ class Simulator:
             return failure.code, json.loads(failure.read() or b"null")
 
 
+def keys_option(path, *keys):
+    """Writes a key file of these objects; the words of the command line that name it.
+
+    Unless they say otherwise, the keys are of the simulator's own team.
+    """
+    path.write_text(json.dumps([{"team_id": "DEF123GHIJ", **key} for key in keys]))
+    return ["--keys", path]
+
+
 @contextlib.contextmanager
 def running_simulator(folder, scenario, options=()):
     """Starts the simulator with a scenario: a path, or a value to be written as JSON.

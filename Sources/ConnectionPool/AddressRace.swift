@@ -5,7 +5,8 @@ package import Vocabulary
 ///
 /// An address that swallows packets must not use up the whole connect timeout, so the next one is
 /// tried beside it after a while; one that refuses is followed by the next at once. The first to
-/// accept the TCP connection wins, and the caller gives up the others.
+/// accept the TCP connection wins, and the caller gives up the others. Where the winner's
+/// handshake then fails, the race goes on with what was not tried yet.
 ///
 /// Addresses with the fewest connections go first, so that many connections spread over many
 /// servers; among equals IPv6 and IPv4 take turns.
@@ -26,10 +27,17 @@ package struct AddressRace: Hashable, Sendable {
     /// answers a SYN within it, and a needless connect would be churn in Apple's eyes.
     package static let attemptDelay = Duration.milliseconds(500)
 
+    /// Servers whose handshake may fail for one connection: what they all refuse, a certificate
+    /// for instance, must not be shown to every one of them.
+    package static let maxFailedHandshakes = 3
+
     /// Indices of the candidates that were not tried yet, the next one first.
     private var untried: ArraySlice<Int>
     private var running = 0
     private var startedAt: Instant?
+    private var failedHandshakes = 0
+    /// One address has TCP; whether it is of use remains to be seen.
+    private var hasWinner = false
 
     /// - Parameter candidates: In the order of preference; the family of the first leads
     ///   (RFC 6724 put it there).
@@ -55,6 +63,23 @@ package struct AddressRace: Hashable, Sendable {
         running -= 1
     }
 
+    /// An attempt has TCP; the others were given up.
+    package mutating func won() {
+        precondition(running > 0, "an attempt won that was not started")
+        running = 1
+        hasWinner = true
+    }
+
+    /// The winner turned out to be of no use: TLS failed, or the connection broke before HTTP/2
+    /// was up.
+    package mutating func winnerFailed() {
+        precondition(hasWinner, "nobody has won yet")
+        running = 0
+        hasWinner = false
+        failedHandshakes += 1
+        if failedHandshakes == Self.maxFailedHandshakes { abandon() }
+    }
+
     /// Tries no further address.
     package mutating func abandon() {
         untried = []
@@ -62,9 +87,9 @@ package struct AddressRace: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// When `next` has an address to try; nil: all have been tried.
+    /// When `next` has an address to try; nil: all have been tried, or one has won.
     package func nextAttemptAt(now: Instant) -> Instant? {
-        guard !untried.isEmpty else { return nil }
+        guard !untried.isEmpty, !hasWinner else { return nil }
         guard running > 0, let startedAt else { return now }
         return startedAt + Self.attemptDelay
     }

@@ -69,6 +69,34 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         #expect(race.isLost)
     }
 
+    @Test func `a winner ends the race, unless its handshake fails`() {
+        var race = AddressRace(candidates("6 4 4"))
+        #expect(race.next(now: start) == 0)
+        race.won()
+        #expect(race.nextAttemptAt(now: start + .seconds(1)) == nil)
+        #expect(race.next(now: start + .seconds(1)) == nil)
+        race.winnerFailed()
+        #expect(!race.isLost)
+        #expect(race.next(now: start + .seconds(1)) == 1)
+        race.won()
+        #expect(race.next(now: start + .seconds(2)) == nil)
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 8])
+    func `three servers may fail the handshake, then the race is lost`(addresses: Int) {
+        var race = AddressRace(
+            candidates(Array(repeating: "4", count: addresses).joined(separator: " "))
+        )
+        var failures = 0
+        while race.next(now: start) != nil {
+            race.won()
+            race.winnerFailed()
+            failures += 1
+        }
+        #expect(failures == min(addresses, AddressRace.maxFailedHandshakes))
+        #expect(race.isLost)
+    }
+
     @Test func `an attempt that was never started cannot fail`() async {
         await #expect(processExitsWith: .failure) {
             var race = AddressRace([])

@@ -7,7 +7,7 @@ import urllib.parse
 import pytest
 import yaml
 
-from harness.addresses import black_hole, environment
+from harness.addresses import black_hole, broken_server, environment
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
@@ -245,3 +245,22 @@ def test_addresses_that_swallow_packets_do_not_cost_the_connection(
     assert accepted_count(bench) == 5
     assert not service.log_lines("connection to APNs lost or not made")
     assert len(server.connections) == 1
+
+
+def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_path, monkeypatch):
+    """Two of three addresses speak no TLS, and each connection begins where there is none yet."""
+    server = peer(max_concurrent_streams=100)
+    port = urllib.parse.urlsplit(server.ready["production"]).port
+    broken = ["127.0.0.2", "127.0.0.3"]
+    with contextlib.ExitStack() as stack:
+        visitors = [stack.enter_context(broken_server(address, port)) for address in broken]
+        with monkeypatch.context() as patch:
+            for name, value in environment(tmp_path, [*broken, "127.0.0.1"]).items():
+                patch.setenv(name, value)
+            service = bench.run(server, apns={"connections": {"min": 3}})
+        bench.produce([record(new_event()) for _ in range(5)])
+        bench.wait_for_outcomes(5)
+        eventually(lambda: len(server.connections) == 3, 30, service.child.told)
+    assert accepted_count(bench) == 5
+    assert all(visitors)
+    assert not service.log_lines("connection to APNs lost or not made")

@@ -65,6 +65,9 @@ final class APNsConnections {
     var resolverDescriptor: Int32 { resolver.fileDescriptor }
     var openCount: Int { links.values.count(where: \.isOpen) }
 
+    /// Where the connection leads; nil once it has ended.
+    func route(of id: ConnectionID) -> Route? { links[id]?.route }
+
     // MARK: Actions
 
     /// Looks the name up and connects; a fresh look-up for each connection, as Apple asks.
@@ -196,7 +199,7 @@ final class APNsConnections {
     ) {
         switch event {
         case .opened(let limit):
-            link.isOpen = true
+            link.opened()
             happenings.append(.opened(link.id, maxConcurrentStreams: limit))
         case .streamLimitChanged(let limit):
             happenings.append(.streamLimitChanged(link.id, limit))
@@ -211,11 +214,11 @@ final class APNsConnections {
         case .pingAnswered: happenings.append(.pingAnswered(link.id))
         case .closed(let failure):
             try? loop.deregister(attempt.connection.fileDescriptor)
-            link.ended(attempt)
-            if link.hasWinner {
-                fail(link.id, failure, &happenings)
-            } else {
+            if link.ended(attempt, because: failure) {
+                if !racing.contains(link.id) { racing.append(link.id) }
                 advanceRace(link, loop, after: failure, &happenings)
+            } else {
+                fail(link.id, failure, &happenings)
             }
         }
     }

@@ -6,7 +6,7 @@ import Vocabulary
 /// One connection of a pool's from its look-up to its end.
 ///
 /// Several addresses may be tried at once, until one of them accepts the TCP connection; from then
-/// on there is only that one.
+/// on there is only that one, unless its handshake fails.
 final class APNsLink {
     struct Attempt {
         /// Counts from 1 within the link; part of the loop's identifier.
@@ -25,7 +25,7 @@ final class APNsLink {
     private var attemptCount: UInt64 = 0
     /// The one attempt that is left has TCP.
     private(set) var hasWinner = false
-    var isOpen = false
+    private(set) var isOpen = false
 
     init(id: ConnectionID, route: Route) {
         self.id = id
@@ -82,14 +82,28 @@ final class APNsLink {
     func won(_ winner: Attempt) -> [Attempt] {
         let losers = attempts.filter { $0.number != winner.number }
         attempts = [winner]
-        race = nil
+        race?.won()
         hasWinner = true
         return losers
     }
 
-    func ended(_ attempt: Attempt) {
+    /// HTTP/2 is up: no other address will be needed.
+    func opened() {
+        isOpen = true
+        race = nil
+    }
+
+    /// - Returns: Whether other addresses may be tried, or are being tried.
+    func ended(_ attempt: Attempt, because failure: ConnectionFailure) -> Bool {
         attempts.removeAll { $0.number == attempt.number }
-        race?.attemptFailed()
+        guard hasWinner else {
+            race?.attemptFailed()
+            return true
+        }
+        guard !isOpen, failure.mayBeTheAddress else { return false }
+        hasWinner = false
+        race?.winnerFailed()
+        return true
     }
 
     /// Tries no further address.
@@ -102,5 +116,17 @@ final class APNsLink {
             return
         }
         attempts[index].interest = interest
+    }
+}
+
+extension ConnectionFailure {
+    /// Whether a connection that had TCP may fare better at another address of the same name.
+    ///
+    /// Not where somebody has decided: this side, the proxy, or APNs by GOAWAY.
+    fileprivate var mayBeTheAddress: Bool {
+        switch self {
+        case .tls, .closedByPeer, .socketFailed, .protocolViolation, .connectFailed: true
+        case .unresolved, .timedOut, .pingUnanswered, .proxy, .goAway, .closedHere: false
+        }
     }
 }

@@ -4,6 +4,7 @@ import contextlib
 import pathlib
 import socket
 import subprocess
+import threading
 
 
 @contextlib.contextmanager
@@ -19,6 +20,27 @@ def black_hole(address, port):
             with contextlib.suppress(BlockingIOError):
                 filler.connect((address, port))
         yield
+
+
+@contextlib.contextmanager
+def broken_server(address, port):
+    """Accepts connections, and says something that is no TLS; yields the list of who came."""
+    visitors = []
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server((address, port)))
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    stream, visitor = listener.accept()
+                    visitors.append(visitor)
+                    with stream:
+                        stream.sendall(b"HTTP/1.1 502 Bad Gateway\r\n\r\n")
+
+        threading.Thread(target=serve, daemon=True).start()
+        # Without it the blocked accept would keep the port.
+        stack.callback(listener.shutdown, socket.SHUT_RDWR)
+        yield visitors
 
 
 def environment(folder, addresses):

@@ -52,6 +52,8 @@ package struct PoolMachine: Hashable, Sendable {
         case ping(ConnectionID)
         /// Send GOAWAY, let open streams finish, close.
         case drain(ConnectionID)
+        /// The same, because the peer answers PINGs and no stream: worth a line in the log.
+        case drainStalled(ConnectionID)
         /// Close at once; open streams fail as unknown.
         case close(ConnectionID, Verdict)
     }
@@ -301,7 +303,7 @@ package struct PoolMachine: Hashable, Sendable {
             actions.append(.close(connection.id, .pingUnanswered))
         } else if let since = connection.unansweredSince, since + limits.stallTimeout <= now {
             connections[index].stalled()
-            actions.append(.drain(connection.id))
+            actions.append(.drainStalled(connection.id))
         } else if isSurplus(connection), connection.idleSince + limits.idleTimeout <= now {
             connections[index].drainingBegan()
             actions.append(.drain(connection.id))

@@ -47,6 +47,8 @@ package enum Action: Hashable, Sendable {
     case ping(ConnectionID)
     /// Send GOAWAY, let open streams finish, close.
     case drain(ConnectionID)
+    /// The same, because the peer answers PINGs and no stream.
+    case drainStalled(ConnectionID)
     case close(ConnectionID, PoolMachine.Verdict)
     /// The provider token with which this credential, by its place in the configuration, sent at
     /// that moment has expired.

@@ -115,6 +115,7 @@ extension DeliveryEngine {
                 actions.append(.connect(id, Route(index: lane)))
             case .ping(let id): actions.append(.ping(id))
             case .drain(let id): actions.append(.drain(id))
+            case .drainStalled(let id): actions.append(.drainStalled(id))
             case .close(let id, let verdict): actions.append(.close(id, verdict))
             }
         }

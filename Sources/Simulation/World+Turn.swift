@@ -175,7 +175,7 @@ extension World {
             }
             _ = endStream(of: delivery, on: connection, by: member)
         case .ping(let connection): pinged(connection, by: member)
-        case .drain(let connection):
+        case .drain(let connection), .drainStalled(let connection):
             member.connections[connection]?.isDraining = true
             after(.seconds(2), .connectionEnded(member.id, connection))
         case .close(let connection, _): after(.zero, .connectionEnded(member.id, connection))

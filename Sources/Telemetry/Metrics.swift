@@ -155,6 +155,18 @@ package struct Metrics: Sendable {
                 of: shards,
                 \.goAways
             ),
+            .counter(
+                "apns_stalled_connections_total",
+                "Connections replaced because they answered PINGs and no request.",
+                of: shards,
+                \.stalls
+            ),
+            .counter(
+                "apns_request_timeouts_total",
+                "Requests to APNs given up because no answer came in time.",
+                of: shards,
+                \.requestTimeouts
+            ),
             .gauge(
                 "apns_connections",
                 "Open connections to APNs.",

@@ -34,6 +34,8 @@ package final class ShardMetrics: Sendable {
     package let connects = Counter()
     package let connectionFailures = Counter()
     package let goAways = Counter()
+    package let stalls = Counter()
+    package let requestTimeouts = Counter()
     package let openConnections = Gauge()
     package let streamsInUse = Gauge()
     package let clockSkewSeconds = Gauge()

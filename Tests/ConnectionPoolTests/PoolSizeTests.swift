@@ -99,7 +99,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(10)) == [.ping(first)])
         bench.pool.pingAnswered(first, now: bench.now)
         #expect(bench.advance(by: .seconds(9)).isEmpty)
-        #expect(bench.advance(by: .seconds(1)) == [.drain(first), .connect(second)])
+        #expect(bench.advance(by: .seconds(1)) == [.drainStalled(first), .connect(second)])
         #expect(bench.wantStream() == nil)
         bench.open(2, proven: true)
         // The stall counts as a failed connect: the next one is not made at once.

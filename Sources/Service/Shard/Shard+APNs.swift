@@ -31,6 +31,7 @@ extension Shard {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
             metrics.countResponse(status: answer.status, after: now.instant - sentAt)
             if let route = delivery.route {
+                troubles.requestAnswered(route)
                 let kind: RequestKind = delivery.event?.isBroadcast == true ? .broadcast : .device
                 judge(answer, kind, route, sentAt)
             }
@@ -104,6 +105,32 @@ extension Shard {
             [
                 .connection: "\(id)", .credential: credentialName(route),
                 .environment: route.environment.rawValue, .error: failure.description,
+            ]
+        )
+    }
+
+    /// A connection answers PINGs and no request; another takes its place.
+    func stalled(_ id: ConnectionID) {
+        metrics.stalls.add()
+        guard let route = connections.route(of: id) else { return }
+        log.warning(
+            "connection to APNs answers PINGs but no request, and is replaced",
+            [
+                .connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue,
+            ]
+        )
+    }
+
+    /// A request was not answered in time; told of once, until the next answer.
+    func timedOut(on id: ConnectionID) {
+        metrics.requestTimeouts.add()
+        guard let route = connections.route(of: id), troubles.requestTimedOut(route) else { return }
+        log.warning(
+            "APNs does not answer requests in time",
+            [
+                .connection: "\(id)", .credential: credentialName(route),
+                .environment: route.environment.rawValue,
             ]
         )
     }

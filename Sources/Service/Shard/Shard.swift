@@ -255,9 +255,14 @@ final class Shard {
             metrics.connects.add()
             connections.connect(id, route, &happenings)
         case .send(let id, let connection): send(id, on: connection)
-        case .cancel(let id, let connection): connections.cancel(id, on: connection)
+        case .cancel(let id, let connection):
+            timedOut(on: connection)
+            connections.cancel(id, on: connection)
         case .ping(let id): connections.ping(id)
         case .drain(let id): connections.drain(id)
+        case .drainStalled(let id):
+            stalled(id)
+            connections.drain(id)
         case .close(let id, let verdict):
             connections.close(id, ConnectionFailure(verdict), &happenings)
         case .refreshProviderToken(let credential, let sentAt):

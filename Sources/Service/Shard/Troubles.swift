@@ -13,6 +13,8 @@ struct Troubles: Sendable {
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     private(set) var connections: [Route: String] = [:]
+    /// Where a request timed out and none was answered since.
+    private var unanswering: Set<Route> = []
     var hasJoinedGroup = false
 
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
@@ -52,6 +54,14 @@ struct Troubles: Sendable {
     mutating func credentialWorked(_ route: Route) {
         if !credentials.isEmpty { credentials[route] = nil }
         if !connections.isEmpty { connections[route] = nil }
+    }
+
+    mutating func requestTimedOut(_ route: Route) -> Bool {
+        unanswering.insert(route).inserted
+    }
+
+    mutating func requestAnswered(_ route: Route) {
+        if !unanswering.isEmpty { unanswering.remove(route) }
     }
 
     mutating func connectionFailed(_ route: Route, _ text: String) {

@@ -1,0 +1,53 @@
+"""An APNs that takes requests and says nothing: it is noticed, told of and counted."""
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.service import outcomes_of
+
+MUTE = "a11c0000" + "51" * 28
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+def silent_at_first(times):
+    return {"rules": [{"token": MUTE, "is": "flaky", "steps": ["silence"] * times}]}
+
+
+def counted(service, *names):
+    lines = dict(line.rsplit(" ", 1) for line in service.fetch("/metrics")[1].splitlines())
+    return [int(lines[f"heliograph_apns_{name}_total"]) for name in names]
+
+
+def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, simulators):
+    """After 20 seconds."""
+    simulator = simulators(silent_at_first(1), ["--control-port", 0])
+    bench.produce([record(new_event(device_token=MUTE))])
+    service = bench.run(simulator)
+    eventually(
+        lambda: simulator.control("GET", "/statistics")[1]["connections"] > 1,
+        40,
+        service.child.told,
+    )
+    bench.produce([record(new_event())])
+    bench.wait_for_outcomes(1, service=service)
+    [told] = service.log_lines("connection to APNs answers PINGs but no request, and is replaced")
+    facts = {name: told[name] for name in ("connection", "credential", "environment")}
+    assert facts == {"connection": "1", "credential": "example", "environment": "production"}
+    assert counted(service, "stalled_connections", "request_timeouts") == [1, 0]
+
+
+def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulators):
+    simulator = simulators(silent_at_first(3))
+    bench.produce([record(new_event(device_token=MUTE))])
+    service = bench.run(simulator, apns={"request_timeout": "200ms"})
+    bench.wait_for_outcomes(1, service=service)
+    [(_, outcome)] = outcomes_of(bench.kafka, bench.topics)
+    assert (outcome["outcome"], outcome["attempts"]) == ("accepted", 4)
+    [told] = service.log_lines("APNs does not answer requests in time")
+    assert (told["credential"], told["environment"]) == ("example", "production")
+    eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.told)

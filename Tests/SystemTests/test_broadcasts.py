@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from harness.commands import run_command
-from harness.events import APP, encoded
+from harness.events import APP, encoded, sha256
 from harness.kafka import Written
 from harness.service import outcomes_of
 
@@ -157,3 +157,64 @@ def test_of_many_updates_that_wait_the_newest_is_sent(bench, channels, simulator
     assert set(kinds) == {("accepted", None), ("expired", "Superseded")}
     sent = [r for r in simulator.requests() if r["token"].startswith("/4/broadcasts/")]
     assert len(sent) == kinds.count(("accepted", None))
+
+
+# By hand
+
+
+@pytest.fixture
+def push(bench, simulator, tmp_path):
+    """Runs `heliograph push` against the simulator."""
+    settings = bench.configuration(simulator)
+    return lambda *arguments: run_command(tmp_path, settings, "push", *arguments)
+
+
+PAYLOAD = '{"aps":  {"event":"update","timestamp":1790000000,"content-state":{"n":1}}}'
+
+
+def test_a_broadcast_is_sent_by_hand(channels, push, simulator):
+    channel = created(channels, "--storage-policy", "newest")
+    done = push("--channel", channel, "--bundle-id", APP, "--payload", PAYLOAD)
+    assert done.code == 0, done.said
+    for line in [
+        f"> :path: /4/broadcasts/apps/{APP}", f"> apns-channel-id: {channel}",
+        "> apns-push-type: liveactivity", "> apns-priority: 10", "> apns-expiration: 0",
+        "< :status: 200", "accepted: APNs has it. Which devices show it, nobody tells.",
+    ]:  # fmt: skip
+        assert line in done.out
+    # The payload goes out as it was typed.
+    [sent] = [r for r in simulator.requests() if r["token"].startswith("/4/broadcasts/")]
+    assert (sent["payload_sha256"], sent["status"]) == (sha256(PAYLOAD.encode()), 200)
+
+
+def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_path):
+    event = broadcast(created(channels, "--environment", "sandbox"), environment="sandbox")
+    (tmp_path / "event.json").write_bytes(encoded(event))
+    done = push("--event", tmp_path / "event.json", "--broadcast")
+    assert done.code == 0 and "credential example, sandbox" in done.out, done.said
+    # It is no notification, and nobody guesses.
+    assert "SchemaViolation: not sent" in push("--event", tmp_path / "event.json").said
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["--channel", "bm9uZQ==", "--payload", PAYLOAD], 1, "ChannelNotRegistered"),
+        (["--channel", "bm9uZQ==", "--payload", "{}"], 1, "/payload "),
+        (["--channel", "?", "--payload", PAYLOAD], 1, "/channel_id "),
+        (["--channel", "bm9uZQ==", "--alert", "x"], 64, "A broadcast has --payload"),
+        (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token or --channel"),
+        (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast goes with"),
+    ],
+)
+def test_a_broadcast_that_fails_says_why(push, arguments, code, words):
+    done = push(*arguments, "--bundle-id", APP)
+    assert done.code == code and words in done.said, done.said
+
+
+def test_a_refused_broadcast_is_explained(channels, push):
+    """0 is the only expiration that a channel without storage takes."""
+    arguments = ["--channel", created(channels), "--bundle-id", APP, "--payload", PAYLOAD]
+    done = push(*arguments, "--expiration", "4102444800")
+    assert done.code == 1 and "< :status: 400" in done.out
+    assert "BadExpirationDate (APNs, status 400 to a broadcast or a channel request)" in done.said

@@ -5,35 +5,44 @@ import JSON
 ///
 /// Nothing is checked here: the event goes through the same checks as one from Kafka.
 package struct PushEvent {
+    package enum Target {
+        case device(token: String, pushType: String, collapseID: String?)
+        case channel(id: String)
+    }
+
     package enum Payload {
         case alert(String)
         /// Sent as it stands, if it is JSON.
         case json(String)
     }
 
-    private let deviceToken: String
+    private let target: Target
     private let bundleID: String
-    private let pushType: String
     private let environment: String?
     private let priority: Int?
-    private let collapseID: String?
+    private let expiration: Int64?
     private let payload: Payload
 
+    /// - Parameters:
+    ///   - target: A device, or a channel of broadcasts.
+    ///   - bundleID: The app's, without any suffix.
+    ///   - environment: nil: the credential's own.
+    ///   - priority: nil: the push type's own.
+    ///   - expiration: Epoch seconds, or 0; nil: 0 for a channel, not sent for a device.
+    ///   - payload: What the device gets.
     package init(
-        deviceToken: String,
+        to target: Target,
         bundleID: String,
-        pushType: String,
         environment: String?,
         priority: Int?,
-        collapseID: String?,
+        expiration: Int64?,
         payload: Payload
     ) {
-        self.deviceToken = deviceToken
+        self.target = target
         self.bundleID = bundleID
-        self.pushType = pushType
         self.environment = environment
         self.priority = priority
-        self.collapseID = collapseID
+        self.expiration = expiration
         self.payload = payload
     }
 
@@ -41,21 +50,43 @@ package struct PushEvent {
     package var utf8: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        let fields = [
-            ("id", "push-\(UUID().uuidString.lowercased())"), ("device_token", deviceToken),
-            ("bundle_id", bundleID), ("push_type", pushType), ("environment", environment),
-            ("collapse_id", collapseID),
+        let common = [
+            ("id", "push-\(UUID().uuidString.lowercased())"), ("bundle_id", bundleID),
+            ("environment", environment),
         ]
-        for (name, value) in fields {
+        for (name, value) in common + targetFields {
             guard let value else { continue }
             writer.name(name)
             writer.string(value)
         }
-        if let priority {
-            writer.name("priority")
-            writer.integer(Int64(priority))
+        for (name, value) in [("priority", priority.map(Int64.init)), ("expiration", expires)] {
+            guard let value else { continue }
+            writer.name(name)
+            writer.integer(value)
         }
         writer.name("payload")
+        write(payload, to: &writer)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private var targetFields: [(String, String?)] {
+        switch target {
+        case .device(let token, let pushType, let collapseID):
+            [("device_token", token), ("push_type", pushType), ("collapse_id", collapseID)]
+        case .channel(let id): [("channel_id", id)]
+        }
+    }
+
+    /// APNs requires it of broadcasts; 0 is right for channels of either storage policy.
+    private var expires: Int64? {
+        switch target {
+        case .device: expiration
+        case .channel: expiration ?? 0
+        }
+    }
+
+    private func write(_ payload: Payload, to writer: inout JSONWriter) {
         switch payload {
         case .json(let text): writer.raw(text.utf8)
         case .alert(let text):
@@ -67,7 +98,5 @@ package struct PushEvent {
             writer.endObject()
             writer.endObject()
         }
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -6,6 +6,7 @@ import Vocabulary
 package struct PushReport {
     let credential: String
     let environment: APNsEnvironment
+    let kind: RequestKind
     let request: HeaderBlock
     let warnings: [Violation]
     let answer: DirectExchange.Answer
@@ -34,10 +35,10 @@ package struct PushReport {
         switch name {
         case "authorization": return "bearer (hidden)"
         case ":path":
-            let parts = value.split(separator: "/", omittingEmptySubsequences: false)
-            guard let token = parts.last, token.count > 12 else { return value }
-            return parts.dropLast().joined(separator: "/")
-                + "/\(token.prefix(4))…\(token.suffix(4)) (\(token.count) digits)"
+            let device = "/3/device/"
+            let token = value.dropFirst(device.count)
+            guard value.hasPrefix(device), token.count > 12 else { return value }
+            return "\(device)\(token.prefix(4))…\(token.suffix(4)) (\(token.count) digits)"
         default: return value
         }
     }
@@ -69,10 +70,14 @@ package struct PushReport {
     private var meaning: [String] {
         let response = answer.response
         if isAccepted {
-            return ["accepted: APNs has it. Whether the device shows it, only the device knows."]
+            let shown =
+                kind == .device
+                ? "Whether the device shows it, only the device knows."
+                : "Which devices show it, nobody tells."
+            return ["accepted: APNs has it. \(shown)"]
         }
         let reason = APNsErrorBody(parsing: response.body).reason
-        let verdict = Verdict.classify(status: response.status, reason: reason)
+        let verdict = Verdict.classify(status: response.status, reason: reason, kind: kind)
         guard let text = reason.flatMap({ ReasonExplanation.text(for: $0.text) }) else {
             return ["status \(response.status): \(verdict.disposition.meaning)"]
         }

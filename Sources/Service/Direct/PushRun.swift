@@ -18,12 +18,17 @@ package struct PushRun {
     ///
     /// It blocks its thread.
     ///
-    /// - Parameter event: One event as it would stand in the topic, in JSON.
+    /// - Parameters:
+    ///   - event: One event as it would stand in the topic, in JSON.
+    ///   - kind: What the records of that topic would be.
     /// - Returns: What went out and what came back.
     /// - Throws: `ServiceError` when the event is invalid, no credential covers it, or nobody
     ///   answered.
-    package func send(_ event: [UInt8]) throws -> PushReport {
-        let event = try decode(event)
+    package func send(
+        _ event: [UInt8],
+        as kind: Configuration.SourceKind
+    ) throws -> PushReport {
+        let event = try decode(event, as: kind)
         let startUp = StartUp(configuration: configuration)
         let materials = try startUp.credentialMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
@@ -44,13 +49,17 @@ package struct PushRun {
         return PushReport(
             credential: scopes[route.credential].name,
             environment: route.environment,
+            kind: event.event.isBroadcast ? .broadcast : .device,
             request: block,
             warnings: event.event.warnings,
             answer: try exchange.ask(block, body: Array(event.payload))
         )
     }
 
-    private func decode(_ bytes: [UInt8]) throws -> (event: Event, payload: ArraySlice<UInt8>) {
+    private func decode(
+        _ bytes: [UInt8],
+        as kind: Configuration.SourceKind
+    ) throws -> (event: Event, payload: ArraySlice<UInt8>) {
         var decoder = EventDecoder()
         var record = Record(
             partition: PartitionID(index: 0),
@@ -59,7 +68,13 @@ package struct PushRun {
             key: nil,
             value: bytes
         )
-        switch decoder.decode(&record, from: configuration.sources[0].topic) {
+        let source = configuration.sources[0].topic
+        let decoded =
+            switch kind {
+            case .notification: decoder.decode(&record, from: source)
+            case .broadcast: decoder.decodeBroadcast(&record, from: source, BroadcastSchema())
+            }
+        switch decoded {
         case .event(let event), .awaitingSchema(let event, _):
             return (event, (record.eventBytes ?? bytes)[event.payload])
         case .invalid(let invalid):
@@ -83,7 +98,7 @@ package struct PushRun {
         endpoint.headers.fill(
             &block,
             for: event,
-            topic: APNsTopicRule.topic(of: event.destination, pushType: event.pushType),
+            topic: APNsTopicRule.topic(of: event),
             providerToken: token
         )
         return block

@@ -104,14 +104,20 @@ package struct DeviceStore: Hashable, Sendable {
         devices[token] = state
     }
 
-    /// Takes the device off the net, or brings it back: then it gets what is stored for it.
-    package mutating func setOffline(_ token: [UInt8], _ isOffline: Bool, now: Timestamp) {
+    /// Takes the device off the net, or brings it back: then it gets what is stored for it, unless
+    /// `loses` says otherwise; it is asked for each that is not too late.
+    package mutating func setOffline(
+        _ token: [UInt8],
+        _ isOffline: Bool,
+        now: Timestamp,
+        loses: () -> Bool = { false }
+    ) {
         guard devices[token] != nil || devices.count < maxDevices else { return }
         var state = devices.removeValue(forKey: token) ?? DeviceState(isOffline: isOffline)
         state.isOffline = isOffline
         if !isOffline {
             for (_, notification) in state.stored.sorted(by: { $0.key < $1.key }) {
-                if notification.isStored(at: now) {
+                if notification.isStored(at: now), !loses() {
                     state.receive(notification)
                 } else {
                     state.lostCount += 1

@@ -39,6 +39,16 @@ package struct RequestJudge {
         random = SeededGenerator(seed: scenario.seed)
     }
 
+    /// Takes a device off the net or brings it back; the dice say what it loses by that.
+    package mutating func setOffline(_ token: [UInt8], _ isOffline: Bool, now: Timestamp) {
+        let loss = scenario.storageLoss
+        var dice = random
+        devices?.setOffline(token, isOffline, now: now) {
+            loss > 0 && Double.random(in: 0..<1, using: &dice) < loss
+        }
+        random = dice
+    }
+
     /// The same APNs, with its channels, devices and tokens, under another scenario.
     package func beginning(_ scenario: Scenario, _ strictness: Strictness) -> RequestJudge {
         var judge = self

@@ -23,6 +23,10 @@ package struct Scenario: Hashable, Sendable {
     package var throttle = ErrorThrottle()
     /// Nil: no device is ever sent too much.
     package var deviceRate: DeviceRate?
+    /// A connection without a request for so long gets GOAWAY; nil: never.
+    package var idleTimeout: Duration?
+    /// The share of stored notifications that a device does not get when it is back.
+    package var storageLoss = 0.0
     /// How far the simulator's clock is ahead of the machine's: `date`, and the age of tokens.
     package var clockOffset: Duration = .zero
     /// The bundle IDs of teams that are named; other teams have every one.

@@ -30,6 +30,10 @@ extension ScenarioFile {
         if let value = reader["strictness"] { scenario.strictness = try strictness(value) }
         if let value = reader["settings"] { scenario.settings = try settings(value) }
         if let value = reader["throttle"] { scenario.throttle = try throttle(value) }
+        if let milliseconds = try reader.integer("idle_timeout_ms", in: 1...86_400_000) {
+            scenario.idleTimeout = .milliseconds(milliseconds)
+        }
+        scenario.storageLoss = try reader.number("storage_loss", in: 0...1) ?? 0
         if let value = reader["device_rate"] {
             let rate = try ScenarioReader(
                 value,

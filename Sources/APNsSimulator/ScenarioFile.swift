@@ -11,7 +11,8 @@ package enum ScenarioFile {
     private static let maxByteCount = 64 << 20
     private static let members = [
         "default", "latency_ms", "rules", "faults", "connections", "seed", "strictness",
-        "settings", "throttle", "device_rate", "clock_offset_s", "teams",
+        "settings", "throttle", "device_rate", "idle_timeout_ms", "storage_loss", "clock_offset_s",
+        "teams",
         "revoked_certificates", "max_channels", "apps_without_broadcast",
     ]
 

@@ -17,6 +17,8 @@ final class SimulatedConnection {
     var facts: ConnectionFacts
     /// What the loop watches the descriptor for.
     var interest: Interest
+    /// When its last request came, or HTTP/2 began; nil before.
+    var lastUsed: Instant?
     /// It has something to send this turn.
     var isTouched = false
     /// It was accepted while TLS is refused.
@@ -53,6 +55,9 @@ final class SimulatedConnection {
         facts = ConnectionFacts(environment: door.environment, isForChannels: door.isForChannels)
         interest = wire.interest
     }
+
+    /// A GOAWAY went out.
+    var hasSaidGoodbye: Bool { lastStreamID != .max }
 
     /// Asked before a request is judged; false when our GOAWAY has left it out.
     func mayJudge(_ streamID: Int32) -> Bool {

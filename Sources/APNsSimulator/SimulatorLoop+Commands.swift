@@ -21,9 +21,7 @@ extension SimulatorLoop {
             return .content(state.json)
         case .setOffline(let token, let isOffline):
             guard judge.devices != nil else { return .notRemembered }
-            // The clock is the judge's scenario's: it is read before the judge is changed.
-            let now = now
-            judge.devices?.setOffline(Array(token.utf8), isOffline, now: now)
+            judge.setOffline(Array(token.utf8), isOffline, now: now)
             return .done
         case .forgetDevices:
             judge.devices?.forget()
@@ -36,6 +34,7 @@ extension SimulatorLoop {
         judge = judge.beginning(scenario, configuration.strictness)
         settings = scenario.settings ?? configuration.settings
         writer.adopt(judge.strictness)
+        nextIdleLook = nil
         return .done
     }
 

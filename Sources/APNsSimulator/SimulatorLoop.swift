@@ -18,6 +18,8 @@ final class SimulatorLoop {
     private var touched: [SimulatedConnection] = []
     var delayed = DelayedAnswers()
     var delayedCount: UInt64 = 0
+    /// When connections may have been idle for too long; nil: no connection is.
+    var nextIdleLook: Instant?
     private var nextID: UInt64 = 16
     var statistics = SimulatorStatistics()
     var recentIDs: RecentIDs
@@ -55,7 +57,7 @@ final class SimulatorLoop {
     func run() {
         while !shared.isStopping.load(ordering: .acquiring) {
             do throws(SystemError) {
-                try loop.wait(until: delayed.nextDue) { id, readiness in
+                try loop.wait(until: nextDue) { id, readiness in
                     ready(id, readiness)
                 }
             } catch {
@@ -63,6 +65,7 @@ final class SimulatorLoop {
             }
             carryOutDelayed()
             obeyCommands()
+            endIdleConnections()
             finishTurn()
         }
         for connection in connections.values { connection.wire.close() }
@@ -191,8 +194,10 @@ final class SimulatorLoop {
         for event in batch {
             switch event {
             case .opened:
+                connection.lastUsed = SystemClock.now
                 opened(connection, now)
             case .requestArrived(let streamID, let headers, let body):
+                connection.lastUsed = SystemClock.now
                 answer(connection, streamID, headers, body, now)
             case .goAwayReceived: statistics.goAwaysReceived += 1
             case .pingReceived: statistics.pings += 1

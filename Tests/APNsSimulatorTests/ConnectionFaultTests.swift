@@ -168,6 +168,27 @@ import Vocabulary
         )
     }
 
+    @Test func `an idle connection gets GOAWAY with the reason`() throws {
+        let simulator = try simulator(#"{"idle_timeout_ms":50}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
+        try closing(of: client)
+        let goAways = goAways(of: client)
+        #expect(goAways.map(\.lastStreamID) == [1])
+        #expect(goAways.map(\.debugData) == [#"{"reason":"IdleTimeout"}"#])
+    }
+
+    @Test func `a connection whose answer takes long is not idle`() throws {
+        let simulator = try simulator(#"{"idle_timeout_ms":50,"latency_ms":400}"#)
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
+        // It may be idle by now, but it was not before the answer.
+        let beforeAnswer = client.events.prefix {
+            if case .responseArrived = $0 { false } else { true }
+        }
+        #expect(!beforeAnswer.contains { if case .goAwayReceived = $0 { true } else { false } })
+    }
+
     @Test func `a window limits the streams`() throws {
         let simulator = try simulator(
             #"{"connections":[{"is":"limit streams","streams":1}]}"#

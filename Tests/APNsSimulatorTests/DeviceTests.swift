@@ -98,6 +98,34 @@ import Vocabulary
         #expect(state.lostCount == (isReceived ? 0 : 1))
     }
 
+    @Test(arguments: [(0.0, 0...0), (0.5, 30...70), (1.0, 100...100)])
+    func `of what is stored a share is lost`(share: Double, lost: ClosedRange<Int>) throws {
+        var judge = try RequestJudge(
+            keys: [fixture.registered()],
+            scenario: ScenarioFile.parse(Array(#"{"storage_loss":\#(share)}"#.utf8))
+        )
+        judge.devices = DeviceStore(maxDevices: 1)
+        judge.setOffline(Self.token, true, now: Fixture.now)
+        var connection = ConnectionFacts(environment: .production)
+        let authorization = try fixture.authorization()
+        for _ in 0..<100 {
+            let fields = Fixture.headers(authorization, changing: [(":path", "/3/device/aa")])
+            let block = Fixture.block(fields)
+            _ = judge.judge(
+                RequestHead(block),
+                of: block,
+                body: Array("{}".utf8),
+                connection: &connection,
+                now: Fixture.now
+            )
+            judge.setOffline(Self.token, false, now: Fixture.now)
+            judge.setOffline(Self.token, true, now: Fixture.now)
+        }
+        let state = try #require(judge.devices?.state(of: Self.token))
+        #expect(lost.contains(state.lostCount))
+        #expect(state.received.count == 100 - state.lostCount)
+    }
+
     @Test func `devices beyond the limit are not remembered`() {
         var store = DeviceStore(maxDevices: 1)
         store.setOffline(Array("aa".utf8), true, now: Fixture.now)

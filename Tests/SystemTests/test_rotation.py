@@ -1,5 +1,6 @@
 """Keys and certificates change while the service runs, and nothing is lost by it."""
 
+import datetime
 import os
 import shutil
 
@@ -232,6 +233,39 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
     sent += CONTINUOUS
     bench.produce(records(CONTINUOUS))
     assert_all_accepted(bench, service, sent)
+    service.drain()
+
+
+def test_a_certificate_that_comes_too_early_is_taken_when_its_time_has_come(
+    bench, simulator, tmp_path
+):
+    folder = tmp_path / "certificate"
+    write_certificate(folder)
+    settings = bench.configuration(simulator)
+    settings["apns"]["credentials"] = [
+        {
+            "name": "legacy",
+            "bundle_ids": [APP],
+            "certificate_file": str(folder / "certificate.pem"),
+            "private_key_file": str(folder / "key.pem"),
+        }
+    ]
+    service = bench.start(settings).wait_until_ready()
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=12)
+    write_certificate(tmp_path / "next", days=90, start=start)
+    for name in ("certificate.pem", "key.pem"):
+        swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
+    eventually(
+        lambda: any("not valid yet" in line["problem"] for line in service.log_lines(REFUSED)),
+        12,
+        service.child.told,
+    )
+    assert not service.log_lines(TAKEN)
+    wait_for_log(service, TAKEN)
+    assert datetime.datetime.now(datetime.UTC) >= start.replace(microsecond=0)
+    service.wait_until_ready()
+    bench.produce(records(CONTINUOUS))
+    assert_all_accepted(bench, service, CONTINUOUS)
     service.drain()
 
 

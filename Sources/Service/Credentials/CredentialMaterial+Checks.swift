@@ -45,7 +45,10 @@ extension CredentialMaterial {
         switch expiry(now: SystemClock.wallClock) {
         case nil, .distant, .near: break
         case .expired: throw refuse("expired")
-        case .early: throw refuse("not valid yet")
+        case .early:
+            var error = refuse("not valid yet")
+            error.validFrom = certificate?.facts.notBefore
+            throw error
         }
         guard environments.isSuperset(of: old.environments) else {
             throw refuse("not good for the environments that the old certificate served")

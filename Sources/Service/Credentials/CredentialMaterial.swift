@@ -32,6 +32,8 @@ struct CredentialMaterialError: Error {
     let key: String
     let file: String
     let cause: String
+    /// From when on it will be right as it is; nil: never.
+    var validFrom: Timestamp?
 
     var text: String { "\(key): '\(file)' is \(cause)" }
 }

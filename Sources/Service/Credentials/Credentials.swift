@@ -40,6 +40,8 @@ final class Credentials: Sendable {
     private struct Watches: Sendable {
         var common: ContentWatch<WatchedFiles>
         var own: [ContentWatch<WatchedFiles>]
+        /// When files that came too early are to be taken, by credential.
+        var validFrom: [Timestamp?]
         var nextExpiryLook: Instant
     }
 
@@ -75,6 +77,7 @@ final class Credentials: Sendable {
             Watches(
                 common: ContentWatch(inUse: common),
                 own: own.map { ContentWatch(inUse: $0) },
+                validFrom: own.map { _ in nil },
                 nextExpiryLook: SystemClock.now + Self.expiryInterval
             )
         ) { [weak self] watches in self?.look(&watches) }
@@ -136,15 +139,19 @@ final class Credentials: Sendable {
     private func look(_ watches: inout Watches) {
         if let changed = watches.common.read(apns.readCommonFiles()) { takeCommon(changed) }
         for (index, credential) in apns.credentials.enumerated() {
-            guard let changed = watches.own[index].read(credential.readFiles()) else { continue }
-            take(changed, index)
+            if let changed = watches.own[index].read(credential.readFiles()) {
+                watches.validFrom[index] = take(changed, index)
+            } else if let due = watches.validFrom[index], due <= SystemClock.wallClock {
+                watches.validFrom[index] = take(watches.own[index].settled, index)
+            }
         }
         guard watches.nextExpiryLook <= SystemClock.now else { return }
         watches.nextExpiryLook = SystemClock.now + Self.expiryInterval
         tellExpiries()
     }
 
-    private func take(_ files: WatchedFiles, _ index: Int) {
+    /// - Returns: When to try again, if it was only too early.
+    private func take(_ files: WatchedFiles, _ index: Int) -> Timestamp? {
         let name = apns.credentials[index].name
         do throws(CredentialMaterialError) {
             let material = try CredentialMaterial(apns.credentials[index], files)
@@ -152,6 +159,7 @@ final class Credentials: Sendable {
             reloads[.ok].add()
             log.notice("a credential's files changed and are in use", [.credential: name])
             tellExpiry(index)
+            return nil
         } catch {
             let problem = "apns.credentials.\(index).\(error.text)"
             state.withLock { $0.problems[index] = problem }
@@ -160,6 +168,7 @@ final class Credentials: Sendable {
                 "a credential's files changed and cannot be used, the old ones stay",
                 [.credential: name, .problem: problem]
             )
+            return error.validFrom
         }
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// of a Kubernetes volume's swap is.
 package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
     /// What was last taken, or refused.
-    private var settled: Reading
+    package private(set) var settled: Reading
     /// The reading before, if it was another.
     private var candidate: Reading?
 

@@ -1,6 +1,7 @@
 """Provider certificates as Apple issues them, made by OpenSSL's command."""
 
 import subprocess
+from datetime import timedelta
 
 from .events import APP
 
@@ -40,8 +41,8 @@ def openssl(*arguments):
     subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
 
-def write_certificate(folder, app=APP, days=2, expired=False):
-    """Writes certificate.pem and key.pem."""
+def write_certificate(folder, app=APP, days=2, expired=False, start=None):
+    """Writes certificate.pem and key.pem; `start` is its first moment, default now."""
     folder.mkdir()
     (folder / "request.conf").write_text(request(app))
     openssl(
@@ -49,13 +50,16 @@ def write_certificate(folder, app=APP, days=2, expired=False):
         *("-out", folder / "key.pem"),
     )
     subject = ("-config", folder / "request.conf", "-key", folder / "key.pem")
-    if not expired:
+    if not expired and start is None:
         openssl(
             *("req", "-x509", "-days", days, *subject),
             *("-out", folder / "certificate.pem"),
         )
         return
-    # `req -x509` makes none that has ended: an authority of one certificate does.
+    begins, ends = ("20200101000000Z", "20210101000000Z")
+    if start is not None:
+        begins, ends = (f"{moment:%Y%m%d%H%M%SZ}" for moment in (start, start + timedelta(days)))
+    # `req -x509` makes none of another time: an authority of one certificate does.
     openssl("req", "-new", *subject, "-out", folder / "request.pem")
     (folder / "index.txt").write_text("")
     (folder / "ca.conf").write_text(
@@ -67,6 +71,6 @@ def write_certificate(folder, app=APP, days=2, expired=False):
     openssl(
         *("ca", "-batch", "-selfsign", "-config", folder / "ca.conf", "-notext"),
         *("-extensions", "extensions", "-keyfile", folder / "key.pem"),
-        *("-startdate", "20200101000000Z", "-enddate", "20210101000000Z"),
+        *("-startdate", begins, "-enddate", ends),
         *("-in", folder / "request.pem", "-out", folder / "certificate.pem"),
     )

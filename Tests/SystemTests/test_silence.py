@@ -1,4 +1,4 @@
-"""An APNs that takes requests and says nothing: it is noticed, told of and counted."""
+"""An APNs that says nothing to requests, or to which nothing was said: noticed and told of."""
 
 import pytest
 
@@ -51,3 +51,18 @@ def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulato
     [told] = service.log_lines("APNs does not answer requests in time")
     assert (told["credential"], told["environment"]) == ("example", "production")
     eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.told)
+
+
+def test_after_goaway_for_idleness_the_next_event_finds_a_connection(bench, simulators):
+    simulator = simulators({}, ["--control-port", 0])
+    service = bench.run(simulator)
+    bench.produce([record(new_event())])
+    bench.wait_for_outcomes(1, service=service)
+    assert simulator.control("POST", "/scenario", {"idle_timeout_ms": 500})[0] == 204
+    eventually(lambda: service.log_lines("APNs closes a connection"), 30, service.child.told)
+    bench.produce([record(new_event())])
+    bench.wait_for_outcomes(2, service=service)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert [(o["outcome"], o["attempts"]) for o in outcomes] == [("accepted", 1)] * 2
+    told = service.log_lines("APNs closes a connection")
+    assert {line["reason"] for line in told} == {"IdleTimeout"}

@@ -216,7 +216,7 @@ extension DeliveryEngine {
             conclude(id, with: .expired, now: now)
             return
         }
-        counts.retries += 1
+        countRetry(because: failure.reason)
         deliveries[id]?.phase = .backingOff
         retries.insert(id, due: due.instant)
     }
@@ -294,7 +294,7 @@ extension DeliveryEngine {
         }
         if let event = delivery.event, endsSuperseded(id, event, now: now) { return }
         deliveries[id]?.isProviderTokenRefreshed = true
-        counts.retries += 1
+        countRetry(because: failure.reason)
         approach(id, now: now)
     }
 

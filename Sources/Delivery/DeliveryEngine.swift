@@ -42,6 +42,8 @@ package struct DeliveryEngine: Sendable {
     /// Nil: outcomes are written one by one, and offsets after them.
     var transactions: OutcomeTransactions?
     package internal(set) var counts = EngineCounts()
+    /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
+    package internal(set) var retriesByReason: [Reason: Int] = [:]
     var actions: [Action] = []
 
     package init(settings: EngineSettings, seed: UInt64) {

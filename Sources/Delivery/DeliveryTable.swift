@@ -73,6 +73,16 @@ struct DeliveryTable: Sendable {
         slots.contains { $0.delivery.map(isWanted) ?? false }
     }
 
+    /// The earliest of the instants that deliveries have.
+    func earliest(_ instant: (Delivery) -> Instant?) -> Instant? {
+        var earliest: Instant?
+        for slot in slots {
+            guard let delivery = slot.delivery, let found = instant(delivery) else { continue }
+            earliest = min(earliest ?? found, found)
+        }
+        return earliest
+    }
+
     /// Every delivery in hand, in the order of its slot.
     var identifiers: [DeliveryID] {
         slots.indices.filter { slots[$0].delivery != nil }.map(identifier(ofSlot:))

@@ -21,6 +21,8 @@ struct PartitionPauses: Sendable {
         isOutdated = true
     }
 
+    func isPaused(_ partition: PartitionID) -> Bool { paused.contains(partition) }
+
     /// Tells Kafka what has changed.
     ///
     /// - Parameters:

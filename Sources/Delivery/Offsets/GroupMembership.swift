@@ -288,6 +288,11 @@ package struct GroupMembership: Sendable {
         ledgers.readOffset(of: partition) ?? startOffsets[partition]
     }
 
+    /// The lowest offset that is not settled, or where reading begins; nil when nobody knows.
+    func unsettledOffset(of partition: PartitionID) -> Offset? {
+        ledgers.unsettledOffset(of: partition) ?? startOffsets[partition]
+    }
+
     /// Whether the record is of the present assignment: its outcome moves the partition's offset.
     func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
         ledgers.isCurrent(partition, entry)

@@ -265,6 +265,10 @@ struct PartitionLedgers: Sendable {
         isOwned(partition) ? owned[partition.index]?.ledger.readOffset : nil
     }
 
+    func unsettledOffset(of partition: PartitionID) -> Offset? {
+        isOwned(partition) ? owned[partition.index]?.ledger.committableOffset : nil
+    }
+
     private func isOwned(_ partition: PartitionID) -> Bool {
         owned.indices.contains(partition.index) && owned[partition.index] != nil
     }

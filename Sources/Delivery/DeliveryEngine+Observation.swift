@@ -1,0 +1,33 @@
+package import Vocabulary
+
+/// What the shard shows of the engine; nothing here decides anything.
+extension DeliveryEngine {
+    /// When the oldest event in hand was read, if any is without an acknowledged outcome.
+    ///
+    /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
+    /// Looks at every delivery: not for every turn.
+    package var oldestArrival: Instant? {
+        deliveries.earliest { delivery in
+            delivery.phase == .waitingForDue ? nil : delivery.receivedAt.instant
+        }
+    }
+
+    /// Whether Kafka was told to stand still with the partition.
+    package func isPaused(_ partition: PartitionID) -> Bool { pauses.isPaused(partition) }
+
+    /// The lowest offset of the partition that is not settled, or the next one to be read; nil when
+    /// nobody knows.
+    package func unsettledOffset(of partition: PartitionID) -> Offset? {
+        membership.unsettledOffset(of: partition)
+    }
+
+    /// Counts a retry under its reason; what APNs calls it, and we do not know, under one.
+    mutating func countRetry(because reason: Reason) {
+        counts.retries += 1
+        if case .unknownAPNs = reason {
+            retriesByReason[.unknownAPNs(""), default: 0] += 1
+        } else {
+            retriesByReason[reason, default: 0] += 1
+        }
+    }
+}

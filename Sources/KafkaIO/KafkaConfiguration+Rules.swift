@@ -85,6 +85,7 @@ extension KafkaConfiguration {
         ("compression.codec", "lz4"), ("queue.buffering.max.messages", "50000"),
         ("queue.buffering.max.kbytes", "65536"), ("message.timeout.ms", "120000"),
         ("request.timeout.ms", "15000"), ("retry.backoff.ms", "100"),
+        ("statistics.interval.ms", "5000"),
     ]
 
     /// What is produced in a transaction must be written, or have failed, before it times out.

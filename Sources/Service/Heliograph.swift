@@ -2,6 +2,7 @@ import AdminHTTP
 import Delivery
 import Foundation
 import HTTP2IO
+import KafkaIO
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -14,9 +15,11 @@ package struct Heliograph: Sendable {
     package static let version = "0.1.0"
 
     private let configuration: Configuration
+    private let configurationLoadedAt = SystemClock.wallClock
     private let log: Logger
     private let logSink: LogSink
 
+    /// - Parameter configuration: Read just now.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         logSink = LogSink(format: configuration.log.format)
@@ -168,12 +171,22 @@ package struct Heliograph: Sendable {
             credentials: shards.credentials,
             tokenStatus: shards.tokenStatus
         )
+        let readings = ServiceReadings(
+            controls: shards.controls,
+            health: health,
+            intake: shards.intakePerShard,
+            configurationLoadedAt: configurationLoadedAt
+        )
         let metrics = Metrics(
             version: Self.version,
+            libraries: ["librdkafka": KafkaLibrary.version],
+            lists: shards.metricLists,
             shards: shards.metrics,
             schemas: schemaMetrics,
             tokens: shards.tokenMetrics,
-            credentials: shards.credentials.metrics
+            credentials: shards.credentials.metrics,
+            kafka: KafkaMetrics { readings.kafka },
+            process: ProcessMetrics { readings.process }
         )
         let startedAt = SystemClock.now
         return AdminState(

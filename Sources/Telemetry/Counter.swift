@@ -13,6 +13,11 @@ package final class Counter: Sendable {
         count.store(count.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
     }
 
+    /// Takes a total over that somebody else counts.
+    package func raise(to total: UInt64) {
+        count.store(total, ordering: .relaxed)
+    }
+
     package var value: UInt64 { count.load(ordering: .relaxed) }
 }
 

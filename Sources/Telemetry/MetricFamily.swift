@@ -6,6 +6,8 @@ package struct MetricFamily: Hashable, Sendable {
         case counter
         case gauge
         case histogram
+        /// A gauge that is always 1 and says what it has to say in its labels.
+        case info
     }
 
     package struct Label: Hashable, Sendable {
@@ -32,11 +34,15 @@ package struct MetricFamily: Hashable, Sendable {
         }
     }
 
-    /// Without the prefix `heliograph_`.
+    /// Without its prefix.
     package var name: String
     package var help: String
     package var kind: Kind
     package var samples: [Sample]
+    /// Empty for the names that every exporter shares, such as `process_cpu_seconds_total`.
+    package var prefix = "heliograph_"
+
+    package var fullName: String { prefix + name }
 }
 
 extension MetricFamily {
@@ -69,6 +75,25 @@ extension MetricFamily {
             return Sample(labels: labels(key), value: "\(sum)")
         }
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
+
+    /// With a sample for each row and label.
+    static func counters<Key>(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        grid: (ShardMetrics) -> CounterGrid<Key>,
+        labels: (_ row: Int, Key) -> [Label]
+    ) -> MetricFamily {
+        var family = MetricFamily(name: name, help: help, kind: .counter, samples: [])
+        let grids = shards.map(grid)
+        for (row, table) in grids.first?.tables ?? [] {
+            for label in table.labels {
+                let sum = grids.reduce(UInt64(0)) { $0 &+ $1[row: row, label: label].value }
+                family.samples.append(Sample(labels: labels(row, label), value: "\(sum)"))
+            }
+        }
+        return family
     }
 
     /// Of the process as a whole.
@@ -104,6 +129,21 @@ extension MetricFamily {
         return MetricFamily(name: name, help: help, kind: .gauge, samples: samples)
     }
 
+    /// With a sample for each member of a list, such as the routes.
+    static func gauges(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        labels: [[Label]],
+        _ gauge: (ShardMetrics, _ index: Int) -> Int
+    ) -> MetricFamily {
+        let samples = labels.indices.map { index in
+            let sum = shards.reduce(0) { $0 &+ gauge($1, index) }
+            return Sample(labels: labels[index], value: "\(sum)")
+        }
+        return MetricFamily(name: name, help: help, kind: .gauge, samples: samples)
+    }
+
     static func histogram(
         _ name: String,
         _ help: String,
@@ -115,7 +155,7 @@ extension MetricFamily {
         guard let first = histograms.first else { return family }
         let sum = histograms.dropFirst().reduce(first.reading) { $0 + $1.reading }
         var cumulative: UInt64 = 0
-        let bounds = first.bounds.map { seconds(UInt64($0.nanoseconds)) } + ["+Inf"]
+        let bounds = first.bounds.map { bound($0) } + ["+Inf"]
         for (bound, count) in zip(bounds, sum.counts) {
             cumulative &+= count
             family.samples.append(
@@ -126,6 +166,13 @@ extension MetricFamily {
         // The sum of the buckets, not a counter of its own, so that it always equals `+Inf`.
         family.samples.append(Sample(suffix: "_count", value: "\(cumulative)"))
         return family
+    }
+
+    /// A bound in seconds, with a point, as OpenMetrics wants it: the same in both formats, so that
+    /// a series does not depend on who scrapes.
+    private static func bound(_ duration: Duration) -> String {
+        let text = seconds(UInt64(duration.nanoseconds))
+        return text.contains(".") ? text : text + ".0"
     }
 
     /// Nanoseconds as seconds, exact, without trailing zeros.

@@ -39,6 +39,43 @@ package enum ReasonLabel: Hashable, Sendable, CaseIterable {
     }
 }
 
+/// The reason of an APNs answer or GOAWAY as a metric label.
+package enum APNsReasonLabel: Hashable, Sendable, CaseIterable {
+    case known(APNsReason)
+    /// One that this version does not know.
+    case other
+    case none
+
+    /// Nil: APNs gave none.
+    package init(_ reason: Reason?) {
+        switch reason {
+        case .apns(let reason): self = .known(reason)
+        case .unknownAPNs: self = .other
+        case .local, nil: self = .none
+        }
+    }
+
+    package static var allCases: [APNsReasonLabel] {
+        APNsReason.allCases.map(APNsReasonLabel.known) + [.other, .none]
+    }
+
+    package var text: String {
+        switch self {
+        case .known(let reason): reason.rawValue
+        case .other: "other"
+        case .none: "none"
+        }
+    }
+}
+
+/// What a record that is written to Kafka is.
+package enum RecordLabel: String, Hashable, Sendable, CaseIterable {
+    case outcome
+    case tokenStatus = "token_status"
+    case deadLetter = "dead_letter"
+    case retry
+}
+
 /// The HTTP status of an APNs answer as a metric label: what Apple documents, or `other`.
 package enum StatusLabel: Hashable, Sendable, CaseIterable {
     case known(Int)

@@ -6,9 +6,11 @@ package import Vocabulary
 /// stands in `MetricFamily`, with its name.
 package final class ShardMetrics: Sendable {
     // Events.
-    package let eventsConsumed = CounterTable(RecordFraming.allCases)
+    /// A row for each topic of the lists.
+    package let eventsConsumed: CounterGrid<RecordFraming>
     package let tombstones = Counter()
-    package let outcomes = CounterTable(OutcomeKind.allCases)
+    /// A row for each credential, and a last one for events without.
+    let outcomes: CounterGrid<OutcomeKind>
     package let reasons = CounterTable(ReasonLabel.allCases)
     package let accounting = AccountingCell()
     package let inFlightEvents = Gauge()
@@ -23,46 +25,90 @@ package final class ShardMetrics: Sendable {
 
     // APNs.
     package let attempts = Counter()
-    package let retries = Counter()
+    /// A row for retries from memory, then one for each retry delay of the lists.
+    let retries: CounterGrid<ReasonLabel>
     package let retriesDenied = Counter()
     package let madeRoom = Counter()
-    package let openBreakers = Gauge()
-    package let parkedCredentials = Gauge()
     package let rateLimitedEvents = Gauge()
-    package let responses = CounterTable(StatusLabel.allCases)
+    /// A row for each route.
+    let responses: CounterGrid<StatusLabel>
+    let refusals = CounterTable(APNsReasonLabel.allCases)
     package let requestDuration = Histogram(bounds: Histogram.requestBounds)
     package let connects = Counter()
     package let connectionFailures = Counter()
-    package let goAways = Counter()
+    package let goAways = CounterTable(APNsReasonLabel.allCases)
     package let stalls = Counter()
     package let requestTimeouts = Counter()
-    package let openConnections = Gauge()
-    package let streamsInUse = Gauge()
+    /// By the route's index.
+    package let routes: [RouteMetrics]
+    /// By the credential's place; 1: APNs condemned it.
+    package let parkedCredentials: [Gauge]
     package let clockSkewSeconds = Gauge()
-    package let blownTokenFuses = Gauge()
     package let tokenFuseTrips = Counter()
 
     // Kafka.
     package let resultsProduced = Counter()
     package let tokenStatusRecords = Counter()
-    package let deadLetters = Counter()
-    package let produceErrors = Counter()
+    package let deadLetters = CounterTable(ReasonLabel.allCases)
+    package let produceErrors = CounterTable(RecordLabel.allCases)
     package let commits = CounterTable(CallResult.allCases)
     package let rebalances = Counter()
     package let assignedPartitions = Gauge()
-    package let pausedPartitions = Gauge()
 
-    package init() {}
+    private let noCredential: Int
+
+    /// - Parameter lists: The same for all shards of a process.
+    package init(lists: MetricLists = MetricLists()) {
+        eventsConsumed = CounterGrid(rowCount: lists.topics.count, RecordFraming.allCases)
+        outcomes = CounterGrid(rowCount: lists.credentials.count + 1, OutcomeKind.allCases)
+        retries = CounterGrid(rowCount: lists.retryTiers.count, ReasonLabel.allCases)
+        responses = CounterGrid(rowCount: lists.routes.count, StatusLabel.allCases)
+        routes = lists.routes.map { _ in RouteMetrics() }
+        parkedCredentials = lists.credentials.map { _ in Gauge() }
+        noCredential = lists.credentials.count
+    }
 
     /// Counts an event's terminal outcome under its kind and, if it has one, its reason.
-    package func count(_ kind: OutcomeKind, reason: Reason?) {
-        outcomes[kind].add()
+    ///
+    /// - Parameters:
+    ///   - kind: What became of the event.
+    ///   - reason: Nil only for what was accepted.
+    ///   - credential: By its place in the lists; nil: none covers the event, or nobody can tell.
+    package func count(_ kind: OutcomeKind, reason: Reason?, credential: Int?) {
+        outcomes[row: credential ?? noCredential, label: kind].add()
         if let reason { reasons[ReasonLabel(reason)].add() }
     }
 
     /// Counts an answer of APNs and the time from opening its stream to its end.
-    package func countResponse(status: Int, after duration: Duration) {
-        responses[StatusLabel(status)].add()
+    ///
+    /// - Parameters:
+    ///   - status: The HTTP status.
+    ///   - reason: What its body says.
+    ///   - route: By its index.
+    ///   - duration: Since its stream was asked for.
+    package func countResponse(
+        status: Int,
+        reason: Reason? = nil,
+        route: Int,
+        after duration: Duration
+    ) {
+        responses[row: route, label: StatusLabel(status)].add()
+        if status != 200 { refusals[APNsReasonLabel(reason)].add() }
         requestDuration.record(duration)
+    }
+
+    /// Sets how many retries from memory a reason has caused since the start.
+    package func setRetriesHere(_ count: Int, because reason: Reason) {
+        retries[row: 0, label: ReasonLabel(reason)].raise(to: UInt64(count))
+    }
+
+    /// Counts an event that a retry topic has.
+    ///
+    /// - Parameters:
+    ///   - tier: The topic's delay, by its place in the lists.
+    ///   - reason: What the last attempt died of.
+    package func countDeferral(tier: Int, because reason: Reason) {
+        deferred.add()
+        retries[row: tier + 1, label: ReasonLabel(reason)].add()
     }
 }

@@ -26,12 +26,6 @@ package final class TokenMetrics: Sendable {
                 "Records of the token-status topic that could not be understood.",
                 malformedStatusRecords
             ),
-            .gauge(
-                "token_fuse_blown",
-                "Blown token fuses: too many tokens fail at once, none is to be removed. Alert on it.",
-                of: shards,
-                \.blownTokenFuses
-            ),
             .counter(
                 "token_fuse_trips_total",
                 "How often a token fuse has blown.",

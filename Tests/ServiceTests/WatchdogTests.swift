@@ -62,12 +62,12 @@ import Vocabulary
     }
 }
 
-@Suite struct FetchStateTests {
+@Suite struct ConsumerStatisticsTests {
     private func isBehind(_ partition: String) -> Bool? {
         let text = """
             {"name": "heliograph", "topics": {"source": {"partitions": {"0": \(partition)}}}}
             """
-        return FetchState(statistics: Array(text.utf8))?.isBehind
+        return ConsumerStatistics(Array(text.utf8))?.isBehind
     }
 
     @Test(arguments: [
@@ -95,6 +95,6 @@ import Vocabulary
 
     @Test(arguments: ["", "{}", "[]", "{\"topics\": 1}"])
     func `what is no statistics says nothing`(text: String) {
-        #expect(FetchState(statistics: Array(text.utf8)) == nil)
+        #expect(ConsumerStatistics(Array(text.utf8)) == nil)
     }
 }

@@ -21,15 +21,17 @@ import Vocabulary
     }
 
     @Test func `buckets are rendered cumulative, in seconds, over all shards`() {
-        let shards = [ShardMetrics(), ShardMetrics()]
-        shards[0].countResponse(status: 200, after: .milliseconds(4))
-        shards[1].countResponse(status: 200, after: .milliseconds(7))
-        shards[1].countResponse(status: 500, after: .seconds(31))
-        let text = PrometheusText.render(Metrics(version: "1", shards: shards).families)
+        let lists = MetricLists(credentials: ["example"])
+        let shards = [ShardMetrics(lists: lists), ShardMetrics(lists: lists)]
+        shards[0].countResponse(status: 200, route: 0, after: .milliseconds(4))
+        shards[1].countResponse(status: 200, route: 1, after: .milliseconds(7))
+        shards[1].countResponse(status: 500, route: 0, after: .seconds(31))
+        let families = Metrics(version: "1", lists: lists, shards: shards).families
+        let text = PrometheusText.render(families)
         let name = "heliograph_apns_request_duration_seconds"
         for line in [
             "\(name)_bucket{le=\"0.005\"} 1", "\(name)_bucket{le=\"0.01\"} 2",
-            "\(name)_bucket{le=\"30\"} 2", "\(name)_bucket{le=\"+Inf\"} 3",
+            "\(name)_bucket{le=\"30.0\"} 2", "\(name)_bucket{le=\"+Inf\"} 3",
             "\(name)_sum 31.011", "\(name)_count 3",
         ] {
             #expect(text.contains("\(line)\n"), "\(line)")

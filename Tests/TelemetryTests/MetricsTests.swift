@@ -3,24 +3,125 @@ import Testing
 import Vocabulary
 
 @Suite struct MetricsTests {
+    private static let lists = MetricLists(
+        credentials: ["key", "legacy"],
+        topics: ["source", "source.retry.1m"],
+        retryDelays: ["1m"]
+    )
+
     private func metrics(_ prepare: (ShardMetrics, ShardMetrics) -> Void) -> [String] {
-        let shards = (ShardMetrics(), ShardMetrics())
+        let shards = (ShardMetrics(lists: Self.lists), ShardMetrics(lists: Self.lists))
         prepare(shards.0, shards.1)
-        let metrics = Metrics(version: "1.2.3", shards: [shards.0, shards.1])
+        let metrics = Metrics(
+            version: "1.2.3",
+            lists: Self.lists,
+            shards: [shards.0, shards.1]
+        )
         return PrometheusText.render(metrics.families).split(separator: "\n").map(String.init)
     }
 
     @Test func `shards are summed`() {
         let lines = metrics { first, second in
-            first.count(.accepted, reason: nil)
-            second.count(.accepted, reason: nil)
+            first.count(.accepted, reason: nil, credential: 1)
+            second.count(.accepted, reason: nil, credential: 1)
             first.inFlightEvents.set(3)
             second.inFlightEvents.set(4)
             second.inFlightEvents.add(-1)
         }
-        #expect(lines.contains("heliograph_events_terminal_total{outcome=\"accepted\"} 2"))
+        let name = "heliograph_events_terminal_total"
+        #expect(lines.contains("\(name){credential=\"legacy\",outcome=\"accepted\"} 2"))
+        #expect(lines.contains("\(name){credential=\"key\",outcome=\"accepted\"} 0"))
         #expect(lines.contains("heliograph_inflight_events 6"))
         #expect(lines.contains("heliograph_shards 2"))
+    }
+
+    @Test func `an event without a credential has an empty label`() {
+        let lines = metrics { shard, _ in
+            shard.count(.invalid, reason: .local(.schemaViolation), credential: nil)
+        }
+        #expect(
+            lines.contains(
+                "heliograph_events_terminal_total{credential=\"\",outcome=\"invalid\"} 1"
+            )
+        )
+    }
+
+    @Test func `events are counted by framing and topic`() {
+        let lines = metrics { first, second in
+            first.eventsConsumed[row: 0, label: .plain].add()
+            second.eventsConsumed[row: 1, label: .plain].add(2)
+        }
+        let name = "heliograph_events_consumed_total"
+        #expect(lines.contains("\(name){framing=\"plain\",topic=\"source\"} 1"))
+        #expect(lines.contains("\(name){framing=\"plain\",topic=\"source.retry.1m\"} 2"))
+    }
+
+    @Test func `retries are counted by reason and tier`() {
+        let lines = metrics { first, second in
+            first.setRetriesHere(2, because: .local(.requestTimeout))
+            second.setRetriesHere(3, because: .local(.requestTimeout))
+            second.setRetriesHere(4, because: .local(.requestTimeout))
+            second.setRetriesHere(1, because: .unknownAPNs("Sur\"prise"))
+            second.countDeferral(tier: 0, because: .apns(.internalServerError))
+        }
+        for sample in [
+            "{reason=\"RequestTimeout\",tier=\"here\"} 6",
+            "{reason=\"RequestTimeout\",tier=\"1m\"} 0",
+            "{reason=\"other\",tier=\"here\"} 1",
+            "{reason=\"InternalServerError\",tier=\"1m\"} 1",
+        ] {
+            #expect(lines.contains("heliograph_retries_total\(sample)"), "\(sample)")
+        }
+        #expect(lines.contains("heliograph_events_deferred_total 1"))
+    }
+
+    @Test func `an answer other than 200 shows its reason, or that it gave none`() {
+        let lines = metrics { shard, _ in
+            shard.countResponse(status: 200, route: 3, after: .zero)
+            shard.countResponse(status: 503, route: 3, after: .zero)
+            shard.countResponse(
+                status: 429,
+                reason: .apns(.tooManyRequests),
+                route: 3,
+                after: .zero
+            )
+        }
+        let route = "credential=\"legacy\",environment=\"sandbox\""
+        for sample in [
+            "apns_responses_total{\(route),status=\"200\"} 1",
+            "apns_responses_total{\(route),status=\"429\"} 1",
+            "apns_refusals_total{reason=\"TooManyRequests\"} 1",
+            "apns_refusals_total{reason=\"none\"} 1",
+        ] {
+            #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
+        }
+    }
+
+    @Test func `a route shows its connections, streams and breaker`() {
+        let lines = metrics { first, second in
+            first.routes[0].setConnections { $0 == .ready ? 2 : 0 }
+            second.routes[0].setConnections { $0 == .proving ? 1 : 0 }
+            first.routes[0].streamsLimit.set(2000)
+            second.routes[0].streamsLimit.set(1)
+            second.routes[0].setBreaker(.open)
+            second.routes[0].blownTokenFuse.set(1)
+            second.parkedCredentials[0].set(1)
+        }
+        let route = "credential=\"key\",environment=\"production\""
+        for sample in [
+            "apns_connections{\(route),state=\"ready\"} 2",
+            "apns_connections{\(route),state=\"proving\"} 1",
+            "apns_connections{\(route),state=\"draining\"} 0",
+            "apns_streams_limit{\(route)} 2001",
+            "apns_breakers{\(route),state=\"closed\"} 1",
+            "apns_breakers{\(route),state=\"open\"} 1",
+            "apns_breakers{\(route),state=\"half_open\"} 0",
+            "token_fuse_blown{\(route)} 1",
+            "apns_credentials_parked{credential=\"key\"} 1",
+            "apns_credentials_parked{credential=\"legacy\"} 0",
+        ] {
+            #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
+        }
     }
 
     @Test func `a credential shows what it has`() {
@@ -51,9 +152,9 @@ import Vocabulary
 
     @Test func `a reason both lists know is told apart by its decider`() {
         let lines = metrics { shard, _ in
-            shard.count(.rejected, reason: .apns(.payloadTooLarge))
-            shard.count(.invalid, reason: .local(.payloadTooLarge))
-            shard.count(.invalid, reason: .local(.payloadTooLarge))
+            shard.count(.rejected, reason: .apns(.payloadTooLarge), credential: 0)
+            shard.count(.invalid, reason: .local(.payloadTooLarge), credential: nil)
+            shard.count(.invalid, reason: .local(.payloadTooLarge), credential: nil)
         }
         let name = "heliograph_outcome_reasons_total"
         #expect(lines.contains("\(name){decided_by=\"apns\",reason=\"PayloadTooLarge\"} 1"))
@@ -61,42 +162,51 @@ import Vocabulary
     }
 
     @Test func `a peer's text never becomes a label`() {
+        let strange = Reason.unknownAPNs("Sur\"prise")
         let lines = metrics { shard, _ in
-            shard.count(.rejected, reason: .unknownAPNs("Sur\"prise"))
-            shard.countResponse(status: 418, after: .milliseconds(1))
+            shard.count(.rejected, reason: strange, credential: 0)
+            shard.countResponse(status: 418, reason: strange, route: 0, after: .milliseconds(1))
+            shard.goAways[APNsReasonLabel(strange)].add()
+            shard.deadLetters[ReasonLabel(strange)].add()
+            shard.setRetriesHere(1, because: strange)
         }
         #expect(!lines.contains { $0.contains("prise") || $0.contains("418") })
-        #expect(
-            lines.contains(
-                "heliograph_outcome_reasons_total{decided_by=\"apns\",reason=\"other\"} 1"
-            )
-        )
-        #expect(lines.contains("heliograph_apns_responses_total{status=\"other\"} 1"))
+        let route = "credential=\"key\",environment=\"production\""
+        for sample in [
+            "outcome_reasons_total{decided_by=\"apns\",reason=\"other\"} 1",
+            "apns_responses_total{\(route),status=\"other\"} 1",
+            "apns_refusals_total{reason=\"other\"} 1",
+            "apns_goaway_total{reason=\"other\"} 1",
+            "dlq_total{decided_by=\"apns\",reason=\"other\"} 1",
+            "retries_total{reason=\"other\",tier=\"here\"} 1",
+        ] {
+            #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
+        }
     }
 
-    @Test func `every family has one HELP and one TYPE line and every sample follows its own`() {
-        var family = ""
-        var seen: Set<String> = []
-        for line in metrics({ _, _ in }) {
-            let words = line.split(separator: " ")
-            if line.hasPrefix("# HELP ") {
-                family = String(words[2])
-                #expect(seen.insert(family).inserted, "\(family) stands twice")
-            } else if line.hasPrefix("# TYPE ") {
-                #expect(words[2] == family)
-            } else {
-                #expect(line.hasPrefix(family))
-                #expect(Double(words.last ?? "") != nil, "\(line)")
+    @Test func `the samples are the same before and after anything is counted`() {
+        func names(_ lines: [String]) -> Set<String> {
+            Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
+        }
+        let before = names(metrics { _, _ in })
+        let after = names(
+            metrics { shard, _ in
+                for reason in APNsReason.allCases {
+                    shard.count(.rejected, reason: .apns(reason), credential: 0)
+                    shard.countResponse(
+                        status: 400,
+                        reason: .apns(reason),
+                        route: 0,
+                        after: .seconds(1)
+                    )
+                }
+                for reason in LocalReason.allCases {
+                    shard.count(.undeliverable, reason: .local(reason), credential: nil)
+                    shard.countDeferral(tier: 0, because: .local(reason))
+                }
             }
-        }
-        #expect(seen.allSatisfy { $0.hasPrefix("heliograph_") })
-        #expect(seen.contains("heliograph_build_info"))
-    }
-
-    @Test func `counters end in _total and nothing else does`() {
-        for family in Metrics(version: "1", shards: [ShardMetrics()]).families {
-            #expect((family.kind == .counter) == family.name.hasSuffix("_total"), "\(family.name)")
-        }
+        )
+        #expect(before == after)
     }
 
     @Test(arguments: [
@@ -107,12 +217,5 @@ import Vocabulary
     func `an event that is nowhere shows`(accounting: Accounting, shown: String) {
         let lines = metrics { _, second in second.accounting.set(accounting) }
         #expect(lines.contains("heliograph_events_unaccounted \(shown)"))
-    }
-
-    @Test func `label values are escaped`() {
-        let lines = PrometheusText.render(
-            Metrics(version: "a\\b\"c\nd", shards: []).families
-        )
-        #expect(lines.contains("heliograph_build_info{version=\"a\\\\b\\\"c\\nd\"} 1\n"))
     }
 }

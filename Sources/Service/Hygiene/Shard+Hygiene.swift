@@ -10,6 +10,7 @@ extension Shard {
         for route in Route.all(credentialCount: settings.engine.credentials.count) {
             guard let fuse = engine.tokenFuse(of: route) else { return }
             trips += fuse.trips
+            metrics.routes[route.index].blownTokenFuse.set(fuse.isBlown ? 1 : 0)
             guard fuse.isBlown != blownFuses.contains(route) else { continue }
             if fuse.isBlown {
                 blownFuses.insert(route)
@@ -19,7 +20,6 @@ extension Shard {
                 log.notice("token fuse whole again: APNs is believed", facts(route))
             }
         }
-        metrics.blownTokenFuses.set(blownFuses.count)
         metrics.tokenFuseTrips.add(UInt64(trips) - metrics.tokenFuseTrips.value)
     }
 

@@ -18,6 +18,11 @@ struct ServiceHealth: Sendable {
         return controls.allSatisfy { $0.status.hasEnded || $0.silence(now: now) < Self.deadAfter }
     }
 
+    /// How long ago the loop that is slowest now last turned.
+    func longestSilence(now: Instant) -> Duration {
+        controls.filter { !$0.hasEnded }.map { $0.silence(now: now) }.max() ?? .zero
+    }
+
     /// `starting`, `running` or `draining`.
     var state: String {
         if controls.contains(where: \.isShutdownRequested) { return "draining" }

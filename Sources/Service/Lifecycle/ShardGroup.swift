@@ -1,3 +1,4 @@
+import Delivery
 import HTTP2IO
 import Logging
 import ServiceLifecycle
@@ -29,7 +30,8 @@ struct ShardGroup: Service {
         self.schemas = schemas
         self.log = log
         controls = try (0..<count).map { _ in try ShardControl() }
-        metrics = (0..<count).map { _ in ShardMetrics() }
+        let lists = settings.metricLists
+        metrics = (0..<count).map { _ in ShardMetrics(lists: lists) }
     }
 
     /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
@@ -96,6 +98,13 @@ struct ShardGroup: Service {
             controls[index].status.hasEnded = true
             return ServiceError(text: "shard \(index): \(error)")
         }
+    }
+
+    var metricLists: MetricLists { settings.metricLists }
+
+    /// How much each shard may have in flight.
+    var intakePerShard: (events: Int, bytes: Int) {
+        (settings.engine.intake.events, settings.engine.intake.bytes)
     }
 
     /// The list has its size also when nobody reads the topic.

@@ -29,9 +29,14 @@ extension Shard {
         let answer = APNsAnswer(response, now: now.timestamp)
         if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
-            metrics.countResponse(status: answer.status, after: now.instant - sentAt)
             if let route = delivery.route {
                 troubles.requestAnswered(route)
+                metrics.countResponse(
+                    status: answer.status,
+                    reason: answer.reason,
+                    route: route.index,
+                    after: now.instant - sentAt
+                )
                 let kind: RequestKind = delivery.event?.isBroadcast == true ? .broadcast : .device
                 judge(answer, kind, route, sentAt)
             }
@@ -81,7 +86,7 @@ extension Shard {
     }
 
     private func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
-        metrics.goAways.add()
+        metrics.goAways[APNsReasonLabel(reason)].add()
         engine.goAwayReceived(id, reason: reason, now: now)
         log.notice(
             "APNs closes a connection",

@@ -41,7 +41,7 @@ extension Shard {
             storedOffsetsFailed()
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
-            isFetchBehind = FetchState(statistics: text)?.isBehind ?? false
+            control.statistics.put(consumer: text, unsettled: unsettledOffsets)
         case .partitionFailed(let partition, let error): partitionFailed(partition, error)
         case .failed(let error): kafkaFailed(error)
         case .logged(let line): kafkaLogged(line)
@@ -67,7 +67,7 @@ extension Shard {
             unregisteredSince: { tokens[$0] }
         )
         guard isTaken else { return }
-        count(decoded, decoder.framing)
+        count(decoded, decoder.framing, of: record.partition)
         if history != nil { metrics.returned.add() }
     }
 
@@ -226,7 +226,7 @@ extension Shard {
                 troubles.kafkaFailed(error, at: now.instant)
                 log.warning("trouble with Kafka", [.error: error.description])
             }
-        case .statistics: break
+        case .statistics(let text): control.statistics.put(producer: text)
         case .logged(let line): kafkaLogged(line)
         }
     }
@@ -254,8 +254,8 @@ extension Shard {
         switch tag.publication {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: metrics.deadLetters.add()
-        case .retry: metrics.deferred.add()
+        case .deadLetter: countDeadLetter(engine.delivery(tag.delivery))
+        case .retry: countDeferral(engine.delivery(tag.delivery))
         }
         settle(tag)
     }
@@ -271,7 +271,7 @@ extension Shard {
 
     private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
         if settings.engine.isTransactional, error.isPurge { return }
-        metrics.produceErrors.add()
+        metrics.produceErrors[tag.publication.label].add()
         log.warning("record not taken by Kafka", [.error: error.description])
         guard error.code == .messageSizeTooLarge else {
             engine.publicationFailed(tag, now: now)

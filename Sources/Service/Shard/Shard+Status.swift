@@ -1,17 +1,24 @@
 import ConnectionPool
 import Delivery
+import KafkaIO
 import Telemetry
 import Vocabulary
 
 extension Shard {
     /// Between two looks that other threads get of the shard.
     private static let statusInterval = Duration.milliseconds(100)
+    /// Between two looks at every delivery and partition.
+    private static let lookInterval = Duration.seconds(1)
 
     /// Writes the turn's numbers down.
     func record() {
         let counts = engine.counts
         metrics.attempts.add(UInt64(counts.attempts - recorded.attempts))
-        metrics.retries.add(UInt64(counts.retries - recorded.retries))
+        if counts.retries != recorded.retries {
+            for (reason, count) in engine.retriesByReason {
+                metrics.setRetriesHere(count, because: reason)
+            }
+        }
         metrics.retriesDenied.add(UInt64(counts.retriesDenied - recorded.retriesDenied))
         metrics.madeRoom.add(UInt64(counts.madeRoom - recorded.madeRoom))
         metrics.released.add(UInt64(counts.released - recorded.released))
@@ -22,10 +29,6 @@ extension Shard {
         metrics.inFlightBytes.set(engine.inFlightBytes)
         metrics.awaitingSchema.set(engine.awaitingSchemaCount)
         metrics.assignedPartitions.set(engine.assignedPartitions.count)
-        metrics.pausedPartitions.set(
-            engine.isIntakePaused ? engine.assignedPartitions.count : 0
-        )
-        metrics.openConnections.set(connections.openCount)
         metrics.accounting.set(
             Accounting(
                 // What was handed back is the next owner's to account for.
@@ -38,7 +41,48 @@ extension Shard {
         guard lastStatus + Self.statusInterval <= now.instant else { return }
         lastStatus = now.instant
         watchTokenFuses()
+        if lastLook + Self.lookInterval <= now.instant { lookAround() }
+        recordRoutes()
         reportStatus()
+    }
+
+    private func lookAround() {
+        lastLook = now.instant
+        oldestArrival = engine.oldestArrival
+        partitionSights = engine.assignedPartitions.map { partition in
+            ShardStatus.PartitionSight(
+                name: consumer.partitions[partition],
+                isPaused: engine.isPaused(partition)
+            )
+        }
+    }
+
+    /// Where the engine stands in each partition that it owns.
+    var unsettledOffsets: [TopicPartition: Offset] {
+        var offsets: [TopicPartition: Offset] = [:]
+        for partition in engine.assignedPartitions {
+            offsets[consumer.partitions[partition]] = engine.unsettledOffset(of: partition)
+        }
+        return offsets
+    }
+
+    private func recordRoutes() {
+        metrics.rateLimitedEvents.set(engine.rateLimitedCount)
+        for credential in settings.engine.credentials.indices {
+            let isWorking = engine.parking(of: credential).isWorking
+            metrics.parkedCredentials[credential].set(isWorking ? 0 : 1)
+        }
+        for route in Route.all(credentialCount: settings.engine.credentials.count) {
+            let shown = metrics.routes[route.index]
+            let pool = engine.pool(of: route)
+            shown.setConnections { state in
+                pool.connections.count { $0.phase.state == state }
+            }
+            shown.streams.set(pool.openStreams)
+            shown.streamsLimit.set(pool.connections.reduce(0) { $0 + $1.streamsLimit })
+            shown.waiting.set(engine.waitingCount(of: route))
+            shown.setBreaker(engine.breaker(of: route).phase.state)
+        }
     }
 
     func reportStatus() {
@@ -49,7 +93,9 @@ extension Shard {
         status.assignedPartitions = engine.assignedPartitions.count
         status.isIntakePaused = engine.isIntakePaused
         status.inFlightEvents = engine.inFlightEvents
-        status.isBehind = isFetchBehind && engine.isIntakeOpen && status.kafkaTrouble == nil
+        status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
+        status.oldestArrival = oldestArrival
+        status.partitions = partitionSights
         status.progress = progress
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
@@ -57,16 +103,8 @@ extension Shard {
             deferred: engine.counts.deferred,
             handedBack: engine.inFlightEvents + engine.counts.released
         )
-        metrics.rateLimitedEvents.set(engine.rateLimitedCount)
-        metrics.parkedCredentials.set(
-            settings.engine.credentials.indices.count { !engine.parking(of: $0).isWorking }
-        )
-        var streams = 0
-        var closedRoutes = 0
         for route in Route.all(credentialCount: settings.engine.credentials.count) {
             let pool = engine.pool(of: route)
-            streams += pool.openStreams
-            if engine.breaker(of: route).phase != .closed { closedRoutes += 1 }
             guard pool.isInUse else { continue }
             status.routes.append(
                 ShardStatus.RouteStatus(
@@ -82,8 +120,6 @@ extension Shard {
                 )
             )
         }
-        metrics.streamsInUse.set(streams)
-        metrics.openBreakers.set(closedRoutes)
         control.status = status
     }
 
@@ -100,23 +136,6 @@ extension Shard {
         let trouble = troubles.connections[route] ?? "connecting"
         return "apns.endpoints.\(route.environment.rawValue): \(trouble)"
     }
-
-    func count(_ decoded: DecodedRecord, _ framing: RecordFraming) {
-        switch decoded {
-        case .tombstone: metrics.tombstones.add()
-        case .event, .invalid, .awaitingSchema: metrics.eventsConsumed[framing].add()
-        }
-    }
-
-    /// Counts what has ended; to be called once Kafka has all of its records.
-    func countOutcome(of delivery: Delivery) {
-        guard let outcome = delivery.outcome else { return }
-        metrics.count(outcome.kind, reason: outcome.reason)
-        let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
-        let elapsed = outcome.completedAt.milliseconds - start.milliseconds
-        metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
-        log(outcome, of: delivery)
-    }
 }
 
 extension CircuitBreaker.Phase {
@@ -126,6 +145,36 @@ extension CircuitBreaker.Phase {
         case .closed: "closed"
         case .open: "open"
         case .halfOpen: "half-open"
+        }
+    }
+
+    fileprivate var state: RouteMetrics.BreakerState {
+        switch self {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+}
+
+extension ConnectionMachine.Phase {
+    fileprivate var state: RouteMetrics.ConnectionState {
+        switch self {
+        case .connecting: .connecting
+        case .proving: .proving
+        case .ready: .ready
+        case .draining: .draining
+        }
+    }
+}
+
+extension ConnectionMachine {
+    /// How many streams may be open now.
+    fileprivate var streamsLimit: Int {
+        switch phase {
+        case .connecting, .draining: 0
+        case .proving: min(1, maxConcurrentStreams)
+        case .ready: maxConcurrentStreams
         }
     }
 }

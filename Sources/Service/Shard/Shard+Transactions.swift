@@ -108,7 +108,7 @@ extension Shard {
 
     private func countCommitted(_ delivery: Delivery) {
         guard let outcome = delivery.outcome else {
-            metrics.deferred.add()
+            countDeferral(delivery)
             return
         }
         countOutcome(of: delivery)
@@ -116,7 +116,9 @@ extension Shard {
         if settings.engine.publishesTokenStatus, outcome.concernsToken {
             metrics.tokenStatusRecords.add()
         }
-        if settings.engine.publishesDeadLetters, outcome.isDeadLetter { metrics.deadLetters.add() }
+        if settings.engine.publishesDeadLetters, outcome.isDeadLetter {
+            countDeadLetter(delivery)
+        }
     }
 }
 

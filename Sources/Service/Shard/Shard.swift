@@ -70,6 +70,11 @@ final class Shard {
     /// As they were last told of.
     var blownFuses: Set<Route> = []
     var lastStatus = Instant(nanoseconds: .min)
+    var lastLook = Instant(nanoseconds: .min)
+    /// What `lookAround` last saw.
+    var oldestArrival: Instant?
+    var partitionSights: [ShardStatus.PartitionSight] = []
+    var partitionRows: PartitionRows
     /// The engine's counts as the metrics have them.
     var recorded = EngineCounts()
     /// Descriptors may be silent though more waits: the last turn did not take everything.
@@ -85,8 +90,6 @@ final class Shard {
     /// coordinator would hold the process for ever.
     private var closeDeadline: Instant?
     var failure: ServiceError?
-    /// By the client's statistics, records wait to be taken.
-    var isFetchBehind = false
     /// Records that came and assignments, for the watchdog.
     var progress: UInt64 = 0
 
@@ -135,6 +138,7 @@ final class Shard {
         )
         publisher = OutcomePublisher(topics: settings.topics)
         retryPartitions = RetryPartitions(settings.topics.retry)
+        partitionRows = PartitionRows(settings.metricLists.topics)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
         try loop.register(
             control.wakeup.fileDescriptor,

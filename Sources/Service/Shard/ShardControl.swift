@@ -9,6 +9,7 @@ final class ShardControl: Sendable {
     /// 0 before the shard's thread has begun.
     private let beatNanoseconds = Atomic<Int64>(0)
     private let latestStatus = Mutex(ShardStatus())
+    let statistics = StatisticsBox()
     /// At most one for each schema that the shard asked for.
     private let schemaAnswers = Mutex<[SchemaRegistry.Answer]>([])
 
@@ -52,11 +53,12 @@ final class ShardControl: Sendable {
 
     /// What the watchdog sees.
     var sight: Watchdog.Sight {
-        latestStatus.withLock { status in
+        let isFetchBehind = statistics.consumption?.statistics.isBehind ?? false
+        return latestStatus.withLock { status in
             Watchdog.Sight(
                 beat: Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed)),
                 progress: status.progress,
-                isBehind: status.isBehind,
+                isBehind: isFetchBehind && status.isTakingRecords,
                 hasEnded: status.hasEnded
             )
         }
@@ -87,14 +89,23 @@ struct ShardStatus: Sendable {
         var isTokenFuseBlown: Bool
     }
 
+    struct PartitionSight: Sendable {
+        var name: TopicPartition
+        var isPaused: Bool
+    }
+
     var hasJoinedGroup = false
     var hasEnded = false
     var kafkaTrouble: String?
     var assignedPartitions = 0
     var isIntakePaused = false
     var inFlightEvents = 0
-    /// Records wait, and nothing keeps the shard from taking them.
-    var isBehind = false
+    /// Nothing keeps the shard from taking records.
+    var isTakingRecords = false
+    /// When the oldest event without an acknowledged outcome was read.
+    var oldestArrival: Instant?
+    /// What the shard owns.
+    var partitions: [PartitionSight] = []
     /// Grows with every record taken and every assignment.
     var progress: UInt64 = 0
     var counts = ShardCounts()

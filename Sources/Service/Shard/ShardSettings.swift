@@ -1,7 +1,9 @@
+import APNsRules
 import Delivery
 import EventSchema
 import JSON
 import KafkaIO
+import Telemetry
 import Vocabulary
 
 /// What all shards of a process share: read-only, made once from the configuration.
@@ -19,6 +21,15 @@ struct ShardSettings: Sendable {
     var fingerprintKey: FingerprintKey?
     /// Of the jitter; each shard has its own.
     var seed: UInt64
+
+    /// The label values that the configuration bounds the metrics by.
+    var metricLists: MetricLists {
+        MetricLists(
+            credentials: engine.credentials.map(\.name),
+            topics: (sources + topics.retry.topics).map(\.name),
+            retryDelays: topics.retry.delayNames
+        )
+    }
 }
 
 /// How to reach Kafka.

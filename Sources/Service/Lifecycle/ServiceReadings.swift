@@ -1,0 +1,87 @@
+import AdminHTTP
+import HTTP2IO
+import Telemetry
+import Vocabulary
+
+/// What the metrics say of the process as a whole, read from its shards when somebody asks.
+struct ServiceReadings: Sendable {
+    let controls: [ShardControl]
+    let health: ServiceHealth
+    let intake: (events: Int, bytes: Int)
+    let configurationLoadedAt: Timestamp
+
+    // MARK: Kafka
+
+    var kafka: KafkaMetrics.Reading {
+        var reading = KafkaMetrics.Reading()
+        var roundTrips = RoundTrips()
+        for control in controls {
+            let status = control.status
+            if status.hasJoinedGroup, !status.hasEnded { reading.joinedShards += 1 }
+            let consumption = control.statistics.consumption
+            reading.partitions += status.partitions.map { sight in
+                KafkaMetrics.Partition(
+                    topic: sight.name.topic.name,
+                    partition: sight.name.partition,
+                    isPaused: sight.isPaused,
+                    lag: consumption?.lag(of: sight.name)
+                )
+            }
+            for partition in consumption?.statistics.partitions ?? [] {
+                reading.fetchedRecords += partition.queuedRecords
+                reading.fetchedBytes += partition.queuedBytes
+            }
+            let producer = control.statistics.producer
+            reading.producedRecords += producer?.queuedRecords ?? 0
+            reading.producedBytes += producer?.queuedBytes ?? 0
+            roundTrips.add(consumption?.statistics.brokers ?? [], of: "consumer")
+            roundTrips.add(producer?.brokers ?? [], of: "producer")
+        }
+        reading.partitions.sort { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+        reading.brokers = roundTrips.worst
+        return reading
+    }
+
+    /// The worst mean of all shards, for each broker and kind of client.
+    private struct RoundTrips {
+        private struct Way: Hashable {
+            var node: Int64
+            var client: String
+        }
+
+        private var microseconds: [Way: Int64] = [:]
+
+        mutating func add(_ brokers: [BrokerStatistics], of client: String) {
+            for broker in brokers {
+                let way = Way(node: broker.node, client: client)
+                microseconds[way] = max(microseconds[way] ?? 0, broker.roundTripMicroseconds)
+            }
+        }
+
+        var worst: [KafkaMetrics.Broker] {
+            microseconds.map { way, time in
+                KafkaMetrics.Broker(
+                    node: way.node,
+                    client: way.client,
+                    roundTripMicroseconds: time
+                )
+            }.sorted { ($0.node, $0.client) < ($1.node, $1.client) }
+        }
+    }
+
+    // MARK: Process
+
+    var process: ProcessMetrics.Reading {
+        let now = SystemClock.now
+        let oldest = controls.compactMap(\.status.oldestArrival).min()
+        var reading = ProcessMetrics.Reading()
+        reading.isReady = health.readiness.isReady
+        reading.silenceMilliseconds = health.longestSilence(now: now).milliseconds
+        reading.oldestUnsettledMilliseconds = oldest.map { (now - $0).milliseconds } ?? 0
+        reading.maxInFlightEvents = intake.events * controls.count
+        reading.maxInFlightBytes = intake.bytes * controls.count
+        reading.configurationLoadedAt = configurationLoadedAt.seconds
+        reading.usage = ProcessUsage.now()
+        return reading
+    }
+}

@@ -1,0 +1,41 @@
+/// What both text formats have in common: the lines of the samples.
+enum ExpositionText {
+    static func append(_ family: MetricFamily, to text: inout String) {
+        let name = family.fullName
+        for sample in family.samples {
+            text += name
+            text += sample.suffix
+            append(sample.labels, to: &text)
+            text += " "
+            text += sample.value
+            text += "\n"
+        }
+    }
+
+    private static func append(_ labels: [MetricFamily.Label], to text: inout String) {
+        guard !labels.isEmpty else { return }
+        var separator = "{"
+        for label in labels {
+            text += "\(separator)\(label.name)=\"\(escaped(label.value, quote: true))\""
+            separator = ","
+        }
+        text += "}"
+    }
+
+    static func escaped(_ text: String, quote: Bool) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\"")
+        }
+        guard !isPlain else { return text }
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quote: escaped += "\\\""
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,126 @@
+/// What a process knows of Kafka, beside what its shards count: asked for whenever the metrics are.
+package struct KafkaMetrics: Sendable {
+    /// A partition that the process owns.
+    package struct Partition: Hashable, Sendable {
+        package var topic: String
+        package var partition: Int32
+        package var isPaused: Bool
+        /// Records that are not settled; nil: nobody knows yet.
+        package var lag: Int64?
+
+        package init(topic: String, partition: Int32, isPaused: Bool, lag: Int64?) {
+            self.topic = topic
+            self.partition = partition
+            self.isPaused = isPaused
+            self.lag = lag
+        }
+    }
+
+    /// The way to a broker, as one kind of client sees it.
+    package struct Broker: Hashable, Sendable {
+        /// The broker's number in the cluster.
+        package var node: Int64
+        /// `consumer` or `producer`.
+        package var client: String
+        package var roundTripMicroseconds: Int64
+
+        package init(node: Int64, client: String, roundTripMicroseconds: Int64) {
+            self.node = node
+            self.client = client
+            self.roundTripMicroseconds = roundTripMicroseconds
+        }
+    }
+
+    package struct Reading: Hashable, Sendable {
+        package var partitions: [Partition] = []
+        package var brokers: [Broker] = []
+        /// Fetched ahead, and not taken yet.
+        package var fetchedRecords: Int64 = 0
+        package var fetchedBytes: Int64 = 0
+        /// Produced, and not acknowledged yet.
+        package var producedRecords: Int64 = 0
+        package var producedBytes: Int64 = 0
+        /// Shards that are in the consumer group.
+        package var joinedShards = 0
+
+        package init() {}
+    }
+
+    private let reading: @Sendable () -> Reading
+
+    package init(reading: @escaping @Sendable () -> Reading = { Reading() }) {
+        self.reading = reading
+    }
+
+    var families: [MetricFamily] {
+        let reading = reading()
+        return partitionFamilies(reading.partitions) + [
+            .gauge(
+                "kafka_fetch_queue_records",
+                "Records that librdkafka has fetched ahead.",
+                value: "\(reading.fetchedRecords)"
+            ),
+            .gauge(
+                "kafka_fetch_queue_bytes",
+                "Bytes of the records that librdkafka has fetched ahead.",
+                value: "\(reading.fetchedBytes)"
+            ),
+            .gauge(
+                "kafka_producer_queue_records",
+                "Records that were produced and are not acknowledged.",
+                value: "\(reading.producedRecords)"
+            ),
+            .gauge(
+                "kafka_producer_queue_bytes",
+                "Bytes of the records that were produced and are not acknowledged.",
+                value: "\(reading.producedBytes)"
+            ),
+            MetricFamily(
+                name: "kafka_broker_rtt_seconds",
+                help: "Mean round trip to a broker in the last 5 s, as the worst shard has it.",
+                kind: .gauge,
+                samples: reading.brokers.map { broker in
+                    MetricFamily.Sample(
+                        labels: [
+                            .init("broker", "\(broker.node)"), .init("client", broker.client),
+                        ],
+                        value: MetricFamily.seconds(UInt64(broker.roundTripMicroseconds) * 1000)
+                    )
+                }
+            ),
+            .gauge(
+                "shards_joined",
+                "Shards of this process that are in the consumer group.",
+                value: "\(reading.joinedShards)"
+            ),
+        ]
+    }
+
+    private func partitionFamilies(_ partitions: [Partition]) -> [MetricFamily] {
+        [
+            MetricFamily(
+                name: "partition_paused",
+                help: "1 while fetching of the assigned partition is paused, else 0.",
+                kind: .gauge,
+                samples: partitions.map { Self.sample($0, $0.isPaused ? 1 : 0) }
+            ),
+            MetricFamily(
+                name: "kafka_consumer_lag_records",
+                help: "Records not settled: from the next offset to commit to the partition's end.",
+                kind: .gauge,
+                samples: partitions.compactMap { partition in
+                    partition.lag.map { Self.sample(partition, $0) }
+                }
+            ),
+        ]
+    }
+
+    private static func sample(_ partition: Partition, _ value: Int64) -> MetricFamily.Sample {
+        MetricFamily.Sample(
+            labels: [
+                .init("topic", partition.topic), .init("partition", "\(partition.partition)"),
+            ],
+            value: "\(value)"
+        )
+    }
+}

@@ -1,0 +1,37 @@
+/// The closed lists of label values that a configuration makes.
+///
+/// With the lists of `MetricLabels` they bound how many samples there can be: nothing that comes
+/// out of a record or from a peer becomes a label.
+package struct MetricLists: Hashable, Sendable {
+    /// The credentials' names, in the order of the configuration.
+    package let credentials: [String]
+    /// Every topic that events are read from: sources and their retry topics.
+    package let topics: [String]
+    /// The delays of the retry topics, such as `15m`.
+    package let retryDelays: [String]
+
+    package init(credentials: [String] = [], topics: [String] = [], retryDelays: [String] = []) {
+        self.credentials = credentials
+        self.topics = topics
+        self.retryDelays = retryDelays
+    }
+
+    /// A credential in an environment; its place is the route's index in `Delivery`.
+    struct Route: Hashable, Sendable {
+        var credential: String
+        var environment: String
+
+        var labels: [MetricFamily.Label] {
+            [.init("credential", credential), .init("environment", environment)]
+        }
+    }
+
+    var routes: [Route] {
+        credentials.flatMap { credential in
+            ["production", "sandbox"].map { Route(credential: credential, environment: $0) }
+        }
+    }
+
+    /// Retries from memory, then those by way of each retry topic.
+    var retryTiers: [String] { ["here"] + retryDelays }
+}

@@ -1,0 +1,98 @@
+extension Metrics {
+    var apnsFamilies: [MetricFamily] {
+        attemptFamilies + [
+            .histogram(
+                "apns_request_duration_seconds",
+                "Seconds from the opening of a stream to its answer.",
+                of: shards,
+                \.requestDuration
+            ),
+            .counter(
+                "apns_connects_total",
+                "Connections to APNs that were begun.",
+                of: shards,
+                \.connects
+            ),
+            .counter(
+                "apns_connection_failures_total",
+                "Connections to APNs that could not be opened, or broke.",
+                of: shards,
+                \.connectionFailures
+            ),
+            .counters(
+                "apns_goaway_total",
+                "GOAWAY frames from APNs, by reason.",
+                of: shards,
+                \.goAways
+            ) { [.init("reason", $0.text)] },
+            .counter(
+                "apns_stalled_connections_total",
+                "Connections replaced because they answered PINGs and no request.",
+                of: shards,
+                \.stalls
+            ),
+            .counter(
+                "apns_request_timeouts_total",
+                "Requests to APNs given up because no answer came in time.",
+                of: shards,
+                \.requestTimeouts
+            ),
+            .gauge(
+                "apns_clock_skew_seconds",
+                "APNs' clock minus this machine's, as far as it is certain.",
+                value: "\(largestClockSkew)"
+            ),
+            .gauge(
+                "rate_limited_events",
+                "Events that wait because their app is at limits.rates.",
+                of: shards,
+                \.rateLimitedEvents
+            ),
+            .counter(
+                "events_made_room_total",
+                "Events put off without an attempt: their route was blocked or did not move.",
+                of: shards,
+                \.madeRoom
+            ),
+        ]
+    }
+
+    private var attemptFamilies: [MetricFamily] {
+        [
+            .counter(
+                "apns_attempts_total",
+                "Streams opened for notifications.",
+                of: shards,
+                \.attempts
+            ),
+            .counters(
+                "retries_total",
+                "Repeated attempts, from memory (here) or by way of a retry topic, by what failed.",
+                of: shards,
+                grid: \.retries
+            ) { [.init("reason", $1.text), .init("tier", lists.retryTiers[$0])] },
+            .counter(
+                "retries_denied_total",
+                "Retries that the credential's budget did not allow.",
+                of: shards,
+                \.retriesDenied
+            ),
+            .counters(
+                "apns_responses_total",
+                "Answers of APNs, by HTTP status.",
+                of: shards,
+                grid: \.responses
+            ) { lists.routes[$0].labels + [.init("status", $1.text)] },
+            .counters(
+                "apns_refusals_total",
+                "Answers of APNs other than 200, by reason.",
+                of: shards,
+                \.refusals
+            ) { [.init("reason", $0.text)] },
+        ]
+    }
+
+    private var largestClockSkew: Int {
+        shards.map(\.clockSkewSeconds.value).max { abs($0) < abs($1) } ?? 0
+    }
+}

@@ -1,0 +1,99 @@
+import Vocabulary
+
+extension Metrics {
+    var eventFamilies: [MetricFamily] {
+        [
+            .counters(
+                "events_consumed_total",
+                "Events read from Kafka, by how they were wrapped and by topic.",
+                of: shards,
+                grid: \.eventsConsumed
+            ) { [.init("framing", $1.rawValue), .init("topic", lists.topics[$0])] },
+            .counter(
+                "tombstones_total",
+                "Records without a value: skipped, no events.",
+                of: shards,
+                \.tombstones
+            ),
+            .counters(
+                "events_terminal_total",
+                "Events with a terminal outcome that Kafka acknowledged; credential '': none.",
+                of: shards,
+                grid: \.outcomes
+            ) { row, outcome in
+                // What has no credential is told apart by an empty label, which no name can be.
+                let credential = row < lists.credentials.count ? lists.credentials[row] : ""
+                return [.init("credential", credential), .init("outcome", outcome.rawValue)]
+            },
+            .counters(
+                "outcome_reasons_total",
+                "Terminal outcomes by reason and by who decided; unknown reasons are 'other'.",
+                of: shards,
+                \.reasons
+            ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
+            .gauge(
+                "inflight_events",
+                "Events in memory, up to the acknowledgement of their outcome.",
+                of: shards,
+                \.inFlightEvents
+            ),
+            .gauge(
+                "inflight_bytes",
+                "Bytes of keys, values and headers of the events in flight.",
+                of: shards,
+                \.inFlightBytes
+            ),
+            .counter(
+                "events_deferred_total",
+                "Consumed events that went on to a retry topic, as far as Kafka acknowledged it.",
+                of: shards,
+                \.deferred
+            ),
+            .counter(
+                "events_returned_total",
+                "Events consumed from a retry topic; among events_consumed_total.",
+                of: shards,
+                \.returned
+            ),
+            .counter(
+                "events_released_total",
+                "Events handed back unfinished: their partition's next owner consumes them again.",
+                of: shards,
+                \.released
+            ),
+            .counter(
+                "events_skipped_settled_total",
+                "Records read again that the commit metadata calls settled: not consumed, not sent.",
+                of: shards,
+                \.skippedSettled
+            ),
+            .gauge(
+                "waiting_for_due_events",
+                "Events from retry topics that are not due; among inflight_events.",
+                of: shards,
+                \.waitingForDue
+            ),
+            .gauge(
+                "events_unaccounted",
+                "Consumed minus terminal, in flight, deferred and released; not 0: a bug.",
+                value: unaccounted.map { "\($0)" }
+            ),
+            .histogram(
+                "end_to_end_seconds",
+                "Seconds from the event's own time to its terminal outcome.",
+                of: shards,
+                \.endToEnd
+            ),
+        ]
+    }
+
+    /// Nil when a shard's numbers could not be read as one state.
+    private var unaccounted: Int64? {
+        var sum: Int64 = 0
+        for shard in shards {
+            guard let accounting = shard.accounting.read() else { return nil }
+            sum &+= accounting.unaccounted
+        }
+        return sum
+    }
+}

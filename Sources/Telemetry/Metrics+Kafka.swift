@@ -1,0 +1,57 @@
+import Vocabulary
+
+extension Metrics {
+    /// What is written to Kafka.
+    var producedFamilies: [MetricFamily] {
+        [
+            .counter(
+                "results_produced_total",
+                "Outcomes that Kafka acknowledged.",
+                of: shards,
+                \.resultsProduced
+            ),
+            .counter(
+                "token_status_records_total",
+                "Token-status records that Kafka acknowledged.",
+                of: shards,
+                \.tokenStatusRecords
+            ),
+            .counters(
+                "dlq_total",
+                "Dead letters that Kafka acknowledged, by reason and by who decided.",
+                of: shards,
+                \.deadLetters
+            ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
+            .counters(
+                "produce_errors_total",
+                "Records that Kafka refused or did not acknowledge in time; they are tried again.",
+                of: shards,
+                \.produceErrors
+            ) { [.init("record", $0.rawValue)] },
+        ]
+    }
+
+    /// What concerns the consumer group.
+    var groupFamilies: [MetricFamily] {
+        [
+            .counters(
+                "commits_total",
+                "Offset commits, by result.",
+                of: shards,
+                \.commits
+            ) { [.init("result", $0.rawValue)] },
+            .counter(
+                "rebalances_total",
+                "Rebalances of the consumer group that this process saw.",
+                of: shards,
+                \.rebalances
+            ),
+            .gauge(
+                "partitions_assigned",
+                "Partitions assigned to this process.",
+                of: shards,
+                \.assignedPartitions
+            ),
+        ]
+    }
+}

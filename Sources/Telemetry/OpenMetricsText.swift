@@ -1,0 +1,36 @@
+/// OpenMetrics' text format, version 1.0.
+///
+/// Differences to Prometheus' own: a counter's family is named without `_total`, an info's without
+/// `_info`, units are said, and the end is marked, so that a page that was cut off is no page.
+/// `_created` is left out: everything was created when the process was, which
+/// `process_start_time_seconds` says once.
+package enum OpenMetricsText {
+    package static let contentType =
+        "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+    package static func render(_ families: [MetricFamily]) -> String {
+        var text = ""
+        for family in families {
+            let name = familyName(family)
+            text += "# TYPE \(name) \(family.kind.rawValue)\n"
+            if let unit = ["seconds", "bytes"].first(where: { name.hasSuffix("_\($0)") }) {
+                text += "# UNIT \(name) \(unit)\n"
+            }
+            text += "# HELP \(name) \(ExpositionText.escaped(family.help, quote: true))\n"
+            ExpositionText.append(family, to: &text)
+        }
+        return text + "# EOF\n"
+    }
+
+    private static func familyName(_ family: MetricFamily) -> String {
+        let name = family.fullName
+        let suffix: String? =
+            switch family.kind {
+            case .counter: "_total"
+            case .info: "_info"
+            case .gauge, .histogram: nil
+            }
+        guard let suffix, name.hasSuffix(suffix) else { return name }
+        return String(name.dropLast(suffix.count))
+    }
+}

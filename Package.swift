@@ -93,7 +93,7 @@ let package = Package(
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux"]),
         module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
-        module("AdminHTTP", ["Telemetry", product("FlyingFox", "FlyingFox")]),
+        module("AdminHTTP", ["Telemetry", "CLinux"]),
         module(
             "Service",
             [

@@ -1,71 +1,50 @@
-import FlyingFox
-import FoundationEssentials
 import Telemetry
 
 /// The pages of the admin port.
-struct AdminRoutes: HTTPHandler {
+struct AdminRoutes: Sendable {
     let state: AdminState
 
-    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard request.method == .GET || request.method == .HEAD else {
-            var refusal = text(.methodNotAllowed, "GET and HEAD only\n")
-            refusal.headers[HTTPHeader("Allow")] = "GET, HEAD"
+    func answer(to request: RequestHead) -> AdminResponse {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            var refusal = AdminResponse(.methodNotAllowed, "GET and HEAD only\n")
+            refusal.fields = [("Allow", "GET, HEAD")]
             return refusal
         }
-        return answer(to: request.path)
-    }
-
-    private func answer(to path: String) -> HTTPResponse {
-        switch path {
+        switch request.path {
+        case "/startup": return AdminResponse(.ok, "started\n")
         case "/live":
             return state.isAlive()
-                ? text(.ok, "alive\n") : text(.serviceUnavailable, "not alive\n")
+                ? AdminResponse(.ok, "alive\n") : AdminResponse(.unavailable, "not alive\n")
         case "/ready":
             let readiness = state.readiness()
-            return page(
-                readiness.isReady ? .ok : .serviceUnavailable,
-                "application/json",
-                Data("\(readiness.json)\n".utf8)
+            return AdminResponse(
+                readiness.isReady ? .ok : .unavailable,
+                contentType: "application/json",
+                body: Array("\(readiness.json)\n".utf8)
             )
-        case "/metrics":
-            return page(.ok, PrometheusText.contentType, Data(state.metricsText().utf8))
+        case "/metrics": return metrics(accepted: request.accept)
         case "/status.json":
-            return page(.ok, "application/json", Data(state.statusJSON()))
+            return AdminResponse(.ok, contentType: "application/json", body: state.statusJSON())
         case "/":
-            var answer = page(.ok, "text/html; charset=utf-8", Data(StatusPage.html.utf8))
-            answer.headers[HTTPHeader("Content-Security-Policy")] = StatusPage.policy
+            var answer = AdminResponse(
+                .ok,
+                contentType: "text/html; charset=utf-8",
+                body: Array(StatusPage.html.utf8)
+            )
+            answer.fields = [("Content-Security-Policy", StatusPage.policy)]
             return answer
-        default:
-            return text(.notFound, "not found\n")
+        default: return AdminResponse(.notFound, "not found\n")
         }
     }
 
-    private func text(_ status: HTTPStatusCode, _ text: String) -> HTTPResponse {
-        page(status, "text/plain; charset=utf-8", Data(text.utf8))
-    }
-
-    private func page(_ status: HTTPStatusCode, _ type: String, _ body: Data) -> HTTPResponse {
-        HTTPResponse(
-            statusCode: status,
-            headers: [
-                .contentType: type,
-                HTTPHeader("Cache-Control"): "no-store",
-                HTTPHeader("X-Content-Type-Options"): "nosniff",
-            ],
-            body: body
+    private func metrics(accepted: String?) -> AdminResponse {
+        let format = ExpositionFormat(accept: accepted)
+        var answer = AdminResponse(
+            .ok,
+            contentType: format.contentType,
+            body: Array(format.render(state.metrics()).utf8)
         )
-    }
-}
-
-/// Answers HEAD like GET, without the body (RFC 9110, 9.3.2).
-struct BodylessHead<Base: HTTPHandler>: HTTPHandler {
-    let base: Base
-
-    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        var response = try await base.handleRequest(request)
-        guard request.method == .HEAD else { return response }
-        let byteCount = try await response.bodyData.count
-        response.headers[.contentLength] = "\(byteCount)"
-        return HTTPResponse(statusCode: response.statusCode, headers: response.headers)
+        answer.fields = [("Vary", "Accept")]
+        return answer
     }
 }

@@ -1,24 +1,25 @@
-import FlyingFox
-import FlyingSocks
+import CLinux
+import Foundation
 import Glibc
 
 /// The admin port: health, metrics and the status page over HTTP/1.1.
 ///
-/// Bounded: connections that wait (64), each wait for a peer (10 s), the time of an answer (5 s).
-/// FlyingFox does not bound the length of a request's head or body, nor the time that a peer takes
-/// which sends a byte now and then; keep the port inside the cluster.
+/// It has a thread of its own, so that `/live` is answered however busy the rest of the process is.
+/// See `AdminLoop` for what peers may do, and `docs/decisions/0019-own-admin-server.md` for why.
 package struct AdminServer: Sendable {
-    private let host: String
-    private let port: UInt16
+    private let address: AdminAddress
     private let state: AdminState
     private let limits: Limits
+    private let onTrouble: @Sendable (String) -> Void
 
     /// What one peer, and all of them, may ask of the server.
     package struct Limits: Hashable, Sendable {
-        /// Peers that the server waits for at one time.
-        package var maxWaiting = 64
-        /// How long it waits for one of them to send or to read.
-        package var maxWait = Duration.seconds(10)
+        /// Connections at one time; one more takes the place of the oldest.
+        package var maxConnections = 64
+        /// How long a request and its answer may take, from the first byte to the last.
+        package var maxExchange = Duration.seconds(5)
+        /// How long a peer may rest between two requests: a scraper keeps its connection.
+        package var maxRest = Duration.seconds(150)
 
         package init() {}
     }
@@ -28,70 +29,63 @@ package struct AdminServer: Sendable {
     ///   - port: 0 is a free one.
     ///   - state: What the answers are made of.
     ///   - limits: The standard ones, but for tests.
-    package init(host: String, port: UInt16, state: AdminState, limits: Limits = Limits()) {
-        self.host = host
-        self.port = port
+    ///   - onTrouble: Told why no peer can be let in, once a minute at most.
+    package init(
+        host: String,
+        port: UInt16,
+        state: AdminState,
+        limits: Limits = Limits(),
+        onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        address = AdminAddress(host: host, port: port)
         self.limits = limits
         self.state = state
+        self.onTrouble = onTrouble
     }
 
     /// Serves until the task is cancelled.
     ///
     /// - Parameter onListening: Told once where the server listens.
-    /// - Throws: When it cannot listen there, or cannot go on.
+    /// - Throws: When it cannot listen there.
     package func run(
         onListening: @escaping @Sendable (AdminAddress) -> Void = { _ in }
     ) async throws(AdminServerError) {
-        let server = HTTPServer(config: try configuration(), handler: handler)
-        do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await server.run() }
-                group.addTask {
-                    try await server.waitUntilListening(timeout: Self.startSeconds)
-                    if let address = await AdminAddress(server.listeningAddress) {
-                        onListening(address)
-                    }
-                }
-                defer { group.cancelAll() }
-                // One of the two is done once it listens, the other when serving ends.
-                try await group.next()
-                try await group.next()
-            }
-        } catch {
-            guard !Task.isCancelled else { return }
-            throw AdminServerError(error, address: AdminAddress(host: host, port: port))
+        let listener = try ListeningSocket.open(address)
+        let stop = eventfd(0, Int32(EFD_CLOEXEC))
+        guard stop >= 0 else {
+            let error = AdminServerError(errno, address)
+            close(listener.descriptor)
+            throw error
         }
+        onListening(listener.address)
+        let (routes, limits, onTrouble) = (AdminRoutes(state: state), limits, onTrouble)
+        await withTaskCancellationHandler {
+            await Self.onThread {
+                AdminLoop(
+                    routes: routes,
+                    limits: limits,
+                    listener: listener.descriptor,
+                    stop: stop,
+                    onTrouble: onTrouble
+                ).run()
+            }
+        } onCancel: {
+            _ = eventfd_write(stop, 1)
+        }
+        close(stop)
     }
 
-    private var handler: some HTTPHandler { BodylessHead(base: AdminRoutes(state: state)) }
-
-    private static let answerSeconds = 5.0
-    private static let startSeconds = 60.0
-
-    private func configuration() throws(AdminServerError) -> HTTPServer.Configuration {
-        let pool = BoundedSocketPool(
-            .ePoll(),
-            maxWaiting: limits.maxWaiting,
-            maxWait: limits.maxWait
-        )
-        let address = host == "localhost" ? "127.0.0.1" : host
-        if let address = try? sockaddr_in.inet(ip4: address, port: port) {
-            return HTTPServer.Configuration(
-                address: address,
-                timeout: Self.answerSeconds,
-                pool: pool,
-                logger: .disabled
-            )
+    /// Runs `body` on a thread of its own; the cooperative pool has none to give away.
+    private static func onThread(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                body()
+                continuation.resume()
+            }
+            thread.name = "admin"
+            thread.stackSize = 1 << 20
+            thread.start()
         }
-        if let address = try? sockaddr_in6.inet6(ip6: address, port: port) {
-            return HTTPServer.Configuration(
-                address: address,
-                timeout: Self.answerSeconds,
-                pool: pool,
-                logger: .disabled
-            )
-        }
-        throw .notAnAddress(host)
     }
 }
 
@@ -105,13 +99,6 @@ package struct AdminAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    init?(_ address: Socket.Address?) {
-        switch address {
-        case .ip4(let host, let port), .ip6(let host, let port): self.init(host: host, port: port)
-        case .unix, nil: return nil
-        }
-    }
-
     package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -123,13 +110,12 @@ package enum AdminServerError: Error, Hashable, Sendable, CustomStringConvertibl
     case addressInUse(AdminAddress)
     case failed(AdminAddress, cause: String)
 
-    init(_ error: any Error, address: AdminAddress) {
-        switch error {
-        case let error as AdminServerError: self = error
-        case SocketError.failed(_, EADDRINUSE, _): self = .addressInUse(address)
-        case SocketError.failed(_, _, let message): self = .failed(address, cause: message)
-        default: self = .failed(address, cause: "\(error)")
-        }
+    /// Of a call's `errno`.
+    init(_ code: Int32, _ address: AdminAddress) {
+        self =
+            code == EADDRINUSE
+            ? .addressInUse(address)
+            : .failed(address, cause: unsafe String(cString: strerror(code)))
     }
 
     package var description: String {

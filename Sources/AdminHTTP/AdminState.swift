@@ -1,22 +1,24 @@
+package import Telemetry
+
 /// What the admin port asks the service; each answer is given at once and from any thread.
 package struct AdminState: Sendable {
     /// False only when a restart would help.
     package var isAlive: @Sendable () -> Bool
     package var readiness: @Sendable () -> Readiness
-    /// In Prometheus' text format.
-    package var metricsText: @Sendable () -> String
+    /// Read now.
+    package var metrics: @Sendable () -> [MetricFamily]
     /// See `StatusDocument`.
     package var statusJSON: @Sendable () -> [UInt8]
 
     package init(
         isAlive: @escaping @Sendable () -> Bool,
         readiness: @escaping @Sendable () -> Readiness,
-        metricsText: @escaping @Sendable () -> String,
+        metrics: @escaping @Sendable () -> [MetricFamily],
         statusJSON: @escaping @Sendable () -> [UInt8]
     ) {
         self.isAlive = isAlive
         self.readiness = readiness
-        self.metricsText = metricsText
+        self.metrics = metrics
         self.statusJSON = statusJSON
     }
 }

@@ -103,7 +103,9 @@ package struct Heliograph: Sendable {
                 host: configuration.admin.host,
                 port: configuration.admin.port,
                 state: adminState(shards, schemaMetrics)
-            ),
+            ) { [log] cause in
+                log.error("admin port cannot let a peer in", [.error: cause])
+            },
             log: log,
             onListening: onListening
         )
@@ -124,7 +126,7 @@ package struct Heliograph: Sendable {
         )
     }
 
-    /// Reads keys and schemas, asks Kafka for the topics, and makes the shards.
+    /// Reads keys and schemas, and makes the shards; waits for nobody.
     private func start(_ schemaMetrics: SchemaMetrics) async throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
@@ -134,13 +136,11 @@ package struct Heliograph: Sendable {
             credentials.materials,
             shardCount: shardCount
         )
-        try await ShardThread.run(named: "start-up") {
-            Result { () throws(ServiceError) in try startUp.checkTopics() }
-        }.get()
         log.notice("heliograph starts", [.version: Self.version, .shards: "\(shardCount)"])
         return try ShardGroup(
             settings: settings,
             credentials: credentials,
+            topicWait: TopicWait(startUp, log: log),
             schemas: try ForeignSchemas(configuration, metrics: schemaMetrics, log: log),
             tokenStatus: tokenStatusReader(settings),
             count: shardCount,
@@ -169,7 +169,8 @@ package struct Heliograph: Sendable {
             controls: shards.controls,
             schemas: shards.schemas,
             credentials: shards.credentials,
-            tokenStatus: shards.tokenStatus
+            tokenStatus: shards.tokenStatus,
+            topicWait: shards.topicWait
         )
         let readings = ServiceReadings(
             controls: shards.controls,
@@ -192,7 +193,7 @@ package struct Heliograph: Sendable {
         return AdminState(
             isAlive: { health.isAlive },
             readiness: { health.readiness },
-            metricsText: { PrometheusText.render(metrics.families) },
+            metrics: { metrics.families },
             statusJSON: {
                 StatusDocument(
                     version: Self.version,

@@ -32,6 +32,54 @@ enum LoopbackRequest {
         try await onThread { try exchange(method, path, with: address) }
     }
 
+    /// Everything that the server sends after this text, up to its closing.
+    static func exchange(_ text: String, with address: AdminAddress) async throws -> String {
+        try await onThread {
+            let descriptor = try connected(to: address)
+            defer { close(descriptor) }
+            try sendAll(Array(text.utf8), to: descriptor)
+            return try readToEnd(descriptor)
+        }
+    }
+
+    /// Connections on which nothing is sent; they end with the array.
+    static func connections(_ count: Int, to address: AdminAddress) async throws -> [Silence] {
+        try await onThread { try (0..<count).map { _ in Silence(try connected(to: address)) } }
+    }
+
+    final class Silence: Sendable {
+        private let descriptor: Int32
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+    }
+
+    /// Sends the same text every few milliseconds until the server closes.
+    ///
+    /// - Returns: How often it could be sent.
+    static func drip(_ text: String, to address: AdminAddress) async throws -> Int {
+        try await onThread {
+            let descriptor = try connected(to: address)
+            defer { close(descriptor) }
+            var count = 0
+            while true {
+                var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                // Readable: the server has closed, for it has nothing to say.
+                if unsafe poll(&look, 1, 20) != 0 { return count }
+                guard (try? sendAll(Array(text.utf8), to: descriptor)) != nil else { return count }
+                count += 1
+            }
+        }
+    }
+
+    private static func sendAll(_ bytes: [UInt8], to descriptor: Int32) throws {
+        let sent = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe Glibc.send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
+        }
+        guard sent == bytes.count else { throw Failure.call("send", errno) }
+    }
+
     /// Blocks a thread of its own, because the server needs those of the cooperative pool.
     private static func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
@@ -51,10 +99,7 @@ enum LoopbackRequest {
         let request = Array(
             "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8
         )
-        let sent = unsafe request.withUnsafeBytes { buffer in
-            unsafe write(descriptor, buffer.baseAddress, buffer.count)
-        }
-        guard sent == request.count else { throw Failure.call("write", errno) }
+        try sendAll(request, to: descriptor)
         return try parse(try readToEnd(descriptor))
     }
 
@@ -86,7 +131,8 @@ enum LoopbackRequest {
             let count = unsafe chunk.withUnsafeMutableBytes { buffer in
                 unsafe read(descriptor, buffer.baseAddress, buffer.count)
             }
-            guard count >= 0 else { throw Failure.call("read", errno) }
+            // What was not read when the server closed may turn the end into a reset.
+            guard count >= 0 || errno == ECONNRESET else { throw Failure.call("read", errno) }
             guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
             bytes.append(contentsOf: chunk[..<count])
         }

@@ -16,10 +16,7 @@ private let allowedImports: [String: Set<String>] = [
         "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
     ],
     "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
-    "AdminHTTP": [
-        "Telemetry", "FlyingFox", "FlyingSocks", "FoundationEssentials", "Glibc",
-        "Synchronization",
-    ],
+    "AdminHTTP": ["Telemetry", "CLinux", "Foundation", "Glibc"],
     "APNsSimulator": [
         "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",
     ],

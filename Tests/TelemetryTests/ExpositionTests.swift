@@ -93,4 +93,30 @@ import Vocabulary
         #expect(text.contains("# TYPE heliograph_build_info gauge\n"))
         #expect(!text.contains("# EOF") && !text.contains("# UNIT"))
     }
+
+    @Test(
+        arguments: [
+            (nil, .prometheus),
+            ("", .prometheus),
+            ("*/*", .prometheus),
+            ("text/html, */*;q=0.1", .prometheus),
+            ("text/plain;version=0.0.4", .prometheus),
+            ("application/openmetrics-text", .openMetrics),
+            ("Application/OpenMetrics-Text; version=1.0.0; charset=utf-8", .openMetrics),
+            // What Prometheus 2 and 3 send.
+            (
+                """
+                application/openmetrics-text;version=1.0.0;q=0.5,\
+                application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2
+                """, .openMetrics
+            ),
+            ("text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.4", .prometheus),
+            ("application/openmetrics-text;q=0", .prometheus),
+            ("application/openmetrics-text;q=0,text/plain;q=0", .prometheus),
+            ("application/openmetrics-text;q=junk", .openMetrics),
+        ] as [(String?, ExpositionFormat)]
+    )
+    func `the scraper's Accept chooses the format`(accept: String?, expected: ExpositionFormat) {
+        #expect(ExpositionFormat(accept: accept) == expected)
+    }
 }

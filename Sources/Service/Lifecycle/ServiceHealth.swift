@@ -8,6 +8,7 @@ struct ServiceHealth: Sendable {
     let schemas: ForeignSchemas
     let credentials: Credentials
     let tokenStatus: TokenStatusReader?
+    let topicWait: TopicWait
 
     /// A loop that has not turned for so long is stuck: it wakes itself every second.
     private static let deadAfter = Duration.seconds(30)
@@ -32,7 +33,9 @@ struct ServiceHealth: Sendable {
     /// Why the service is not ready, each cause once.
     var readiness: AdminHTTP.Readiness {
         var obstacles: Set<AdminHTTP.Readiness.Obstacle> = []
-        if tokenStatus?.isLoading == true {
+        if let trouble = topicWait.trouble {
+            obstacles.insert(.init(part: "kafka", reason: trouble))
+        } else if tokenStatus?.isLoading == true {
             obstacles.insert(.init(part: "kafka", reason: "reading token status"))
         }
         for control in controls {

@@ -9,6 +9,7 @@ import Vocabulary
 struct ShardGroup: Service {
     private let settings: ShardSettings
     let credentials: Credentials
+    let topicWait: TopicWait
     let schemas: ForeignSchemas
     private let log: Logger
     let controls: [ShardControl]
@@ -19,6 +20,7 @@ struct ShardGroup: Service {
     init(
         settings: ShardSettings,
         credentials: Credentials,
+        topicWait: TopicWait,
         schemas: ForeignSchemas,
         tokenStatus: TokenStatusReader?,
         count: Int,
@@ -27,6 +29,7 @@ struct ShardGroup: Service {
         self.tokenStatus = tokenStatus
         self.settings = settings
         self.credentials = credentials
+        self.topicWait = topicWait
         self.schemas = schemas
         self.log = log
         controls = try (0..<count).map { _ in try ShardControl() }
@@ -36,6 +39,17 @@ struct ShardGroup: Service {
 
     /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
     func run() async throws {
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await topicWait.wait { [controls] in
+                controls.contains(where: \.isShutdownRequested)
+            }
+        } onCancelOrGracefulShutdown: {
+            drain()
+        }
+        guard topicWait.trouble == nil else {
+            log.notice("told to stop while starting: nothing was taken")
+            return
+        }
         async let reading: Void = readTokenStatus()
         let failures = await withTaskCancellationOrGracefulShutdownHandler {
             await tokenStatus?.waitUntilLoaded()
@@ -71,9 +85,10 @@ struct ShardGroup: Service {
         await ShardThread.run(named: "token-status") { tokenStatus.run() }
     }
 
+    /// Not ready from the first line on, and whatever ends after it.
     private func drain() {
-        tokenStatus?.stop()
         for control in controls { control.requestShutdown() }
+        tokenStatus?.stop()
     }
 
     /// Lives as long as the shard does.

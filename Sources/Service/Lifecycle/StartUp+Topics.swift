@@ -145,13 +145,14 @@ extension StartUp {
 
     private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
         let servers = configuration.kafka.bootstrapServers
-        let cause =
+        let (cause, mayPass) =
             switch failure {
-            case .unreachable(let lastError): lastError ?? "no broker answered"
-            case .failed(let error): error.text
+            case .unreachable(let lastError): (lastError ?? "no broker answered", true)
+            case .failed(let error): (error.text, false)
             }
         return ServiceError(
-            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)"
+            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)",
+            mayPass: mayPass
         )
     }
 }

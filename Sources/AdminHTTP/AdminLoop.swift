@@ -1,0 +1,173 @@
+import CLinux
+import Glibc
+
+/// The admin port's loop: one thread that waits for all peers at once.
+///
+/// It never ends by itself, whatever peers do and however few descriptors there are, and no peer
+/// can keep it from the others: it waits for none of them, and each has its time and no more. When
+/// all places are taken, who came first goes: a probe is answered long before it is the oldest.
+struct AdminLoop: ~Copyable {
+    private let routes: AdminRoutes
+    private let limits: AdminServer.Limits
+    private let listener: Int32
+    /// Becomes readable when the loop is to end.
+    private let stop: Int32
+    private let onTrouble: @Sendable (String) -> Void
+    private var connections: [AdminConnection] = []
+    /// Kept open to be let go of: with no descriptor left, one peer can still be answered.
+    private var spare: Int32 = -1
+    private var toldAt: ContinuousClock.Instant?
+    /// No peer is let in before; nil: at once.
+    private var acceptsFrom: ContinuousClock.Instant?
+
+    private static let pause = Duration.milliseconds(100)
+    /// Trouble that lasts is told once in so long.
+    private static let tellInterval = Duration.seconds(60)
+
+    /// Takes `listener` over, which does not block.
+    init(
+        routes: AdminRoutes,
+        limits: AdminServer.Limits,
+        listener: Int32,
+        stop: Int32,
+        onTrouble: @escaping @Sendable (String) -> Void
+    ) {
+        self.routes = routes
+        self.limits = limits
+        self.listener = listener
+        self.stop = stop
+        self.onTrouble = onTrouble
+    }
+
+    consuming func run() {
+        keepSpare()
+        while true {
+            let now = ContinuousClock.now
+            var descriptors = [pollfd(fd: stop, events: Int16(POLLIN), revents: 0)]
+            if acceptsFrom.map({ $0 <= now }) ?? true {
+                descriptors.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
+            }
+            let first = descriptors.count
+            for connection in connections {
+                descriptors.append(
+                    pollfd(fd: connection.descriptor, events: connection.interest, revents: 0)
+                )
+            }
+            wait(for: &descriptors, until: nextDeadline, now: now)
+            if descriptors[0].revents != 0 { break }
+            turn(descriptors[first...], isPeerWaiting: first > 1 && descriptors[1].revents != 0)
+        }
+        for connection in connections { Self.end(connection) }
+        if spare >= 0 { close(spare) }
+        close(listener)
+    }
+
+    // MARK: The turn
+
+    private mutating func turn(_ peers: ArraySlice<pollfd>, isPeerWaiting: Bool) {
+        let now = ContinuousClock.now
+        for (index, peer) in zip(connections.indices, peers) where peer.revents != 0 {
+            connections[index].advance(routes, now: now)
+        }
+        connections.removeAll { connection in
+            let isOver = connection.hasEnded || connection.deadline <= now
+            if isOver { Self.end(connection) }
+            return isOver
+        }
+        keepSpare()
+        if isPeerWaiting { accept(now: now) }
+    }
+
+    private var nextDeadline: ContinuousClock.Instant? {
+        (connections.map(\.deadline) + [acceptsFrom].compactMap(\.self)).min()
+    }
+
+    private func wait(
+        for descriptors: inout [pollfd],
+        until deadline: ContinuousClock.Instant?,
+        now: ContinuousClock.Instant
+    ) {
+        var milliseconds: Int32 = -1
+        if let deadline {
+            let left = max(.zero, deadline - now).components
+            // Rounded up, or the loop would spin through the last millisecond.
+            milliseconds = Int32(
+                clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
+            )
+        }
+        // SAFETY: poll writes the answers into the array that it is lent.
+        let count = unsafe descriptors.withUnsafeMutableBufferPointer { buffer in
+            unsafe poll(buffer.baseAddress, nfds_t(buffer.count), milliseconds)
+        }
+        // An interrupted wait has answered nothing.
+        guard count < 0 else { return }
+        for index in descriptors.indices { descriptors[index].revents = 0 }
+    }
+
+    // MARK: Peers
+
+    /// Lets in who waits.
+    private mutating func accept(now: ContinuousClock.Instant) {
+        acceptsFrom = nil
+        // A bound, so that who is in is served between two crowds.
+        for _ in 0..<max(1, limits.maxConnections) {
+            let descriptor = Glibc.accept(listener, nil, nil)
+            guard descriptor < 0 else {
+                _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+                if connections.count >= limits.maxConnections { evict() }
+                connections.append(AdminConnection(descriptor, limits: limits, now: now))
+                continue
+            }
+            switch errno {
+            case EAGAIN, EWOULDBLOCK: return
+            // The peer left while it waited (accept(2)).
+            case ECONNABORTED, EINTR, EPROTO: continue
+            case let code:
+                tellTrouble(code, now: now)
+                guard makeRoom(now: now) else {
+                    acceptsFrom = now + Self.pause
+                    return
+                }
+            }
+        }
+    }
+
+    private mutating func tellTrouble(_ code: Int32, now: ContinuousClock.Instant) {
+        if let toldAt, now - toldAt < Self.tellInterval { return }
+        toldAt = now
+        onTrouble(unsafe String(cString: strerror(code)))
+    }
+
+    /// Frees a descriptor, but not that of a peer who has only just come.
+    private mutating func makeRoom(now: ContinuousClock.Instant) -> Bool {
+        if spare >= 0 {
+            close(spare)
+            spare = -1
+            return true
+        }
+        guard connections.contains(where: { $0.startedAt < now }) else { return false }
+        evict()
+        return true
+    }
+
+    /// Ends the connection whose peer has had the most time.
+    private mutating func evict() {
+        let oldest = connections.indices.min {
+            connections[$0].startedAt < connections[$1].startedAt
+        }
+        guard let oldest else { return }
+        Self.end(connections.remove(at: oldest))
+    }
+
+    private mutating func keepSpare() {
+        guard spare < 0 else { return }
+        spare = eventfd(0, Int32(EFD_CLOEXEC))
+    }
+
+    private static func end(_ connection: AdminConnection) {
+        // What was sent is to arrive, though what came was not read.
+        _ = shutdown(connection.descriptor, Int32(SHUT_WR))
+        close(connection.descriptor)
+    }
+}

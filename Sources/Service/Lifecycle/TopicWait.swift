@@ -1,0 +1,49 @@
+import Logging
+import Synchronization
+import Telemetry
+
+/// Waits at the start until Kafka has said that the topics are there.
+///
+/// A broker that does not answer is nothing that a restart heals, so the process stays, live and
+/// not ready. What Kafka does say against a topic ends the start.
+final class TopicWait: Sendable {
+    private let startUp: StartUp
+    private let log: Logger
+    private let latest = Mutex<String?>("not asked for its topics yet")
+
+    private static let pause = Duration.seconds(1)
+
+    init(_ startUp: StartUp, log: Logger) {
+        self.startUp = startUp
+        self.log = log
+    }
+
+    /// Why the topics are not known to be there; nil: they are.
+    var trouble: String? { latest.withLock { $0 } }
+
+    /// - Parameter isStopped: Looked at between two questions, each of which takes
+    ///   `StartUp.kafkaDeadline` at most.
+    /// - Throws: What an operator has to see to.
+    func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {
+        var hasTold = false
+        while !isStopped() {
+            let answer = await ShardThread.run(named: "start-up") { [startUp] in
+                Result { () throws(ServiceError) in try startUp.checkTopics() }
+            }
+            switch answer {
+            case .success:
+                latest.withLock { $0 = nil }
+                return
+            case .failure(let error) where error.mayPass:
+                latest.withLock { $0 = error.description }
+                if !hasTold {
+                    log.warning("Kafka does not answer, waiting for it", [.error: error.description])
+                }
+                hasTold = true
+                // Cut short by cancellation only, and then `isStopped` is true.
+                try? await Task.sleep(for: Self.pause)
+            case .failure(let error): throw error
+            }
+        }
+    }
+}

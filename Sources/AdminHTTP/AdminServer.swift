@@ -79,10 +79,11 @@ package struct AdminServer: Sendable {
     private static func onThread(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
+                // Set from inside, or the system does not know it.
+                Thread.current.name = "admin"
                 body()
                 continuation.resume()
             }
-            thread.name = "admin"
             thread.stackSize = 1 << 20
             thread.start()
         }

@@ -1,3 +1,5 @@
+import Vocabulary
+
 extension Metrics {
     var apnsFamilies: [MetricFamily] {
         attemptFamilies + [
@@ -70,7 +72,12 @@ extension Metrics {
                 "Repeated attempts, from memory (here) or by way of a retry topic, by what failed.",
                 of: shards,
                 grid: \.retries
-            ) { [.init("reason", $1.text), .init("tier", lists.retryTiers[$0])] },
+            ) { row, reason in
+                [
+                    .init("decided_by", reason.decidedBy.rawValue), .init("reason", reason.text),
+                    .init("tier", lists.retryTiers[row]),
+                ]
+            },
             .counter(
                 "retries_denied_total",
                 "Retries that the credential's budget did not allow.",

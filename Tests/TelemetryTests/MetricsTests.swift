@@ -65,10 +65,10 @@ import Vocabulary
             second.countDeferral(tier: 0, because: .apns(.internalServerError))
         }
         for sample in [
-            "{reason=\"RequestTimeout\",tier=\"here\"} 6",
-            "{reason=\"RequestTimeout\",tier=\"1m\"} 0",
-            "{reason=\"other\",tier=\"here\"} 1",
-            "{reason=\"InternalServerError\",tier=\"1m\"} 1",
+            "{decided_by=\"heliograph\",reason=\"RequestTimeout\",tier=\"here\"} 6",
+            "{decided_by=\"heliograph\",reason=\"RequestTimeout\",tier=\"1m\"} 0",
+            "{decided_by=\"apns\",reason=\"other\",tier=\"here\"} 1",
+            "{decided_by=\"apns\",reason=\"InternalServerError\",tier=\"1m\"} 1",
         ] {
             #expect(lines.contains("heliograph_retries_total\(sample)"), "\(sample)")
         }
@@ -178,9 +178,17 @@ import Vocabulary
             "apns_refusals_total{reason=\"other\"} 1",
             "apns_goaway_total{reason=\"other\"} 1",
             "dlq_total{decided_by=\"apns\",reason=\"other\"} 1",
-            "retries_total{reason=\"other\",tier=\"here\"} 1",
+            "retries_total{decided_by=\"apns\",reason=\"other\",tier=\"here\"} 1",
         ] {
             #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
+        }
+    }
+
+    @Test func `no sample stands twice`() {
+        var seen: Set<Substring> = []
+        for line in metrics({ _, _ in }) where !line.hasPrefix("#") {
+            let series = line.prefix { $0 != " " }
+            #expect(seen.insert(series).inserted, "\(series)")
         }
     }
 

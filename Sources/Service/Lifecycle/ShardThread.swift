@@ -9,9 +9,10 @@ enum ShardThread {
     ) async -> Answer {
         await withCheckedContinuation { continuation in
             let thread = Thread {
+                // Set from inside, or the system does not know it.
+                Thread.current.name = name
                 continuation.resume(returning: body())
             }
-            thread.name = name
             thread.stackSize = 4 << 20
             thread.start()
         }

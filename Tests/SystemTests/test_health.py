@@ -1,0 +1,177 @@
+"""What the admin port says of the service, and what it stands."""
+
+import contextlib
+import ctypes
+import os
+import re
+import resource
+import signal
+import socket
+import threading
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import records
+from harness.kafka import free_port
+from harness.link import OPEN, REFUSING, Link
+
+SILENT_PEERS = 200
+DRIPPING_PEERS = 100
+# sys/ptrace.h
+PTRACE_DETACH = 17
+PTRACE_SEIZE = 0x4206
+PTRACE_INTERRUPT = 0x4207
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+def statuses(service):
+    return {path: service.fetch(path)[0] for path in ("/startup", "/live", "/ready")}
+
+
+def test_a_service_at_work_is_started_live_and_ready(bench, simulator):
+    service = bench.run(simulator)
+    assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 200}
+    service.drain()
+
+
+def test_a_missing_broker_restarts_nothing_and_a_late_one_is_taken(bench, simulator):
+    link = Link(int(bench.kafka.bootstrap_servers.rpartition(":")[2]))
+    link.become(REFUSING)
+    settings = bench.configuration(simulator)
+    settings["kafka"]["bootstrap_servers"] = f"127.0.0.1:{link.port}"
+    service = bench.start(settings)
+    eventually(
+        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.told
+    )
+    assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
+    assert len(service.log_lines("Kafka does not answer, waiting for it")) == 1
+    link.become(OPEN)
+    service.wait_until_ready()
+    bench.produce(records(3))
+    bench.wait_for_outcomes(3, service=service)
+    service.drain()
+    link.close()
+
+
+def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
+    kafka = {"bootstrap_servers": f"127.0.0.1:{free_port()}"}
+    service = bench.start(bench.configuration(simulator, kafka=kafka))
+    eventually(
+        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.told
+    )
+    service.drain(seconds=20)
+
+
+def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
+    """Events that are never answered keep the service draining while we look."""
+    service = bench.run(simulators({"default": {"is": "stall"}}))
+    bench.produce(records(5))
+    eventually(
+        lambda: "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1],
+        30,
+        service.child.told,
+    )
+    os.kill(service.child.pid, signal.SIGTERM)
+    eventually(lambda: service.fetch("/ready")[0] == 503, 10, service.child.told)
+    assert "shutting down" in service.fetch("/ready")[1]
+    assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
+    assert "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1]
+    eventually(lambda: not service.child.is_running, 60, service.child.told)
+
+
+def threads_named(service, name):
+    tasks = f"/proc/{service.child.pid}/task"
+    found = []
+    for task in os.listdir(tasks):
+        with contextlib.suppress(OSError), open(f"{tasks}/{task}/comm") as comm:
+            if comm.read().strip() == name:
+                found.append(int(task))
+    return found
+
+
+@contextlib.contextmanager
+def stopped_thread(thread):
+    """Stops one thread of a child of ours, as a debugger does (ptrace(2))."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+        assert libc.ptrace(request, thread, None, None) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        # Gone with its process, if that has ended.
+        libc.ptrace(PTRACE_DETACH, thread, None, None)
+
+
+@contextlib.contextmanager
+def peers(service, count):
+    """Connections on which nothing is sent."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(socket.create_connection(("127.0.0.1", service.port)))
+            for _ in range(count)
+        ]
+
+
+def test_silent_and_dripping_peers_keep_no_probe_out(bench, simulator):
+    service = bench.run(simulator)
+    stop = threading.Event()
+
+    def drip(connections):
+        while not stop.wait(0.05):
+            for connection in connections:
+                with contextlib.suppress(OSError):
+                    connection.send(b"x")
+
+    with peers(service, SILENT_PEERS), peers(service, DRIPPING_PEERS) as dripping:
+        dripper = threading.Thread(target=drip, args=[dripping])
+        dripper.start()
+        try:
+            for _ in range(50):
+                assert service.fetch("/live") == (200, "alive\n")
+        finally:
+            stop.set()
+            dripper.join()
+    assert service.fetch("/live")[0] == 200
+    service.drain()
+
+
+def test_a_lack_of_descriptors_ends_nothing(bench, simulator):
+    service = bench.run(simulator)
+    pid = service.child.pid
+    used = len(os.listdir(f"/proc/{pid}/fd"))
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    # Not one more, the one in reserve aside.
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
+    for _ in range(20):
+        assert service.fetch("/live") == (200, "alive\n")
+    with peers(service, SILENT_PEERS):
+        eventually(lambda: service.fetch("/live")[0] == 200, 30, service.child.told)
+    assert service.log_lines("admin port cannot let a peer in")
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    eventually(lambda: service.fetch("/ready")[0] == 200, 30, service.child.told)
+    bench.produce(records(10))
+    bench.wait_for_outcomes(10, service=service)
+    service.drain()
+
+
+def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):
+    """Its one thread is stopped; the admin port's, and the watchdog, go on."""
+    service = bench.run(simulator)
+    [shard] = threads_named(service, "shard-0")
+    with stopped_thread(shard):
+        eventually(lambda: service.fetch("/live")[0] == 503, 28, service.child.told)
+        _, text = service.fetch("/metrics")
+        [silence] = re.findall(r"^heliograph_shard_silence_seconds (\S+)$", text, re.M)
+        assert float(silence) >= 20
+        eventually(lambda: service.log_lines("a shard is stuck, the process ends"), 20, text)

@@ -1,0 +1,154 @@
+"""The metrics of a busy service, read by programs that are not ours."""
+
+import http.client
+import subprocess
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
+
+from harness.deadlines import eventually
+from harness.events import new_event, record, records
+
+OPENMETRICS = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5"
+SCENARIO = {"default": {"is": "flaky", "steps": ["TooManyRequests"]}}
+# Whatever a peer or a producer made up must stay out of every label.
+HOSTILE = 'hostile"label\n'
+# Beside what every process has, with two topics, two routes and one credential.
+MAX_SAMPLES = 1000
+
+
+def page(service, accept=None):
+    """(content type, text) of /metrics."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+    connection.request("GET", "/metrics", headers={"Accept": accept} if accept else {})
+    answer = connection.getresponse()
+    assert answer.status == 200
+    text = answer.read().decode()
+    connection.close()
+    return answer.getheader("Content-Type"), text
+
+
+def samples(families):
+    """{(sample, labels): value}."""
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def value(found, name, **labels):
+    """The sum of a metric's samples with these labels."""
+    wanted = labels.items()
+    return sum(
+        number
+        for (sample, pairs), number in found.items()
+        if sample == f"heliograph_{name}" and wanted <= dict(pairs).items()
+    )
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, partitions=3)
+
+
+@pytest.fixture
+def busy(bench, simulators):
+    """A service that has had answers, retries and bad events, and its bench."""
+    service = bench.start(
+        bench.configuration(
+            simulators(SCENARIO),
+            retry={"later": ["1s"], "base_delay": "10ms", "max_delay": "50ms"},
+            kafka={"create_topics": True},
+        )
+    ).wait_until_ready()
+    events = records(60)
+    strange = [record(new_event(push_type=HOSTILE)), record(new_event(bundle_id=HOSTILE))]
+    bench.produce(events + strange + [record(new_event(bundle_id="org.nobody"))])
+    bench.wait_for_outcomes(63, service=service)
+    # Statistics, and so the lag, come every five seconds.
+    eventually(
+        lambda: "heliograph_kafka_consumer_lag_records{" in page(service)[1],
+        20,
+        service.child.told,
+    )
+    yield service
+    service.drain()
+
+
+def test_promtool_finds_nothing_to_say(busy):
+    kind, text = page(busy)
+    assert kind == "text/plain; version=0.0.4; charset=utf-8"
+    told = subprocess.run(
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=30
+    )
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", ""), told
+
+
+def test_both_formats_are_read_strictly_and_say_the_same(busy):
+    kind, text = page(busy, OPENMETRICS)
+    assert kind == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert text.endswith("# EOF\n")
+    strict = {family.name: family for family in openmetrics(text)}
+    plain = {family.name: family for family in prometheus(page(busy)[1])}
+    assert strict["heliograph_build"].type == "info"
+    assert strict["process_cpu_seconds"].unit == "seconds"
+    assert strict["heliograph_inflight_bytes"].unit == "bytes"
+    plain_names = {name for name, _ in samples(plain.values())}
+    assert {name for name, _ in samples(strict.values())} == plain_names
+    assert plain["heliograph_end_to_end_seconds"].type == "histogram"
+
+
+def test_a_busy_service_shows_what_it_did(busy, bench):
+    found = samples(prometheus(page(busy)[1]))
+    source = bench.topics.source
+    assert value(found, "events_consumed_total", topic=source, framing="plain") == 63
+    assert value(found, "events_terminal_total", credential="example", outcome="accepted") == 60
+    assert value(found, "events_terminal_total", credential="", outcome="invalid") == 2
+    assert value(found, "events_terminal_total") == 63
+    assert value(found, "events_unaccounted") == 0
+    production = {"credential": "example", "environment": "production"}
+    assert value(found, "apns_responses_total", status="200", **production) == 60
+    assert value(found, "apns_responses_total", status="429", **production) == 60
+    assert value(found, "apns_refusals_total", reason="TooManyRequests") == 60
+    assert value(found, "retries_total", reason="TooManyRequests", tier="here") > 0
+    assert value(found, "retries_total") + 60 >= value(found, "apns_attempts_total")
+    assert value(found, "apns_connections", state="ready", **production) >= 1
+    assert value(found, "apns_streams_limit", **production) >= 1
+    assert value(found, "apns_breakers", state="closed", **production) == 1
+    assert value(found, "dlq_total", reason="NoCredential", decided_by="heliograph") == 1
+    assert value(found, "ready") == 1
+    assert value(found, "shards_joined") == value(found, "shards") == 1
+    assert value(found, "partitions_assigned") == 6, "the source's and the retry topic's"
+    for name in ("partition_paused", "kafka_consumer_lag_records"):
+        partitions = {pairs for sample, pairs in found if sample == f"heliograph_{name}"}
+        of_source = [pairs for pairs in partitions if ("topic", source) in pairs]
+        assert len(of_source) == 3, partitions
+    assert value(found, "kafka_broker_rtt_seconds") > 0
+    assert found["process_open_fds", ()] > 10
+    assert found["process_resident_memory_bytes", ()] > 1 << 20
+
+
+def test_the_lag_falls_to_nothing(busy, bench):
+    bench.wait_until_settled(service=busy)
+    eventually(
+        lambda: value(samples(prometheus(page(busy)[1])), "kafka_consumer_lag_records") == 0,
+        20,
+        busy.child.told,
+    )
+
+
+def test_labels_come_from_closed_lists(busy, bench):
+    before = samples(prometheus(page(busy)[1]))
+    strange = [
+        record(new_event(bundle_id=f"com.example.made-up-{number}", push_type=f"kind-{number}"))
+        for number in range(100)
+    ]
+    bench.produce(strange)
+    bench.wait_for_outcomes(163, service=busy)
+    text = page(busy)[1]
+    after = samples(prometheus(text))
+    assert before.keys() == after.keys()
+    assert len(after) < MAX_SAMPLES, len(after)
+    assert "made-up" not in text and "kind-" not in text and "hostile" not in text

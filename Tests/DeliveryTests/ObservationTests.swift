@@ -1,0 +1,71 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// What the engine shows of itself for metrics.
+@Suite struct ObservationTests {
+    private func settle(_ id: DeliveryID, _ bench: inout Bench) {
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        _ = bench.turn()
+        bench.engine.published(PublicationTag(id, .outcome))
+        _ = bench.turn()
+    }
+
+    @Test func `the oldest event is the first without an acknowledged outcome`() throws {
+        var bench = try Bench()
+        #expect(bench.engine.oldestArrival == nil)
+        let first = try #require(Bench.sent(try bench.arrive(0)))
+        let firstArrival = bench.now.instant
+        settle(first, &bench)
+        // The first answer proves the credential; from now on streams open at once.
+        #expect(bench.engine.oldestArrival == nil)
+        let second = try #require(Bench.sent(try bench.arrive(1)))
+        _ = bench.turn(after: .seconds(3))
+        _ = try bench.arrive(2)
+        #expect(bench.engine.oldestArrival == firstArrival)
+        settle(second, &bench)
+        #expect(bench.engine.oldestArrival == firstArrival + .seconds(3))
+    }
+
+    @Test func `the unsettled offset is that of the first event without an outcome`() throws {
+        var bench = try Bench()
+        let first = try #require(Bench.sent(try bench.arrive(5)))
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(5))
+        settle(first, &bench)
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(6))
+        let second = try #require(Bench.sent(try bench.arrive(6)))
+        _ = try bench.arrive(7)
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(6))
+        settle(second, &bench)
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(7))
+    }
+
+    @Test func `before the first record the unsettled offset is where reading begins`() throws {
+        var bench = try Bench(isAssigned: false)
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == nil)
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        let position = CommittedPosition(offset: Offset(40))
+        bench.engine.storedOffsetsFetched([Bench.partition: position])
+        _ = bench.turn()
+        #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(40))
+    }
+
+    @Test(arguments: [
+        (Reason.apns(.tooManyRequests), Reason.apns(.tooManyRequests)),
+        (.unknownAPNs("Surprise"), .unknownAPNs("")),
+    ])
+    func `retries are counted by their reason, unknown ones as one`(
+        reason: Reason,
+        counted: Reason
+    ) throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        let answer = APNsAnswer(status: 429, reason: reason)
+        bench.engine.responseArrived(answer, for: id, now: bench.now)
+        _ = bench.turn()
+        #expect(bench.engine.retriesByReason == [counted: 1])
+        #expect(bench.engine.counts.retries == 1)
+    }
+}

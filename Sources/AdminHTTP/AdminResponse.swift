@@ -33,6 +33,7 @@ struct AdminResponse: Sendable {
     /// - Parameters:
     ///   - isBodyless: The answer to HEAD is that to GET without its body (RFC 9110, 9.3.2).
     ///   - isLast: The connection ends behind it.
+    /// - Returns: Head and body.
     func bytes(isBodyless: Bool, isLast: Bool) -> [UInt8] {
         var head = """
             HTTP/1.1 \(status.rawValue)\r

@@ -6,11 +6,7 @@ extension DeliveryEngine {
     ///
     /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
     /// Looks at every delivery: not for every turn.
-    package var oldestArrival: Instant? {
-        deliveries.earliest { delivery in
-            delivery.phase == .waitingForDue ? nil : delivery.receivedAt.instant
-        }
-    }
+    package var oldestArrival: Instant? { deliveries.oldestArrival }
 
     /// Whether Kafka was told to stand still with the partition.
     package func isPaused(_ partition: PartitionID) -> Bool { pauses.isPaused(partition) }

@@ -73,14 +73,17 @@ struct DeliveryTable: Sendable {
         slots.contains { $0.delivery.map(isWanted) ?? false }
     }
 
-    /// The earliest of the instants that deliveries have.
-    func earliest(_ instant: (Delivery) -> Instant?) -> Instant? {
-        var earliest: Instant?
-        for slot in slots {
-            guard let delivery = slot.delivery, let found = instant(delivery) else { continue }
-            earliest = min(earliest ?? found, found)
+    /// When the oldest delivery in hand arrived, those that wait to come due left out.
+    ///
+    /// Reads the slots where they are: to copy each would cost more than to look at it.
+    var oldestArrival: Instant? {
+        var oldest: Instant?
+        for index in slots.indices {
+            guard let arrival = slots[index].delivery?.receivedAt.instant else { continue }
+            if case .waitingForDue? = slots[index].delivery?.phase { continue }
+            oldest = min(oldest ?? arrival, arrival)
         }
-        return earliest
+        return oldest
     }
 
     /// Every delivery in hand, in the order of its slot.

@@ -10,8 +10,9 @@ struct ServiceHealth: Sendable {
     let tokenStatus: TokenStatusReader?
     let topicWait: TopicWait
 
-    /// A loop that has not turned for so long is stuck: it wakes itself every second. The watchdog
-    /// waits longer, so that probes and metrics can tell before it ends the process.
+    /// A loop that has not turned for so long is stuck: it wakes itself every second.
+    ///
+    /// The watchdog waits longer, so that probes and metrics can tell before it ends the process.
     private static let deadAfter = Duration.seconds(20)
 
     /// Depends on nothing outside the process.

@@ -37,7 +37,10 @@ final class TopicWait: Sendable {
             case .failure(let error) where error.mayPass:
                 latest.withLock { $0 = error.description }
                 if !hasTold {
-                    log.warning("Kafka does not answer, waiting for it", [.error: error.description])
+                    log.warning(
+                        "Kafka does not answer, waiting for it",
+                        [.error: error.description]
+                    )
                 }
                 hasTold = true
                 // Cut short by cancellation only, and then `isStopped` is true.

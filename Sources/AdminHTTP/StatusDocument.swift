@@ -8,46 +8,58 @@ package struct StatusDocument: Sendable {
     package var uptimeSeconds: Int64
     package var readiness: Readiness
     package var families: [MetricFamily]
+    package var history: StatusHistory
+    /// In the order of the page.
+    package var reasons: [ExplainedReason]
+    /// In the order of the reference, without secrets.
+    package var configuration: [Setting]
 
     package init(
         version: String,
         state: String,
         uptimeSeconds: Int64,
         readiness: Readiness,
-        families: [MetricFamily]
+        families: [MetricFamily],
+        history: StatusHistory = StatusHistory(),
+        reasons: [ExplainedReason] = [],
+        configuration: [Setting] = []
     ) {
         self.version = version
         self.state = state
         self.uptimeSeconds = uptimeSeconds
         self.readiness = readiness
         self.families = families
+        self.history = history
+        self.reasons = reasons
+        self.configuration = configuration
+    }
+}
+
+extension StatusDocument {
+    /// A reason of outcomes, with what the table of reasons says of it.
+    package struct ExplainedReason: Hashable, Sendable {
+        package var count: StatusReasonCount
+        /// What it means; one sentence.
+        package var meaning: String
+        /// What people should do.
+        package var remedy: String
+
+        package init(count: StatusReasonCount, meaning: String, remedy: String) {
+            self.count = count
+            self.meaning = meaning
+            self.remedy = remedy
+        }
     }
 
-    /// The document as JSON.
-    ///
-    /// `metrics` maps each family's name, without prefix, to its samples; a sample is its labels
-    /// and a `value`. Histograms have `_sum` and `_count` only.
-    package var utf8: [UInt8] {
-        let metrics = families.map { family in
-            let samples = family.samples.filter { $0.suffix != "_bucket" }.map(Self.json)
-            return "\(JSONText.quoted(family.name)):[\(samples.joined(separator: ","))]"
-        }
-        let text = """
-            {"version":\(JSONText.quoted(version)),"state":\(JSONText.quoted(state)),\
-            "uptime_seconds":\(uptimeSeconds),"readiness":\(readiness.json),\
-            "metrics":{\(metrics.joined(separator: ","))}}
-            """
-        return Array(text.utf8)
-    }
+    /// A value of the configuration in effect.
+    package struct Setting: Hashable, Sendable {
+        /// As `kafka.group_id`.
+        package var key: String
+        package var value: String
 
-    private static func json(_ sample: MetricFamily.Sample) -> String {
-        var members = sample.labels.map {
-            "\(JSONText.quoted($0.name)):\(JSONText.quoted($0.value))"
+        package init(key: String, value: String) {
+            self.key = key
+            self.value = value
         }
-        if !sample.suffix.isEmpty {
-            members.append("\"sample\":\(JSONText.quoted(String(sample.suffix.dropFirst())))")
-        }
-        members.append("\"value\":\(sample.value)")
-        return "{\(members.joined(separator: ","))}"
     }
 }

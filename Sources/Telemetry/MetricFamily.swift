@@ -42,6 +42,20 @@ package struct MetricFamily: Hashable, Sendable {
     /// Empty for the names that every exporter shares, such as `process_cpu_seconds_total`.
     package var prefix = "heliograph_"
 
+    package init(
+        name: String,
+        help: String,
+        kind: Kind,
+        samples: [Sample],
+        prefix: String = "heliograph_"
+    ) {
+        self.name = name
+        self.help = help
+        self.kind = kind
+        self.samples = samples
+        self.prefix = prefix
+    }
+
     package var fullName: String { prefix + name }
 }
 

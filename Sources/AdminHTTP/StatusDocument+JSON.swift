@@ -1,0 +1,93 @@
+import Telemetry
+
+extension StatusDocument {
+    /// The document as JSON.
+    ///
+    /// `metrics` maps each family's name, without prefix, to its samples; a sample is its labels
+    /// and a `value`. Histograms have `_sum` and `_count` only: `history` has their percentiles.
+    package var utf8: [UInt8] {
+        let metrics = families.map { family in
+            let samples = family.samples.filter { $0.suffix != "_bucket" }.map(Self.json)
+            return "\(JSONText.quoted(family.name)):\(Self.list(samples))"
+        }
+        let text = """
+            {"version":\(JSONText.quoted(version)),"state":\(JSONText.quoted(state)),\
+            "uptime_seconds":\(uptimeSeconds),"readiness":\(readiness.json),\
+            "reasons":\(Self.list(reasons.map(\.json))),\
+            "history":\(history.json),\
+            "configuration":\(Self.list(configuration.map(\.json))),\
+            "metrics":{\(metrics.joined(separator: ","))}}
+            """
+        return Array(text.utf8)
+    }
+
+    private static func json(_ sample: MetricFamily.Sample) -> String {
+        var members = sample.labels.map {
+            "\(JSONText.quoted($0.name)):\(JSONText.quoted($0.value))"
+        }
+        if !sample.suffix.isEmpty {
+            members.append("\"sample\":\(JSONText.quoted(String(sample.suffix.dropFirst())))")
+        }
+        // A number of Prometheus may be what JSON has no word for.
+        let value = Double(sample.value)?.isFinite == true ? sample.value : "null"
+        members.append("\"value\":\(value)")
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    fileprivate static func list(_ elements: [String]) -> String {
+        "[\(elements.joined(separator: ","))]"
+    }
+}
+
+extension StatusDocument.ExplainedReason {
+    fileprivate var json: String {
+        """
+        {"reason":\(JSONText.quoted(count.reason)),\
+        "decided_by":\(JSONText.quoted(count.decidedBy)),\
+        "outcomes":\(count.outcomes.json),"refusals":\(count.refusals.json),\
+        "last_seen_seconds":\(count.lastSeenSeconds.map { "\($0)" } ?? "null"),\
+        "meaning":\(JSONText.quoted(meaning)),"remedy":\(JSONText.quoted(remedy))}
+        """
+    }
+}
+
+extension StatusReasonCount.Count {
+    fileprivate var json: String { "{\"recent\":\(recent),\"total\":\(total)}" }
+}
+
+extension StatusDocument.Setting {
+    fileprivate var json: String {
+        "{\"key\":\(JSONText.quoted(key)),\"value\":\(JSONText.quoted(value))}"
+    }
+}
+
+extension StatusHistory {
+    /// Columns of equal length, oldest first; `null` where there is no number.
+    var json: String {
+        """
+        {"interval_seconds":\(Self.interval),"point_count":\(Self.pointCount),\
+        "at_seconds":[\(seconds.map { Self.number($0) }.joined(separator: ","))],\
+        "outcomes_per_second":\(Self.object(outcomeRates)),\
+        "per_second":\(Self.object(rates)),"levels":\(Self.object(levels)),\
+        "apns_seconds":\(Self.object(percentiles(.apns))),\
+        "end_to_end_seconds":\(Self.object(percentiles(.endToEnd)))}
+        """
+    }
+
+    /// Without the columns that have no number at all.
+    private static func object(_ columns: [Column]) -> String {
+        let members = columns.filter { $0.values.contains { $0 != nil } }.map { column in
+            let values = column.values.map { number($0) }.joined(separator: ",")
+            return "\(JSONText.quoted(column.name)):[\(values)]"
+        }
+        return "{\(members.joined(separator: ","))}"
+    }
+
+    /// With four decimals at most, so that 15 minutes stay small.
+    private static func number(_ value: Double?) -> String {
+        guard let value, value.isFinite else { return "null" }
+        let rounded = (value * 10_000).rounded() / 10_000
+        return rounded == rounded.rounded() && abs(rounded) < 1e15
+            ? "\(Int64(rounded))" : "\(rounded)"
+    }
+}

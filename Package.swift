@@ -21,9 +21,16 @@ let strict: [SwiftSetting] = [
 func module(
     _ name: String,
     _ dependencies: [Target.Dependency],
+    exclude: [String] = [],
     resources: [Resource]? = nil
 ) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+    .target(
+        name: name,
+        dependencies: dependencies,
+        exclude: exclude,
+        resources: resources,
+        swiftSettings: strict
+    )
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -93,7 +100,12 @@ let package = Package(
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux"]),
         module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
-        module("AdminHTTP", ["Telemetry", "CLinux"]),
+        module(
+            "AdminHTTP",
+            ["Telemetry", "CLinux"],
+            // The sources of the status page; `scripts/embed-page` writes them as Swift.
+            exclude: ["Page"]
+        ),
         module(
             "Service",
             [

@@ -98,11 +98,12 @@ package struct Heliograph: Sendable {
         _ schemaMetrics: SchemaMetrics,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> ServiceGroup {
+        let (state, status) = adminState(shards, schemaMetrics)
         let admin = AdminService(
             server: AdminServer(
                 host: configuration.admin.host,
                 port: configuration.admin.port,
-                state: adminState(shards, schemaMetrics)
+                state: state
             ) { [log] cause in
                 log.error("admin port cannot let a peer in", [.error: cause])
             },
@@ -114,6 +115,7 @@ package struct Heliograph: Sendable {
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(service: LogSummaries(sink: logSink)),
+                    .init(service: status),
                     .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
                     .init(
                         service: shards,
@@ -164,7 +166,7 @@ package struct Heliograph: Sendable {
     private func adminState(
         _ shards: ShardGroup,
         _ schemaMetrics: SchemaMetrics
-    ) -> AdminState {
+    ) -> (AdminState, StatusSource) {
         let health = ServiceHealth(
             controls: shards.controls,
             schemas: shards.schemas,
@@ -189,21 +191,14 @@ package struct Heliograph: Sendable {
             kafka: KafkaMetrics { readings.kafka },
             process: ProcessMetrics { readings.process }
         )
-        let startedAt = SystemClock.now
-        return AdminState(
+        let status = StatusSource(health: health, metrics: metrics, configuration: configuration)
+        let state = AdminState(
             isAlive: { health.isAlive },
             readiness: { health.readiness },
             metrics: { metrics.families },
-            statusJSON: {
-                StatusDocument(
-                    version: Self.version,
-                    state: health.state,
-                    uptimeSeconds: (SystemClock.now - startedAt).components.seconds,
-                    readiness: health.readiness,
-                    families: metrics.families
-                ).utf8
-            }
+            statusJSON: { status.json }
         )
+        return (state, status)
     }
 
     /// The life-cycle library's own lines say nothing that ours do not.

@@ -104,7 +104,7 @@ import Testing
             let answer = try await LoopbackRequest.send("GET", "/", to: address)
             #expect(answer.head.contains("default-src 'none'"))
             #expect(!answer.body.contains("://"))
-            #expect(answer.body.contains("fetch(\"/status.json\""))
+            #expect(answer.body.contains("fetch(\"status.json\""))
         }
     }
 

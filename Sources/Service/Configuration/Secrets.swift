@@ -1,14 +1,15 @@
 /// What of the configuration holds a secret, and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
-    private static let properties: Set<String> = ["sasl.oauthbearer.config", "ssl.key.pem"]
+    /// All that SASL is told but for how it goes about it: a user's name is half of a login.
+    private static let plain: Set<String> = ["sasl.mechanism", "sasl.mechanisms"]
     private static let hidden = "(hidden)"
 
     /// The value of a librdkafka property, or what is shown of it.
     static func masked(_ value: String, of property: String) -> String {
-        let isSecret =
-            properties.contains(property) || words.contains { property.lowercased().contains($0) }
-        return isSecret ? hidden : value
+        let property = property.lowercased()
+        let isSecret = property.hasPrefix("sasl.") || words.contains { property.contains($0) }
+        return isSecret && !plain.contains(property) ? hidden : value
     }
 
     /// A sentence that may quote URLs, without the passwords in them: `http://user:(hidden)@host`.

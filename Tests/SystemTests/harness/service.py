@@ -134,6 +134,15 @@ class Service:
         except OSError:
             return 0, ""
 
+    def fetch_with_headers(self, path):
+        """(body, headers) of a GET on the admin port that must succeed."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            return answer.read(), answer.headers
+
+    def status(self):
+        """What `/status.json` says."""
+        return json.loads(self.fetch("/status.json")[1])
+
     def wait_until_ready(self, seconds=30):
         def ready():
             assert self.child.is_running, f"the service ended: {self.child.told()}"

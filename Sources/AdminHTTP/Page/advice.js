@@ -1,0 +1,131 @@
+"use strict";
+// What a person woken at night should look at, and what may help.
+
+const DAY = 86400;
+
+/** {level: "bad" | "watch", part, text, todo?}, the bad ones first. */
+const findingsOf = (status, metrics) => {
+  const said = status.readiness.reasons.map(reason => reason.part);
+  const isSaid = credential => said.some(part => part.startsWith(`credential ${credential}`));
+  return [
+    ...accountFindings(metrics), ...flowFindings(status, metrics),
+    ...routeFindings(metrics, isSaid), ...credentialFindings(metrics),
+    ...processFindings(metrics),
+  ].sort((left, right) => (left.level === "bad" ? 0 : 1) - (right.level === "bad" ? 0 : 1));
+};
+
+const accountFindings = metrics => {
+  const unaccounted = metrics.sum("events_unaccounted");
+  if (!unaccounted) return [];
+  return [{ level: "bad", part: "Accounting",
+    text: `${plural(unaccounted, "event")} cannot be accounted for.`,
+    todo: "This is a bug. Keep the log, and report it with the version." }];
+};
+
+const flowFindings = (status, metrics) => {
+  const findings = [];
+  const oldest = metrics.max("oldest_unsettled_seconds");
+  if (oldest >= 60) {
+    findings.push({ level: oldest >= 300 ? "bad" : "watch", part: "Oldest event",
+      text: `has waited ${format.seconds(oldest)} for its outcome.`,
+      todo: "Look at the reasons below, then at breakers and Kafka's produce errors." });
+  }
+  const limit = metrics.sum("inflight_limit_events");
+  const flight = metrics.sum("inflight_events");
+  if (limit && flight / limit >= .9) {
+    findings.push({ level: "watch", part: "Memory",
+      text: `${format.count(flight)} of ${format.count(limit)} events in flight: intake waits.`,
+      todo: "APNs or Kafka is slower than the topic fills; see latency and streams." });
+  }
+  const lag = status.history.levels.lag || [];
+  const before = lag.slice(0, -60).filter(isNumber).pop();
+  if (isNumber(before) && last(lag) >= 1000 && last(lag) > 1.5 * before) {
+    findings.push({ level: "watch", part: "Lag",
+      text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
+      todo: "Add members up to the number of partitions, or raise limits if streams are free." });
+  }
+  const accepted = acceptedShare(status.history, 60);
+  if (accepted && accepted.total >= 20 && accepted.share < .9) {
+    findings.push({ level: accepted.share < .5 ? "bad" : "watch", part: "Outcomes",
+      text: `only ${format.share(accepted.share)} of the last 5 minutes were accepted.`,
+      todo: "The recent reasons say why, and what to do." });
+  }
+  return findings;
+};
+
+const routeFindings = (metrics, isSaid) => {
+  const findings = [];
+  const seen = (name, labels, build) => {
+    for (const sample of metrics.samples(name, labels)) {
+      if (sample.value > 0 && !(sample.credential && isSaid(sample.credential))) {
+        findings.push(build(sample));
+      }
+    }
+  };
+  const nameOf = sample => [sample.credential, sample.environment].filter(Boolean).join(", ")
+    || "One or more credentials";
+  seen("apns_credentials_parked", {}, sample => ({ level: "bad", part: nameOf(sample),
+    text: "APNs condemned the credential: nothing is sent with it.",
+    todo: "Replace its key or certificate; the files are read again without a restart." }));
+  seen("token_fuse_blown", {}, sample => ({ level: "bad", part: nameOf(sample),
+    text: "too many device tokens fail at once, so none is called dead.",
+    todo: "Check that endpoint, key and app fit together before anybody removes tokens." }));
+  for (const [state, level, word] of [["open", "bad", "open"], ["half_open", "watch", "half-open"]]) {
+    seen("apns_breakers", { state }, sample => ({ level, part: nameOf(sample),
+      text: `its circuit breaker is ${word}.`,
+      todo: "The endpoint failed too often; look at answers, connection failures, network." }));
+  }
+  return findings;
+};
+
+const credentialFindings = metrics => {
+  const now = Date.now() / 1000;
+  const expiring = metrics.samples("certificate_expiry_timestamp_seconds")
+    .map(sample => ({ name: sample.credential, left: sample.value - now }))
+    .filter(({ left }) => left < 30 * DAY)
+    .map(({ name, left }) => ({ level: left < 7 * DAY ? "bad" : "watch", part: name,
+      text: left < 0 ? "its certificate has expired."
+        : `its certificate expires in ${format.seconds(left)}.`,
+      todo: "Put the renewed certificate in place of the file; no restart is needed." }));
+  const stale = metrics.samples("provider_token_age_seconds")
+    .filter(sample => sample.value > 3600)
+    .map(sample => ({ level: "bad", part: sample.credential,
+      text: `its provider token is ${format.seconds(sample.value)} old; APNs takes 60 min.`,
+      todo: "Look into the log for what keeps it from being renewed." }));
+  return [...expiring, ...stale];
+};
+
+const processFindings = metrics => {
+  const findings = [];
+  const skew = metrics.sum("apns_clock_skew_seconds");
+  if (Math.abs(skew) >= 60) {
+    findings.push({ level: "watch", part: "Clock",
+      text: `APNs' clock is ${format.seconds(Math.abs(skew))} ${skew > 0 ? "ahead" : "behind"}.`,
+      todo: "Check this machine's time service: provider tokens carry the time." });
+  }
+  const silence = metrics.max("shard_silence_seconds");
+  if (silence >= 5) {
+    findings.push({ level: silence >= 20 ? "bad" : "watch", part: "Shard",
+      text: `a loop has not turned for ${format.seconds(silence)}.`,
+      todo: "After 30 s the process ends itself; look for a machine without free CPU." });
+  }
+  return findings;
+};
+
+/** Of the last `count` points: how many outcomes there were, and which share APNs took. */
+const acceptedShare = (history, count = Infinity) => {
+  const columns = history.outcomes_per_second;
+  const sum = column => (column || []).slice(-count)
+    .reduce((sum, value) => sum + (value || 0) * history.interval_seconds, 0);
+  const all = Object.values(columns).reduce((total, column) => total + sum(column), 0);
+  return all >= .5 ? { total: Math.round(all), share: sum(columns.accepted) / all } : undefined;
+};
+
+/** What may help against a reason of readiness: the table of reasons knows it by its name. */
+const remedyFor = (reason, status) => {
+  const known = status.reasons.find(one => one.reason.length > 4
+    && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
+  if (known) return known.remedy;
+  if (reason.part === "kafka") return "Look at the brokers, and at the network between.";
+  return undefined;
+};

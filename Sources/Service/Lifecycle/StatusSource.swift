@@ -1,0 +1,89 @@
+import APNsRules
+import AdminHTTP
+import HTTP2IO
+import ServiceLifecycle
+import Synchronization
+import Telemetry
+import Vocabulary
+
+/// What the status page is told, and the clock that writes down its past.
+final class StatusSource: Service {
+    private let health: ServiceHealth
+    private let metrics: Metrics
+    private let configuration: [StatusDocument.Setting]
+    private let startedAt = SystemClock.now
+    private let history = Mutex(StatusHistory())
+
+    init(health: ServiceHealth, metrics: Metrics, configuration: Configuration) {
+        self.health = health
+        self.metrics = metrics
+        self.configuration = configuration.effectiveValues.map {
+            StatusDocument.Setting(key: $0.path, value: $0.text)
+        }
+    }
+
+    /// Takes the metrics down every few seconds, until the service ends.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                self.record()
+                try? await Task.sleep(for: .seconds(StatusHistory.interval))
+            }
+        }
+    }
+
+    private var uptime: Duration { SystemClock.now - startedAt }
+
+    private func record() {
+        // Read before the lock is taken: whoever asks for the document need not wait for it.
+        let families = metrics.families
+        history.withLock { $0.record(families, uptimeMilliseconds: uptime.milliseconds) }
+    }
+
+    /// `/status.json`.
+    var json: [UInt8] {
+        let history = history.withLock { $0 }
+        return StatusDocument(
+            version: Heliograph.version,
+            state: health.state,
+            uptimeSeconds: uptime.components.seconds,
+            readiness: health.readiness,
+            families: metrics.families,
+            history: history,
+            reasons: history.reasons.map(ReasonExplanation.explained),
+            configuration: configuration
+        ).utf8
+    }
+}
+
+extension ReasonExplanation {
+    /// A reason of the metrics with what the table says of it.
+    static func explained(_ count: StatusReasonCount) -> StatusDocument.ExplainedReason {
+        let note = note(on: count.reason, decidedBy: count.decidedBy)
+        return StatusDocument.ExplainedReason(
+            count: count,
+            meaning: note.meaning,
+            remedy: note.remedy
+        )
+    }
+
+    private static func note(
+        on reason: String,
+        decidedBy decider: String
+    ) -> (meaning: String, remedy: String) {
+        if decider == Outcome.Decider.heliograph.rawValue {
+            guard let local = LocalReason(rawValue: reason) else { return ("", "") }
+            return (local.explanation, local.remedy)
+        }
+        let rows =
+            ReasonTable.rows(matching: reason)
+            + ReasonTable.rows(matching: reason, kind: .broadcast)
+        if let row = rows.first { return (row.explanation, row.remedy) }
+        return reason == "none"
+            ? ("APNs gave no reason.", "Its status alone decided; see the answers by status.")
+            : (
+                "APNs gave a reason that this version does not know.",
+                "Read it in the outcomes; its status alone decided."
+            )
+    }
+}

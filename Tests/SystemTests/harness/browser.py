@@ -1,0 +1,146 @@
+"""Headless Chromium, driven through chromedriver's W3C WebDriver protocol: plain JSON over HTTP."""
+
+import base64
+import contextlib
+import json
+import re
+import shutil
+import urllib.error
+import urllib.request
+
+from .processes import Child
+
+READY = re.compile(r"started successfully on port (\d+)")
+
+
+class Browser:
+    """One window. Everything that it asks the network and says on its console is kept."""
+
+    def __init__(self, port, profile):
+        self._base = f"http://127.0.0.1:{port}"
+        capabilities = {
+            "browserName": "chrome",
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            "goog:chromeOptions": {
+                "binary": shutil.which("chromium"),
+                "args": [
+                    "--headless=new",
+                    # The tests run as root in containers, and load only pages of our own.
+                    "--no-sandbox",
+                    "--disable-dev-shm-usage",
+                    "--disable-gpu",
+                    "--hide-scrollbars",
+                    "--lang=en-GB",
+                    f"--user-data-dir={profile}",
+                ],
+            },
+        }
+        answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
+        self._session = f"/session/{answer['sessionId']}"
+        self._requests = []
+        self._console = []
+
+    def _ask(self, method, path, body=None):
+        request = urllib.request.Request(
+            self._base + path,
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read())["value"]
+        except urllib.error.HTTPError as failure:
+            raise AssertionError(f"{method} {path}: {failure.read().decode()[:2000]}") from None
+
+    def _command(self, path, body=None):
+        return self._ask("POST", self._session + path, body or {})
+
+    def devtools(self, method, **parameters):
+        """A command of the Chrome DevTools Protocol."""
+        return self._command("/goog/cdp/execute", {"cmd": method, "params": parameters})
+
+    def open(self, address):
+        self._command("/url", {"url": address})
+
+    def run(self, script, *arguments):
+        """What a function body returns; elements cannot be passed."""
+        return self._command("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def look(self, width, height, dark=False, reduced_motion=True):
+        """The size of the window in CSS pixels, and what the person prefers."""
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            features=[
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                {
+                    "name": "prefers-reduced-motion",
+                    "value": "reduce" if reduced_motion else "no-preference",
+                },
+            ],
+        )
+
+    def press(self, key):
+        """A key by its name, as in `Tab` or `Enter`."""
+        codes = {"Tab": 9, "Enter": 13}
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            self.devtools(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=codes[key],
+                **text,
+            )
+
+    def screenshot(self, path):
+        """The whole page as a PNG."""
+        picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(picture["data"]))
+
+    def _read_logs(self):
+        for entry in self._command("/se/log", {"type": "performance"}):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                self._requests.append(message["params"]["request"]["url"])
+        self._console += self._command("/se/log", {"type": "browser"})
+
+    @property
+    def requests(self):
+        """Every address asked for so far."""
+        self._read_logs()
+        return list(self._requests)
+
+    @property
+    def complaints(self):
+        """What stands on the console as a warning or an error, blocked content included."""
+        self._read_logs()
+        return [
+            entry["message"] for entry in self._console if entry["level"] in ("WARNING", "SEVERE")
+        ]
+
+    def close(self):
+        self._ask("DELETE", self._session)
+
+
+@contextlib.contextmanager
+def running_browser(folder):
+    """Starts chromedriver on a free port, and a browser with a profile of its own."""
+    driver = shutil.which("chromedriver")
+    assert driver and shutil.which("chromium"), "chromium is missing; run scripts/setup"
+    with Child([driver, "--port=0"]) as child:
+        port = child.wait_for("stdout", lambda line: (m := READY.search(line)) and int(m[1]))
+        browser = Browser(port, folder / "profile")
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,305 @@
+"""The status page in a real browser: what it shows, to whom, and what it asks for."""
+
+import contextlib
+import pathlib
+
+import pytest
+
+from harness import kafka as kafka_processes
+from harness import status_page
+from harness.bench import Bench
+from harness.browser import running_browser
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.processes import ROOT
+from harness.simulator import running_simulator
+
+ARTIFACTS = ROOT / ".build" / "artifacts" / "status-page"
+AUDIT = (pathlib.Path(__file__).parent / "harness" / "accessibility.js").read_text()
+SCENARIO = ROOT / "examples" / "demo-scenario.json"
+WIDE, PHONE = (1280, 900), (360, 740)
+LOOKS = {
+    "light": (WIDE, False),
+    "dark": (WIDE, True),
+    "phone": (PHONE, False),
+    "phone-dark": (PHONE, True),
+}
+STATES = {
+    "idle": (status_page.idle, "Ready"),
+    "busy": (status_page.busy, "Ready"),
+    "degraded": (status_page.degraded, "Not ready: 2 reasons"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A service of its own, with a bench to feed it."""
+    folder = tmp_path_factory.mktemp("status-page")
+    with contextlib.ExitStack() as stack:
+        kafka = stack.enter_context(kafka_processes.mock_cluster())
+        simulator = stack.enter_context(running_simulator(folder / "simulator", SCENARIO))
+        bench = Bench(kafka, folder, stack, 3)
+        secrets = {
+            "sasl.password": status_page.SECRET,
+            "sasl.username": f"user-{status_page.SECRET}",
+            "ssl.key.password": f"key-{status_page.SECRET}",
+        }
+        settings = bench.configuration(simulator)
+        settings["kafka"]["properties"].update(secrets)
+        yield bench, bench.start(settings).wait_until_ready()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with running_browser(tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def scripted(running):
+    """The service's own page, before documents by hand."""
+    _, service = running
+    page, headers = service.fetch_with_headers("/")
+    names = ("Content-Type", "Content-Security-Policy", "X-Content-Type-Options")
+    fields = {name: headers[name] for name in names}
+    with status_page.scripted_service(page, fields) as service:
+        yield service
+
+
+def text_of(browser, identifier):
+    return browser.run("return document.getElementById(arguments[0]).innerText", identifier)
+
+
+def wait_for_text(browser, identifier, wanted, seconds=20):
+    def found():
+        return wanted in text_of(browser, identifier)
+
+    def what():
+        return f"'{wanted}' in #{identifier}: {text_of(browser, identifier)!r}"
+
+    eventually(found, seconds, what)
+
+
+def show(browser, scripted, told, headline, look=(WIDE, False)):
+    scripted.told = told
+    browser.look(*look[0], dark=look[1])
+    browser.open(scripted.address)
+    wait_for_text(browser, "state", headline)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_in_each_look(browser, scripted, state, look):
+    make, headline = STATES[state]
+    seen_before, said_before = len(browser.requests), len(browser.complaints)
+    show(browser, scripted, make(), headline, LOOKS[look])
+    assert browser.run(AUDIT) == []
+    browser.screenshot(ARTIFACTS / f"{state}-{look}.png")
+    # What is folded away is looked at as well.
+    browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    eventually(
+        lambda: browser.run("return document.querySelectorAll('figure tbody tr').length"),
+        10,
+        "the tables of the drawings",
+    )
+    assert browser.run(AUDIT) == []
+    assert browser.complaints[said_before:] == []
+    asked = browser.requests[seen_before:]
+    assert asked and all(url.startswith((scripted.address, "data:,")) for url in asked), asked
+
+
+def test_the_page_follows_the_service(browser, scripted):
+    show(browser, scripted, status_page.idle(), "Ready")
+    assert "Nothing comes in" in text_of(browser, "summary")
+    assert browser.run("return document.getElementById('reasons-section').hidden")
+    scripted.told = status_page.busy()
+    wait_for_text(browser, "summary", "outcomes per second")
+    tiles = text_of(browser, "tiles")
+    assert "512" in tiles and "of 10,000 allowed" in tiles
+    assert "412 of 1,000" in text_of(browser, "connections")
+    assert "Remove the token, unless" in text_of(browser, "reasons")
+    assert text_of(browser, "lag").index("310") < text_of(browser, "lag").index("41")
+    label = "return document.querySelector('figure svg[role=img]').getAttribute('aria-label')"
+    assert "accepted: now" in browser.run(label)
+    scripted.told = status_page.degraded()
+    wait_for_text(browser, "state", "Not ready: 2 reasons")
+    obstacles = text_of(browser, "obstacles")
+    assert "parked: BadCertificate" in obstacles and "Renew the certificate" in obstacles
+    watch = text_of(browser, "watch")
+    for sign in ("waited 7 min", "9,800 of 10,000", "circuit breaker is open", "device tokens fail"):
+        assert sign in watch
+    # What readiness says is not said twice.
+    assert "nothing is sent with it" not in watch
+    assert "paused" in text_of(browser, "lag") and "parked" in text_of(browser, "connections")
+    assert browser.run("return document.title").startswith("✕ Not ready")
+
+
+def test_silence_is_said_and_ends(browser, scripted):
+    show(browser, scripted, status_page.busy(), "Ready")
+    scripted.is_silent = True
+    wait_for_text(browser, "state", "No answer from the service")
+    assert "What stands below is from" in text_of(browser, "summary")
+    # The last numbers stay.
+    assert "512" in text_of(browser, "tiles")
+    assert browser.run(AUDIT) == []
+    browser.screenshot(ARTIFACTS / "silent-light.png")
+    scripted.is_silent = False
+    wait_for_text(browser, "state", "Ready")
+    assert not browser.run("return document.body.classList.contains('stale')")
+
+
+def test_a_hidden_tab_asks_for_nothing(browser, scripted):
+    show(browser, scripted, status_page.idle(), "Ready")
+    hide = """
+        Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+        """
+    browser.run(hide, True)
+    assert browser.run("return timer === undefined")
+    scripted.told = status_page.degraded()
+    browser.run(hide, False)
+    wait_for_text(browser, "state", "Not ready")
+
+
+def test_pause_by_keyboard_keeps_the_numbers(browser, scripted):
+    show(browser, scripted, status_page.idle(), "Ready")
+    browser.run("document.getElementById('pause').focus()")
+    browser.press("Enter")
+    pressed = "return document.getElementById('pause').getAttribute('aria-pressed')"
+    assert browser.run(pressed) == "true" and "paused at" in text_of(browser, "freshness")
+    assert browser.run("return timer === undefined")
+    scripted.told = status_page.degraded()
+    browser.press("Enter")
+    assert browser.run(pressed) == "false"
+    wait_for_text(browser, "state", "Not ready")
+
+
+def test_tab_goes_through_everything_in_order(browser, scripted):
+    show(browser, scripted, status_page.degraded(), "Not ready", (PHONE, False))
+    wanted = browser.run(
+        """
+        document.activeElement.blur();
+        window.getSelection().removeAllRanges();
+        const ways = "a[href], button, summary, [tabindex='0']";
+        window.ways = [...document.querySelectorAll(ways)].filter(one => one.checkVisibility());
+        return ways.length && window.ways.length;
+        """
+    )
+    visited = []
+    for _ in range(wanted):
+        browser.press("Tab")
+        visited.append(
+            browser.run(
+                """
+                const style = getComputedStyle(document.activeElement);
+                return [window.ways.indexOf(document.activeElement),
+                        style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2];
+                """
+            )
+        )
+    assert visited == [[index, True] for index in range(wanted)]
+
+
+@pytest.mark.parametrize("points", [0, 1, 2, 40])
+def test_what_is_missing_is_left_out(browser, scripted, points):
+    said_before = len(browser.complaints)
+    told = status_page.document(uptime=max(1, points) * 5, points=points)
+    told["metrics"] = {}
+    told["configuration"] = []
+    show(browser, scripted, told, "Ready")
+    assert browser.run("return document.getElementById('lag-section').hidden")
+    assert browser.run("return document.getElementById('connections-section').hidden")
+    assert browser.run(AUDIT) == []
+    assert browser.complaints[said_before:] == []
+    if points == 40:
+        browser.screenshot(ARTIFACTS / "young-light.png")
+
+
+def test_text_is_never_markup(browser, scripted):
+    said_before = len(browser.complaints)
+    evil = "<img src=x onerror=document.title='owned'><script>owned()</script>"
+    told = status_page.degraded()
+    told["version"] = evil
+    told["readiness"]["reasons"] = [{"part": evil, "reason": evil}]
+    told["reasons"][0].update(reason=evil, meaning=evil, remedy=evil)
+    told["configuration"] = [{"key": evil, "value": evil}]
+    told["metrics"]["kafka_consumer_lag_records"][0]["topic"] = evil
+    told["metrics"]["apns_connections"][0]["credential"] = evil
+    show(browser, scripted, told, "Not ready: 1 reason")
+    assert evil in text_of(browser, "obstacles")
+    assert browser.run("return document.querySelectorAll('img').length") == 0
+    assert "owned" not in browser.run("return document.title")
+    assert browser.complaints[said_before:] == []
+
+
+def test_nothing_slipped_in_runs(browser, scripted):
+    show(browser, scripted, status_page.idle(), "Ready")
+    ran = browser.run(
+        """
+        window.owned = 0;
+        const script = document.createElement("script");
+        try { script.textContent = "owned += 1"; } catch { /* Trusted Types refuse it. */ }
+        document.head.append(script);
+        try { document.body.insertAdjacentHTML("beforeend", "<b>owned</b>"); owned += 1; } catch {}
+        return window.owned;
+        """
+    )
+    assert ran == 0
+
+
+def test_many_partitions_fold(browser, scripted):
+    told = status_page.busy()
+    told["metrics"]["kafka_consumer_lag_records"] = status_page.labelled(
+        "partition", {str(i): 500 - i for i in range(64)}, topic="notifications"
+    )
+    show(browser, scripted, told, "Ready")
+    rows = "return document.querySelectorAll('#lag tbody tr').length"
+    assert browser.run(rows) == 12
+    browser.run("document.getElementById('lag-more').click()")
+    assert browser.run(rows) == 64
+    assert text_of(browser, "lag-more") == "Show fewer"
+
+
+def test_the_scripted_documents_have_the_shape_of_the_real_ones(running):
+    _, service = running
+    told, real = status_page.busy(), service.status()
+    assert set(told) == set(real)
+    for part in ("history", "readiness"):
+        assert set(told[part]) == set(real[part])
+    assert set(told["history"]["per_second"]) >= set(real["history"]["per_second"])
+    assert set(told["history"]["levels"]) >= set(real["history"]["levels"])
+    assert real["configuration"] and set(real["configuration"][0]) == {"key", "value"}
+
+
+def test_a_real_service_from_idle_to_busy(browser, running):
+    bench, service = running
+    said_before = len(browser.complaints)
+    browser.look(*WIDE)
+    browser.open(f"http://127.0.0.1:{service.port}/")
+    wait_for_text(browser, "state", "Ready")
+    bench.produce([record(new_event()) for _ in range(300)])
+    bench.produce([record(new_event(bundle_id="com.example.Unknown")) for _ in range(7)])
+    bench.wait_for_outcomes(307, service=service)
+    wait_for_text(browser, "tiles", "of 307 in 15 minutes")
+    wait_for_text(browser, "reasons", "NoCredential")
+    # The words of the table of reasons.
+    assert "credential" in text_of(browser, "reasons")
+    assert "300" in text_of(browser, "outcomes")
+    assert browser.run(AUDIT) == []
+    browser.run("document.querySelector('#configuration-section details').open = true")
+    assert bench.group in text_of(browser, "configuration")
+    assert browser.complaints[said_before:] == []
+    browser.screenshot(ARTIFACTS / "real-light.png")
+    told = service.status()
+    [reason] = [one for one in told["reasons"] if one["reason"] == "NoCredential"]
+    assert reason["outcomes"] == {"recent": 7, "total": 7} and reason["remedy"]
+
+
+def test_no_secret_is_shown(running):
+    _, service = running
+    status, page = service.fetch("/status.json")[1], service.fetch("/")[1]
+    assert status_page.SECRET not in status + page
+    settings = {one["key"]: one["value"] for one in service.status()["configuration"]}
+    for name in ("sasl.password", "sasl.username", "ssl.key.password"):
+        assert settings[f"kafka.properties.{name}"] == "(hidden)"
+    assert settings["kafka.properties.session.timeout.ms"] == "6000"

@@ -280,7 +280,7 @@ def test_a_real_service_from_idle_to_busy(browser, running):
     bench.produce([record(new_event()) for _ in range(300)])
     bench.produce([record(new_event(bundle_id="com.example.Unknown")) for _ in range(7)])
     bench.wait_for_outcomes(307, service=service)
-    wait_for_text(browser, "tiles", "of 307 in 15 minutes")
+    wait_for_text(browser, "tiles", "of 307 in 15 min")
     wait_for_text(browser, "reasons", "NoCredential")
     # The words of the table of reasons.
     assert "credential" in text_of(browser, "reasons")

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let adviceJS = Self(
         name: "advice.js",
-        sha256: "4jvtA/6Hx/OdiVB71b7quBjbpHJ5jpHmrmsip26V2k0=",
+        sha256: "hIiLICoNn9vqRy/2ceGBge5a50GvfZLdIuHQLrHRaDU=",
         text: ##"""
             "use strict";
             // What a person woken at night should look at, and what may help.
@@ -133,7 +133,7 @@ extension StatusPage.Part {
             const remedyFor = (reason, status) => {
               const known = status.reasons.find(one => one.reason.length > 4
                 && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
-              if (known) return known.remedy;
+              if (known) return plain(known.remedy);
               if (reason.part === "kafka") return "Look at the brokers, and at the network between.";
               return undefined;
             };

@@ -4,13 +4,14 @@
 extension StatusPage.Part {
     static let chartsJS = Self(
         name: "charts.js",
-        sha256: "2JOCNG6ny5T2Urf+frPaKXH3m3SYKjQFk6EgrRtqGSY=",
+        sha256: "07PQNuaKQiPlY5jTCrCOXA/Drspc/8dWFwo5oRu/QHw=",
         text: ##"""
             "use strict";
             // Drawings of the last minutes: SVG by hand, with their numbers beside them as a table.
 
             const HEIGHT = 152;
-            const MARGIN = { top: 12, right: 4, bottom: 20, left: 4 };
+            const MARGIN = { top: 8, right: 4, bottom: 20 };
+            const LETTER = 6.5;
 
             /** One drawing. `lines` are {name, color, dash?}; values come with `show`. */
             class Chart {
@@ -55,9 +56,11 @@ extension StatusPage.Part {
                 if (!this.at || width === 0) return;
                 this.isDrawn = true;
                 this.end = last(this.at) ?? this.now;
-                this.x = second => MARGIN.left
-                  + (width - MARGIN.left - MARGIN.right) * (1 - (this.end - second) / this.span);
                 const scale = this.isLogarithmic ? logarithmic(this.columns) : linear(this.heights());
+                const letters = Math.max(...scale.ticks.map(tick => this.write(tick).length));
+                this.left = Math.ceil(letters * LETTER) + 8;
+                this.x = second => this.left
+                  + (width - this.left - MARGIN.right) * (1 - (this.end - second) / this.span);
                 const bottom = HEIGHT - MARGIN.bottom;
                 this.y = value => bottom - (bottom - MARGIN.top) * scale.share(value);
                 this.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
@@ -78,8 +81,10 @@ extension StatusPage.Part {
                 const parts = [];
                 for (const tick of ticks) {
                   const y = Math.round(this.y(tick)) + .5;
-                  parts.push(makeDrawn("line", { class: "grid", x1: 0, x2: width, y1: y, y2: y }));
-                  if (tick > 0) parts.push(makeDrawn("text", { x: 0, y: y - 3 }, this.write(tick)));
+                  parts.push(
+                    makeDrawn("line", { class: "grid", x1: this.left, x2: width, y1: y, y2: y }),
+                    makeDrawn("text", { x: this.left - 6, y: y + 3.5, "text-anchor": "end" },
+                      this.write(tick)));
                 }
                 for (let minutes = Math.floor(this.span / 60); minutes >= 0; minutes -= 5) {
                   const anchor = minutes === 0 ? "end" : minutes * 60 >= this.span ? "start" : "middle";
@@ -111,7 +116,7 @@ extension StatusPage.Part {
                     ? `M${edge(above, forth)}L${edge(below, forth.slice().reverse())}Z` : "";
                   below = above;
                   const color = `var(${this.lines[index].color})`;
-                  return makeDrawn("path", { d: path, fill: color, stroke: color, "stroke-width": .5 });
+                  return makeDrawn("path", { d: path, fill: color });
                 });
               }
 
@@ -132,8 +137,8 @@ extension StatusPage.Part {
 
               point(event) {
                 const frame = this.drawing.getBoundingClientRect();
-                const inner = frame.width - MARGIN.left - MARGIN.right;
-                const share = (event.clientX - frame.left - MARGIN.left) / inner;
+                const inner = frame.width - this.left - MARGIN.right;
+                const share = (event.clientX - frame.left - this.left) / inner;
                 const second = this.end - this.span * (1 - share);
                 let best;
                 this.at?.forEach((at, index) => {

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusCSS = Self(
         name: "status.css",
-        sha256: "v4v8upKHzJ8I12Ba6+/MS2PrOUbfroD4HfCpu4ErTWc=",
+        sha256: "kvnZQ9Fj26gAMe6L0t21Hx0hRd8HjEokP7PFrXzZuUU=",
         text: ##"""
             :root {
               color-scheme: light dark;
@@ -65,7 +65,7 @@ extension StatusPage.Part {
             .verdict ul { grid-column: 1 / -1; list-style: none; margin: .9rem 0 0; padding: 0;
               display: grid; gap: .4rem; }
             .verdict li { border-radius: .35rem; padding: .5rem .8rem; background: var(--watch-wash); }
-            .verdict #obstacles li { background: var(--bad-wash); }
+            .verdict li.bad { background: var(--bad-wash); }
             .verdict li strong { margin-right: .4rem; }
             .verdict li .todo { display: block; color: var(--quiet); }
             .verdict.good { border-left-color: var(--good); }
@@ -78,7 +78,7 @@ extension StatusPage.Part {
             .verdict.bad h2, .verdict.bad .sign { color: var(--bad); }
             .verdict.bad .sign { background: var(--bad-wash); }
 
-            .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.75rem, 1fr)); gap: 1px;
+            .tiles { display: grid; grid-template-columns: repeat(4, 1fr); gap: 1px;
               margin: 0; background: var(--line); border: 1px solid var(--line); border-radius: .5rem;
               overflow: hidden; }
             .tiles div { background: var(--sheet); padding: .8rem 1rem; }
@@ -115,7 +115,7 @@ extension StatusPage.Part {
               border-radius: .5rem; }
             table { border-collapse: collapse; width: 100%; }
             caption { text-align: left; color: var(--quiet); font-size: .8125rem; padding: .5rem 1rem; }
-            th, td { padding: .4rem .75rem; text-align: left; vertical-align: top; font-weight: 400;
+            th, td { padding: .32rem .75rem; overflow-wrap: break-word; text-align: left; vertical-align: top; font-weight: 400;
               border-top: 1px solid var(--line); }
             thead th { color: var(--quiet); font-size: .8125rem; white-space: nowrap; }
             th:first-child, td:first-child { padding-left: 1rem; }
@@ -124,9 +124,15 @@ extension StatusPage.Part {
             td.bad, .bad-text { color: var(--bad); font-weight: 600; }
             td.watch { color: var(--watch); font-weight: 600; }
             td.good { color: var(--good); }
-            .gauge { display: block; height: .3rem; min-width: 4rem; border-radius: .2rem;
-              background: var(--line); margin-top: .2rem; overflow: hidden; }
+            .gauge { display: inline-block; height: .4rem; width: 6rem; border-radius: .2rem;
+              background: var(--line); margin-right: .75rem; vertical-align: .1em; overflow: hidden; }
             .gauge i { display: block; height: 100%; background: var(--apns); border-radius: .2rem; }
+            .list caption, .list thead { position: absolute; width: 1px; height: 1px; overflow: hidden;
+              clip-path: inset(50%); }
+            .list tbody tr:first-child > * { border-top: 0; }
+            .note { display: block; color: var(--quiet); font-size: .8125rem; }
+            #lag th { overflow-wrap: anywhere; min-width: 6rem; }
+            .configuration td, .configuration th { overflow-wrap: anywhere; }
             .swatch { display: inline-block; width: .65rem; height: .65rem; border-radius: .15rem;
               margin-right: .5rem; }
             .reason { display: grid; grid-template-columns: minmax(11rem, 15rem) 1fr; gap: 0 1.5rem;
@@ -140,7 +146,7 @@ extension StatusPage.Part {
             .reason .counts { color: var(--quiet); font-size: .8125rem; }
             .configuration td, .configuration th { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
               font-size: .8125rem; }
-            .note { background: var(--watch-wash); padding: .8rem 1rem; border-radius: .5rem; }
+            noscript p { background: var(--watch-wash); padding: .8rem 1rem; border-radius: .5rem; }
             footer { padding-top: 1rem; padding-bottom: 2rem; font-size: .8125rem;
               border-top: 1px solid var(--line); }
             footer a { display: inline-block; padding: .35rem .5rem .35rem 0; margin-right: .75rem; }
@@ -154,9 +160,14 @@ extension StatusPage.Part {
               .tiles div { padding: .6rem .75rem; }
               .tiles .figure { font-size: 1.25rem; }
               .reason { grid-template-columns: 1fr; gap: .2rem; }
-              th, td { padding: .4rem .4rem; }
+              th, td { padding: .32rem .35rem; }
+              thead th { white-space: normal; }
+              .gauge { display: block; width: 100%; min-width: 3rem; margin: .3rem 0 0; }
               th:first-child, td:first-child { padding-left: .75rem; }
               th:last-child, td:last-child { padding-right: .75rem; }
+            }
+            @media (min-width: 76rem) {
+              .tiles { grid-template-columns: repeat(8, 1fr); }
             }
             @media (prefers-reduced-motion: no-preference) {
               .gauge i { transition: width .4s ease-out; }

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusHTML = Self(
         name: "status.html",
-        sha256: "fFM98tnwrMPlGHMjciJ8cXSVXTE/cR85p5Pp/kcwQ4Q=",
+        sha256: "LFdJ8+tVhgM5hfYLV1pnOW7OlMonwk/t2Rpzk+KjHCw=",
         text: ##"""
             <!doctype html>
             <html lang="en">
@@ -31,7 +31,7 @@ extension StatusPage.Part {
             </header>
 
             <main id="main" tabindex="-1">
-              <noscript><p class="note">This page needs JavaScript. The same numbers are at
+              <noscript><p>This page needs JavaScript. The same numbers are at
                 <a href="metrics">/metrics</a>, readiness with its reasons at <a href="ready">/ready</a>.</p>
               </noscript>
 
@@ -79,6 +79,10 @@ extension StatusPage.Part {
                 <section aria-labelledby="retries-title">
                   <h2 id="retries-title">Retries and waiting</h2>
                   <div id="retries"></div>
+                </section>
+                <section aria-labelledby="answers-title">
+                  <h2 id="answers-title">Exchange with APNs</h2>
+                  <div id="answers"></div>
                 </section>
                 <section id="credentials-section" aria-labelledby="credentials-title" hidden>
                   <h2 id="credentials-title">Credentials</h2>

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusJS = Self(
         name: "status.js",
-        sha256: "/A0b9NiRF1FhB4oXVhtKwNtoQiBdlgOIUIuqbGhCJYI=",
+        sha256: "KR6djLOmpf7CQV1hpZL2dscQ7Ymvdw2DlOtpvXDNmoA=",
         text: ##"""
             "use strict";
             // Asks the service for its status every two seconds, and draws it.
@@ -61,11 +61,12 @@ extension StatusPage.Part {
               const list = byID(id);
               list.hidden = findings.length === 0;
               while (list.childElementCount > findings.length) list.lastElementChild.remove();
-              findings.forEach(({ part, text, todo }, index) => {
+              findings.forEach(({ part, text, todo, level }, index) => {
                 const item = list.children[index] || list.appendChild(make("li", {},
                   make("strong"), make("span"), make("span", { class: "todo" })));
                 [part, text, todo ?? ""].forEach((value, child) => setText(item.children[child], value));
                 item.children[2].hidden = !todo;
+                setClass(item, level);
               });
             };
 
@@ -103,10 +104,10 @@ extension StatusPage.Part {
               const findings = findingsOf(status, metrics);
               say(...verdictOf(status, findings), sentenceOf(status, metrics));
               fillFindings("obstacles", status.readiness.reasons.map(reason =>
-                ({ part: reason.part, text: reason.reason, todo: remedyFor(reason, status) })));
+                ({ level: "bad", part: reason.part, text: reason.reason, todo: remedyFor(reason, status) })));
               fillFindings("watch", findings);
               const parts = [drawTiles, drawCharts, drawReasons, drawConnections, drawPartitions, drawOutcomes,
-                drawRetries, drawCredentials, drawKafka, drawProcess, drawConfiguration];
+                drawRetries, drawAnswers, drawCredentials, drawKafka, drawProcess, drawConfiguration];
               for (const part of parts) {
                 // One that trips over what it is told leaves the others to the reader.
                 try { part(status, metrics); } catch (problem) { console.error(problem); }

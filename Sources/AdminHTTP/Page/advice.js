@@ -125,7 +125,7 @@ const acceptedShare = (history, count = Infinity) => {
 const remedyFor = (reason, status) => {
   const known = status.reasons.find(one => one.reason.length > 4
     && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
-  if (known) return known.remedy;
+  if (known) return plain(known.remedy);
   if (reason.part === "kafka") return "Look at the brokers, and at the network between.";
   return undefined;
 };

@@ -11,7 +11,7 @@ const showSection = (id, isShown) => { byID(`${id}-section`).hidden = !isShown; 
 
 /** Rows [label, value]; those of families that are missing are left out. */
 const fillList = (id, caption, rows) => tableIn(id,
-  { caption, columns: ["What", "Number"], numbers: [1] })
+  { caption, columns: ["What", "Number"], numbers: [1], className: "list" })
   .fill(rows.filter(([, value]) => (typeof value === "object" ? value.text : value) !== "–"));
 
 const alarming = (count, className = "watch") =>
@@ -26,9 +26,9 @@ const drawTiles = (status, metrics) => {
   const recent = column => column && mean(column) * column.length * history.interval_seconds;
   const lag = metrics.sum("kafka_consumer_lag_records");
   const tiles = [
-    ["Outcomes per second", format.rate(minute), "mean of the last minute"],
+    ["Outcomes per second", format.rate(minute), "in the last minute"],
     ["Accepted", format.share(accepted?.share),
-      accepted ? `of ${format.count(accepted.total)} in 15 minutes` : "no outcomes yet"],
+      accepted ? `of ${format.count(accepted.total)} in 15 min` : "no outcomes yet"],
     ["APNs, p99", format.seconds(last(history.apns_seconds.p99)),
       `p50 ${format.seconds(last(history.apns_seconds.p50))}`],
     ["End to end, p99", format.seconds(last(history.end_to_end_seconds.p99)),
@@ -36,9 +36,9 @@ const drawTiles = (status, metrics) => {
     ["Lag", format.count(lag), `${plural(metrics.sum("partitions_assigned") || 0, "partition")} here`],
     ["In flight", format.count(metrics.sum("inflight_events")),
       limit ? `of ${format.count(limit)} allowed` : format.bytes(metrics.sum("inflight_bytes"))],
-    ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 minutes"],
+    ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 min"],
     ["Put off", format.count(Math.round(recent(history.per_second.deferred) ?? NaN)),
-      "to retry topics, in 15 minutes"],
+      "to retry topics, in 15 min"],
   ];
   const list = byID("tiles");
   if (!list.childElementCount) {
@@ -87,20 +87,22 @@ const stateOf = route => {
   return { text: "open", className: "good" };
 };
 
+const streamsOf = ({ streams, limit }) => {
+  if (limit === undefined) return format.count(streams);
+  if (!limit && !streams) return "–";
+  return { text: `${format.count(streams)} of ${format.count(limit)}`, share: streams / limit };
+};
+
 const drawConnections = (status, metrics) => {
   const routes = routesOf(metrics);
   showSection("connections", routes.length > 0);
   tableIn("connections", {
-    caption: "By credential and environment: connections, streams in use of those APNs allows, "
-      + "events that wait for a stream",
-    columns: ["Credential", "Environment", "State", "Connections", "Streams", "Waiting"],
-    numbers: [3, 4, 5],
+    caption: "Streams in use of those that APNs allows, and events that wait for one",
+    columns: ["Credential", "State", "Connections", "Streams", "Waiting"],
+    numbers: [2, 3, 4],
   }).fill(routes.map(route => [
-    route.credential ?? "all", route.environment ?? "all", stateOf(route),
-    format.count(route.connections),
-    { text: route.limit === undefined ? format.count(route.streams)
-      : `${format.count(route.streams)} of ${format.count(route.limit)}`,
-    share: route.limit ? route.streams / route.limit : undefined },
+    { text: route.credential ?? "all", note: route.environment ?? "both environments" },
+    stateOf(route), format.count(route.connections), streamsOf(route),
     alarming(route.waiting),
   ]));
 };
@@ -142,6 +144,9 @@ const drawOutcomes = (status, metrics) => {
   ]));
 };
 
+/** The table of reasons is written in Markdown. */
+const plain = text => text.replaceAll("`", "");
+
 const drawReasons = status => {
   const recent = status.reasons.filter(({ outcomes, refusals }) => outcomes.recent + refusals.recent);
   showSection("reasons", recent.length > 0);
@@ -161,15 +166,14 @@ const drawReasons = status => {
     setText(heading, reason.reason);
     setText(who, `${reason.decided_by === "apns" ? "APNs" : "Heliograph"}${ago}`);
     setText(counts, parts.join(", "));
-    setText(meaning, reason.meaning);
-    setText(remedy, reason.remedy ? `To do: ${reason.remedy}` : "");
+    setText(meaning, plain(reason.meaning));
+    setText(remedy, reason.remedy ? `To do: ${plain(reason.remedy)}` : "");
   });
 };
 
 const drawRetries = (status, metrics) => {
   const tiers = [...metrics.by("retries_total", "tier")].filter(([, count]) => count > 0);
   const rows = [
-    ["Attempts", format.count(metrics.sum("apns_attempts_total"))],
     ["Retries", format.count(metrics.sum("retries_total"))],
     ...tiers.map(([tier, count]) =>
       [tier === "here" ? "· from memory" : `· put off by ${tier}`, format.count(count)]),
@@ -181,13 +185,18 @@ const drawRetries = (status, metrics) => {
     ["Wait for limits.rates", format.count(metrics.sum("rate_limited_events"))],
     ["Oldest without outcome", format.seconds(metrics.max("oldest_unsettled_seconds"))],
     ["Device tokens known dead", format.count(metrics.sum("suppressed_tokens"))],
-    ...[...metrics.by("apns_responses_total", "status")].filter(([, count]) => count > 0)
-      .map(([code, count]) => [`Answers with ${code}`, format.count(count)]),
-    ["GOAWAY from APNs", format.count(metrics.sum("apns_goaway_total"))],
-    ["Connections that failed", alarming(metrics.sum("apns_connection_failures_total"))],
   ];
   fillList("retries", "Since the process began, or as it stands", rows);
 };
+
+const drawAnswers = (status, metrics) => fillList("answers", "Since the process began", [
+  ["Attempts", format.count(metrics.sum("apns_attempts_total"))],
+  ...[...metrics.by("apns_responses_total", "status")].filter(([, count]) => count > 0)
+    .map(([code, count]) => [`Answered with ${code}`, format.count(count)]),
+  ["GOAWAY", format.count(metrics.sum("apns_goaway_total"))],
+  ["Connections opened", format.count(metrics.sum("apns_connects_total"))],
+  ["Connections that failed", alarming(metrics.sum("apns_connection_failures_total"))],
+]);
 
 const drawCredentials = (status, metrics) => {
   const now = Date.now() / 1000;

@@ -25,7 +25,10 @@ class Table {
     }
   }
 
-  /** A cell is text or {text, className, share, color}; a share from 0 to 1 is drawn as a bar. */
+  /**
+   * A cell is text or {text, note, className, share, color}: a note stands below, a share from 0
+   * to 1 is drawn as a bar.
+   */
   fill(rows) {
     while (this.body.rows.length > rows.length) this.body.lastElementChild.remove();
     rows.forEach((cells, index) => {
@@ -38,7 +41,7 @@ class Table {
   append(count) {
     const row = make("tr");
     for (let column = 0; column < count; column += 1) {
-      const text = make("span");
+      const text = make("span", { class: "text" });
       row.append(column === 0 ? make("th", { scope: "row" }, text) : make("td", {}, text));
     }
     this.body.append(row);
@@ -46,25 +49,27 @@ class Table {
   }
 
   fillCell(element, cell, column) {
-    const { text, className = "", share, color } = typeof cell === "object" ? cell : { text: cell };
+    const { text, note, className = "", share, color } = typeof cell === "object" ? cell : { text: cell };
     const isNumeric = this.numbers.has(column) ? "number" : "";
     setClass(element, [isNumeric, className].filter(Boolean).join(" "));
-    setText(element.querySelector(":scope > span:not(.gauge, .swatch)"), text ?? "–");
+    setText(element.querySelector(":scope > .text"), text ?? "–");
+    this.decorate(element, "note", note !== undefined, small => setText(small, note), "append");
     this.decorate(element, "gauge", share !== undefined, bar => {
       if (!bar.firstChild) bar.append(make("i"));
       bar.firstChild.style.width = `${100 * Math.min(1, Math.max(0, share))}%`;
-    }, "append");
+    }, "prepend");
     this.decorate(element, "swatch", color !== undefined, swatch => {
       swatch.style.background = `var(${color})`;
     }, "prepend");
   }
 
-  /** Ornament: what it shows stands in the text as well. */
   decorate(element, name, isWanted, update, place) {
     let found = element.querySelector(`:scope > .${name}`);
     if (!isWanted) { found?.remove(); return; }
     if (!found) {
-      found = make("span", { class: name, "aria-hidden": "true" });
+      found = make("span", { class: name });
+      // Of an ornament, what it shows stands in the text as well.
+      if (name !== "note") found.setAttribute("aria-hidden", "true");
       element[place](found);
     }
     update(found);

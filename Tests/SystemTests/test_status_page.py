@@ -38,7 +38,7 @@ def running(tmp_path_factory):
     with contextlib.ExitStack() as stack:
         kafka = stack.enter_context(kafka_processes.mock_cluster())
         simulator = stack.enter_context(running_simulator(folder / "simulator", SCENARIO))
-        bench = Bench(kafka, folder, stack, 3)
+        bench = Bench(kafka, folder, stack, partitions=3)
         secrets = {
             "sasl.password": status_page.SECRET,
             "sasl.username": f"user-{status_page.SECRET}",
@@ -46,7 +46,7 @@ def running(tmp_path_factory):
         }
         settings = bench.configuration(simulator)
         settings["kafka"]["properties"].update(secrets)
-        yield bench, bench.start(settings).wait_until_ready()
+        yield bench, bench.start(settings).wait_until_ready(), simulator
 
 
 @pytest.fixture(scope="module")
@@ -56,14 +56,16 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
-def scripted(running):
+def scripted(browser, running):
     """The service's own page, before documents by hand."""
-    _, service = running
+    _, service, _ = running
     page, headers = service.fetch_with_headers("/")
     names = ("Content-Type", "Content-Security-Policy", "X-Content-Type-Options")
     fields = {name: headers[name] for name in names}
     with status_page.scripted_service(page, fields) as service:
         yield service
+        # A page that outlives its server would complain in the next test.
+        browser.open("about:blank")
 
 
 def text_of(browser, identifier):
@@ -261,7 +263,7 @@ def test_many_partitions_fold(browser, scripted):
 
 
 def test_the_scripted_documents_have_the_shape_of_the_real_ones(running):
-    _, service = running
+    _, service, _ = running
     told, real = status_page.busy(), service.status()
     assert set(told) == set(real)
     for part in ("history", "readiness"):
@@ -271,8 +273,18 @@ def test_the_scripted_documents_have_the_shape_of_the_real_ones(running):
     assert real["configuration"] and set(real["configuration"][0]) == {"key", "value"}
 
 
-def test_a_real_service_from_idle_to_busy(browser, running):
-    bench, service = running
+def test_no_secret_is_shown(running):
+    _, service, _ = running
+    status, page = service.fetch("/status.json")[1], service.fetch("/")[1]
+    assert status_page.SECRET not in status + page
+    settings = {one["key"]: one["value"] for one in service.status()["configuration"]}
+    for name in ("sasl.password", "sasl.username", "ssl.key.password"):
+        assert settings[f"kafka.properties.{name}"] == "(hidden)"
+    assert settings["kafka.properties.session.timeout.ms"] == "6000"
+
+
+def test_a_real_service_from_idle_to_busy_to_degraded(browser, running):
+    bench, service, simulator = running
     said_before = len(browser.complaints)
     browser.look(*WIDE)
     browser.open(f"http://127.0.0.1:{service.port}/")
@@ -280,7 +292,7 @@ def test_a_real_service_from_idle_to_busy(browser, running):
     bench.produce([record(new_event()) for _ in range(300)])
     bench.produce([record(new_event(bundle_id="com.example.Unknown")) for _ in range(7)])
     bench.wait_for_outcomes(307, service=service)
-    wait_for_text(browser, "tiles", "of 307 in 15 min")
+    wait_for_text(browser, "tiles", "of 307, 15 min")
     wait_for_text(browser, "reasons", "NoCredential")
     # The words of the table of reasons.
     assert "credential" in text_of(browser, "reasons")
@@ -289,17 +301,14 @@ def test_a_real_service_from_idle_to_busy(browser, running):
     browser.run("document.querySelector('#configuration-section details').open = true")
     assert bench.group in text_of(browser, "configuration")
     assert browser.complaints[said_before:] == []
-    browser.screenshot(ARTIFACTS / "real-light.png")
+    browser.screenshot(ARTIFACTS / "real-busy-light.png")
     told = service.status()
+    assert told["version"] and told["history"]["at_seconds"]
     [reason] = [one for one in told["reasons"] if one["reason"] == "NoCredential"]
     assert reason["outcomes"] == {"recent": 7, "total": 7} and reason["remedy"]
-
-
-def test_no_secret_is_shown(running):
-    _, service = running
-    status, page = service.fetch("/status.json")[1], service.fetch("/")[1]
-    assert status_page.SECRET not in status + page
-    settings = {one["key"]: one["value"] for one in service.status()["configuration"]}
-    for name in ("sasl.password", "sasl.username", "ssl.key.password"):
-        assert settings[f"kafka.properties.{name}"] == "(hidden)"
-    assert settings["kafka.properties.session.timeout.ms"] == "6000"
+    # From here on nobody answers in APNs' place; this test is the last one.
+    simulator.child.kill()
+    wait_for_text(browser, "state", "Not ready", seconds=60)
+    assert "apns.endpoints.production" in text_of(browser, "obstacles")
+    assert browser.run(AUDIT) == []
+    browser.screenshot(ARTIFACTS / "real-degraded-light.png")

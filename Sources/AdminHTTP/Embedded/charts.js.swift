@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let chartsJS = Self(
         name: "charts.js",
-        sha256: "07PQNuaKQiPlY5jTCrCOXA/Drspc/8dWFwo5oRu/QHw=",
+        sha256: "yPGUvmLQvXBtNEnw2z8Q4PLBQl9wlVp25e+gM6fo8RI=",
         text: ##"""
             "use strict";
             // Drawings of the last minutes: SVG by hand, with their numbers beside them as a table.
@@ -15,8 +15,8 @@ extension StatusPage.Part {
 
             /** One drawing. `lines` are {name, color, dash?}; values come with `show`. */
             class Chart {
-              constructor(parent, { title, unit, lines, isStacked, isLogarithmic, write }) {
-                Object.assign(this, { title, unit, lines, isStacked, isLogarithmic, write });
+              constructor(parent, { title, unit, lines, isStacked, isLogarithmic, isWhole, write }) {
+                Object.assign(this, { title, unit, lines, isStacked, isLogarithmic, isWhole, write });
                 const id = `chart-${parent.childElementCount}`;
                 this.heading = make("h3", { id }, title);
                 this.moment = make("p", { class: "moment" });
@@ -56,7 +56,8 @@ extension StatusPage.Part {
                 if (!this.at || width === 0) return;
                 this.isDrawn = true;
                 this.end = last(this.at) ?? this.now;
-                const scale = this.isLogarithmic ? logarithmic(this.columns) : linear(this.heights());
+                const scale = this.isLogarithmic ? logarithmic(this.columns)
+                  : linear(this.heights(), this.isWhole ? 4 : 1);
                 const letters = Math.max(...scale.ticks.map(tick => this.write(tick).length));
                 this.left = Math.ceil(letters * LETTER) + 8;
                 this.x = second => this.left
@@ -202,8 +203,9 @@ extension StatusPage.Part {
               return swatch;
             };
 
-            const linear = columns => {
-              const top = Math.max(1, ...columns.flat().filter(isNumber));
+            /** From zero to a round number that is at least `least`. */
+            const linear = (columns, least) => {
+              const top = Math.max(least, ...columns.flat().filter(isNumber));
               const power = 10 ** Math.floor(Math.log10(top));
               const step = [.2, .5, 1, 2, 5].map(part => part * power).find(part => top / part <= 4) || power;
               const end = Math.ceil(top / step) * step;

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusCSS = Self(
         name: "status.css",
-        sha256: "kvnZQ9Fj26gAMe6L0t21Hx0hRd8HjEokP7PFrXzZuUU=",
+        sha256: "yqiL8E5O5vwArd7XefiSjbWgPMjNy9R5QsON1jxFPUY=",
         text: ##"""
             :root {
               color-scheme: light dark;
@@ -131,6 +131,7 @@ extension StatusPage.Part {
               clip-path: inset(50%); }
             .list tbody tr:first-child > * { border-top: 0; }
             .note { display: block; color: var(--quiet); font-size: .8125rem; }
+            #lag .note { display: inline; margin-left: .5rem; white-space: nowrap; }
             #lag th { overflow-wrap: anywhere; min-width: 6rem; }
             .configuration td, .configuration th { overflow-wrap: anywhere; }
             .swatch { display: inline-block; width: .65rem; height: .65rem; border-radius: .15rem;

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusJS = Self(
         name: "status.js",
-        sha256: "KR6djLOmpf7CQV1hpZL2dscQ7Ymvdw2DlOtpvXDNmoA=",
+        sha256: "DhVMwk9spyXlnHlUHCp0Rr7zWXKY7A8PWKvpy7MtGTA=",
         text: ##"""
             "use strict";
             // Asks the service for its status every two seconds, and draws it.
@@ -36,7 +36,7 @@ extension StatusPage.Part {
                   lines: waits, isLogarithmic: true, write: format.seconds }),
                 waiting: new Chart(parent, { title: "Waiting", unit: "events",
                   lines: [{ name: "lag", color: "--lag" }, { name: "in flight", color: "--flight" }],
-                  write: format.count }),
+                  isWhole: true, write: format.count }),
               };
             };
 

@@ -26,9 +26,9 @@ const drawTiles = (status, metrics) => {
   const recent = column => column && mean(column) * column.length * history.interval_seconds;
   const lag = metrics.sum("kafka_consumer_lag_records");
   const tiles = [
-    ["Outcomes per second", format.rate(minute), "in the last minute"],
+    ["Throughput", minute === undefined ? "–" : `${format.rate(minute)}/s`, "in the last minute"],
     ["Accepted", format.share(accepted?.share),
-      accepted ? `of ${format.count(accepted.total)} in 15 min` : "no outcomes yet"],
+      accepted ? `of ${format.count(accepted.total)}, 15 min` : "none in 15 min"],
     ["APNs, p99", format.seconds(last(history.apns_seconds.p99)),
       `p50 ${format.seconds(last(history.apns_seconds.p50))}`],
     ["End to end, p99", format.seconds(last(history.end_to_end_seconds.p99)),
@@ -38,7 +38,7 @@ const drawTiles = (status, metrics) => {
       limit ? `of ${format.count(limit)} allowed` : format.bytes(metrics.sum("inflight_bytes"))],
     ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 min"],
     ["Put off", format.count(Math.round(recent(history.per_second.deferred) ?? NaN)),
-      "to retry topics, in 15 min"],
+      "to later, 15 min"],
   ];
   const list = byID("tiles");
   if (!list.childElementCount) {
@@ -87,10 +87,12 @@ const stateOf = route => {
   return { text: "open", className: "good" };
 };
 
-const streamsOf = ({ streams, limit }) => {
-  if (limit === undefined) return format.count(streams);
-  if (!limit && !streams) return "–";
-  return { text: `${format.count(streams)} of ${format.count(limit)}`, share: streams / limit };
+const streamsOf = ({ streams, limit, connections }) => {
+  if (!limit && !connections) return "–";
+  const note = plural(connections || 0, "connection");
+  return limit
+    ? { text: `${format.count(streams)} of ${format.count(limit)}`, note, share: streams / limit }
+    : { text: format.count(streams), note };
 };
 
 const drawConnections = (status, metrics) => {
@@ -98,11 +100,10 @@ const drawConnections = (status, metrics) => {
   showSection("connections", routes.length > 0);
   tableIn("connections", {
     caption: "Streams in use of those that APNs allows, and events that wait for one",
-    columns: ["Credential", "State", "Connections", "Streams", "Waiting"],
-    numbers: [2, 3, 4],
+    columns: ["Credential", "State", "Streams", "Waiting"], numbers: [2, 3],
   }).fill(routes.map(route => [
     { text: route.credential ?? "all", note: route.environment ?? "both environments" },
-    stateOf(route), format.count(route.connections), streamsOf(route),
+    stateOf(route), streamsOf(route),
     alarming(route.waiting),
   ]));
 };
@@ -117,12 +118,15 @@ const drawPartitions = (status, metrics) => {
   const most = Math.max(1, ...lags.map(sample => sample.value));
   tableIn("lag", {
     caption: "Records not settled yet, by partition, the largest lag first",
-    columns: ["Topic", "Partition", "Lag", "Fetching"], numbers: [1, 2],
+    columns: ["Partition", "Lag", "Fetching"], numbers: [1],
   }).fill(lags.slice(0, isWhole ? Infinity : PARTITIONS_SHOWN).map(sample => {
     const { topic, partition } = sample;
     const isPaused = metrics.sum("partition_paused", { topic, partition }) > 0;
-    return [topic, partition, { text: format.count(sample.value), share: sample.value / most },
-      isPaused ? { text: "paused", className: "watch" } : "on"];
+    return [
+      { text: topic, note: `partition ${partition}` },
+      { text: format.count(sample.value), share: sample.value / most },
+      isPaused ? { text: "paused", className: "watch" } : "on",
+    ];
   }));
   const more = byID("lag-more");
   more.hidden = lags.length <= PARTITIONS_SHOWN;

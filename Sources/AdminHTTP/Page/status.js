@@ -28,7 +28,7 @@ const makeCharts = () => {
       lines: waits, isLogarithmic: true, write: format.seconds }),
     waiting: new Chart(parent, { title: "Waiting", unit: "events",
       lines: [{ name: "lag", color: "--lag" }, { name: "in flight", color: "--flight" }],
-      write: format.count }),
+      isWhole: true, write: format.count }),
   };
 };
 

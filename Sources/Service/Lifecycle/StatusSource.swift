@@ -67,7 +67,8 @@ extension ReasonExplanation {
         )
     }
 
-    private static func note(
+    /// What the table says of a reason as the metrics name it; one sentence each.
+    package static func note(
         on reason: String,
         decidedBy decider: String
     ) -> (meaning: String, remedy: String) {

@@ -1,0 +1,42 @@
+import Service
+import Testing
+import Vocabulary
+
+@Suite struct StatusSourceTests {
+    @Test(arguments: LocalReason.allCases)
+    func `each reason of Heliograph is explained on the status page`(reason: LocalReason) {
+        let note = ReasonExplanation.note(on: reason.rawValue, decidedBy: "heliograph")
+        #expect(!note.meaning.isEmpty && !note.remedy.isEmpty)
+    }
+
+    @Test(arguments: APNsReason.allCases.map(\.rawValue) + ["other", "none"])
+    func `each reason of APNs is explained on the status page`(reason: String) {
+        let note = ReasonExplanation.note(on: reason, decidedBy: "apns")
+        #expect(!note.meaning.isEmpty && !note.remedy.isEmpty)
+    }
+
+    /// Both lists know the word, and mean different things by it.
+    @Test func `a word of both lists is explained by who decided`() {
+        let word = LocalReason.payloadTooLarge.rawValue
+        let local = ReasonExplanation.note(on: word, decidedBy: "heliograph")
+        #expect(local != ReasonExplanation.note(on: word, decidedBy: "apns"))
+    }
+
+    @Test(arguments: [
+        ("sasl.password", true), ("sasl.username", true), ("SASL.Password", true),
+        ("sasl.oauthbearer.client.secret", true), ("sasl.oauthbearer.config", true),
+        ("sasl.oauthbearer.client.id", true), ("sasl.kerberos.keytab", true),
+        ("ssl.key.password", true), ("ssl.key.pem", true), ("ssl.keystore.password", true),
+        ("sasl.mechanism", false), ("sasl.mechanisms", false), ("ssl.ca.location", false),
+        ("security.protocol", false),
+    ])
+    func `what Kafka is told in confidence is not shown`(
+        property: String,
+        isHidden: Bool
+    ) throws {
+        let yaml = credentialYAML + "kafka: {properties: {\(property): s3cret}}\n"
+        let summary = try Configuration(yaml: yaml, fileName: "heliograph.yaml").summary
+        #expect(summary.contains("kafka.properties.\(property): "))
+        #expect(summary.contains("s3cret") != isHidden)
+    }
+}

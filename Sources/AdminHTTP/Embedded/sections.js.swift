@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let sectionsJS = Self(
         name: "sections.js",
-        sha256: "SEK3LUbBm7H2TFK5JmMseqmJb7720sdPSBuBBlvdDwg=",
+        sha256: "hnKdhXPWq7k6UE12QJZgKac2vFIU7lab7nn2XAcZpK8=",
         text: ##"""
             "use strict";
             // The sections below the drawings: numbers in tables.
@@ -41,7 +41,8 @@ extension StatusPage.Part {
                   `p50 ${format.seconds(last(history.apns_seconds.p50))}`],
                 ["End to end, p99", format.seconds(last(history.end_to_end_seconds.p99)),
                   `p50 ${format.seconds(last(history.end_to_end_seconds.p50))}`],
-                ["Lag", format.count(lag), `${plural(metrics.sum("partitions_assigned") || 0, "partition")} here`],
+                ["Lag", format.count(lag),
+                  `${plural(metrics.sum("partitions_assigned") || 0, "partition")} here`],
                 ["In flight", format.count(metrics.sum("inflight_events")),
                   limit ? `of ${format.count(limit)} allowed` : format.bytes(metrics.sum("inflight_bytes"))],
                 ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 min"],
@@ -160,7 +161,8 @@ extension StatusPage.Part {
             const plain = text => text.replaceAll("`", "");
 
             const drawReasons = status => {
-              const recent = status.reasons.filter(({ outcomes, refusals }) => outcomes.recent + refusals.recent);
+              const recent = status.reasons
+                .filter(({ outcomes, refusals }) => outcomes.recent + refusals.recent > 0);
               showSection("reasons", recent.length > 0);
               const list = byID("reasons");
               while (list.childElementCount > recent.length) list.lastElementChild.remove();
@@ -226,7 +228,7 @@ extension StatusPage.Part {
               }));
             };
 
-            const drawKafka = (status, metrics) => fillList("kafka", "Since the process began, or as it stands", [
+            const drawKafka = (status, metrics) => fillList("kafka", "Totals, and what is so now", [
               ["Partitions assigned", format.count(metrics.sum("partitions_assigned"))],
               ["Partitions paused", alarming(metrics.sum("partition_paused"))],
               ["Outcomes acknowledged", format.count(metrics.sum("results_produced_total"))],

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusCSS = Self(
         name: "status.css",
-        sha256: "yqiL8E5O5vwArd7XefiSjbWgPMjNy9R5QsON1jxFPUY=",
+        sha256: "BFQHXcCKJVTRI8qfXXcFZOSkDNnZSh+nOfKBpZMXYEU=",
         text: ##"""
             :root {
               color-scheme: light dark;
@@ -115,7 +115,8 @@ extension StatusPage.Part {
               border-radius: .5rem; }
             table { border-collapse: collapse; width: 100%; }
             caption { text-align: left; color: var(--quiet); font-size: .8125rem; padding: .5rem 1rem; }
-            th, td { padding: .32rem .75rem; overflow-wrap: break-word; text-align: left; vertical-align: top; font-weight: 400;
+            th, td { padding: .32rem .75rem; overflow-wrap: break-word; text-align: left;
+              vertical-align: top; font-weight: 400;
               border-top: 1px solid var(--line); }
             thead th { color: var(--quiet); font-size: .8125rem; white-space: nowrap; }
             th:first-child, td:first-child { padding-left: 1rem; }
@@ -134,6 +135,8 @@ extension StatusPage.Part {
             #lag .note { display: inline; margin-left: .5rem; white-space: nowrap; }
             #lag th { overflow-wrap: anywhere; min-width: 6rem; }
             .configuration td, .configuration th { overflow-wrap: anywhere; }
+            .gauge + .text { display: inline-block; min-width: 5.5rem; }
+            #lag .gauge + .text { min-width: 3.5rem; }
             .swatch { display: inline-block; width: .65rem; height: .65rem; border-radius: .15rem;
               margin-right: .5rem; }
             .reason { display: grid; grid-template-columns: minmax(11rem, 15rem) 1fr; gap: 0 1.5rem;
@@ -163,6 +166,7 @@ extension StatusPage.Part {
               .reason { grid-template-columns: 1fr; gap: .2rem; }
               th, td { padding: .32rem .35rem; }
               thead th { white-space: normal; }
+              .gauge + .text, #lag .gauge + .text { min-width: 0; }
               .gauge { display: block; width: 100%; min-width: 3rem; margin: .3rem 0 0; }
               th:first-child, td:first-child { padding-left: .75rem; }
               th:last-child, td:last-child { padding-right: .75rem; }

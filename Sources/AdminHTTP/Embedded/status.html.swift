@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let statusHTML = Self(
         name: "status.html",
-        sha256: "LFdJ8+tVhgM5hfYLV1pnOW7OlMonwk/t2Rpzk+KjHCw=",
+        sha256: "Ex3jSECQeabAWcswQtL0T6n9fFVTTthoRAXRtHK8ouo=",
         text: ##"""
             <!doctype html>
             <html lang="en">
@@ -57,7 +57,7 @@ extension StatusPage.Part {
 
               <section id="reasons-section" aria-labelledby="reasons-title" hidden>
                 <h2 id="reasons-title">Recent reasons</h2>
-                <p class="quiet">Why events ended as they did, and what APNs refused, in the last 15 minutes.</p>
+                <p class="quiet">Why events ended as they did, and what APNs refused, of late.</p>
                 <div id="reasons"></div>
               </section>
 

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let tablesJS = Self(
         name: "tables.js",
-        sha256: "4TMRXyUDDNuZYcXEuXzWZzekOOCcEYfm8OkbMgvLEhI=",
+        sha256: "zvOPM6ImRH/BMFP75sQSDJnjhEBAyBRZYSkGXTDPtPY=",
         text: ##"""
             "use strict";
             // Tables that are filled again and again without being made anew.
@@ -57,7 +57,8 @@ extension StatusPage.Part {
               }
 
               fillCell(element, cell, column) {
-                const { text, note, className = "", share, color } = typeof cell === "object" ? cell : { text: cell };
+                const { text, note, className = "", share, color }
+                  = typeof cell === "object" ? cell : { text: cell };
                 const isNumeric = this.numbers.has(column) ? "number" : "";
                 setClass(element, [isNumeric, className].filter(Boolean).join(" "));
                 setText(element.querySelector(":scope > .text"), text ?? "–");

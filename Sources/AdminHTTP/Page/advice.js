@@ -3,6 +3,16 @@
 
 const DAY = 86400;
 
+/** Part, word of the reason, what to do: the first that fits. */
+const PART_ADVICE = [
+  ["kafka", "reading token status", "Wait: the topic is read to its end before anything is sent."],
+  ["kafka", "not in the consumer group", "Wait a minute; then look at brokers and ACLs."],
+  ["kafka", "", "Look at the brokers, and at the network between."],
+  ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
+  ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
+  ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
+];
+
 /** {level: "bad" | "watch", part, text, todo?}, the bad ones first. */
 const findingsOf = (status, metrics) => {
   const said = status.readiness.reasons.map(reason => reason.part);
@@ -70,7 +80,8 @@ const routeFindings = (metrics, isSaid) => {
   seen("token_fuse_blown", {}, sample => ({ level: "bad", part: nameOf(sample),
     text: "too many device tokens fail at once, so none is called dead.",
     todo: "Check that endpoint, key and app fit together before anybody removes tokens." }));
-  for (const [state, level, word] of [["open", "bad", "open"], ["half_open", "watch", "half-open"]]) {
+  const breakers = [["open", "bad", "open"], ["half_open", "watch", "half-open"]];
+  for (const [state, level, word] of breakers) {
     seen("apns_breakers", { state }, sample => ({ level, part: nameOf(sample),
       text: `its circuit breaker is ${word}.`,
       todo: "The endpoint failed too often; look at answers, connection failures, network." }));
@@ -126,6 +137,6 @@ const remedyFor = (reason, status) => {
   const known = status.reasons.find(one => one.reason.length > 4
     && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
   if (known) return plain(known.remedy);
-  if (reason.part === "kafka") return "Look at the brokers, and at the network between.";
-  return undefined;
+  return PART_ADVICE.find(([part, word]) =>
+    reason.part.startsWith(part) && reason.reason.includes(word))?.[2];
 };

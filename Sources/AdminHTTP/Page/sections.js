@@ -33,7 +33,8 @@ const drawTiles = (status, metrics) => {
       `p50 ${format.seconds(last(history.apns_seconds.p50))}`],
     ["End to end, p99", format.seconds(last(history.end_to_end_seconds.p99)),
       `p50 ${format.seconds(last(history.end_to_end_seconds.p50))}`],
-    ["Lag", format.count(lag), `${plural(metrics.sum("partitions_assigned") || 0, "partition")} here`],
+    ["Lag", format.count(lag),
+      `${plural(metrics.sum("partitions_assigned") || 0, "partition")} here`],
     ["In flight", format.count(metrics.sum("inflight_events")),
       limit ? `of ${format.count(limit)} allowed` : format.bytes(metrics.sum("inflight_bytes"))],
     ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 min"],
@@ -152,7 +153,8 @@ const drawOutcomes = (status, metrics) => {
 const plain = text => text.replaceAll("`", "");
 
 const drawReasons = status => {
-  const recent = status.reasons.filter(({ outcomes, refusals }) => outcomes.recent + refusals.recent);
+  const recent = status.reasons
+    .filter(({ outcomes, refusals }) => outcomes.recent + refusals.recent > 0);
   showSection("reasons", recent.length > 0);
   const list = byID("reasons");
   while (list.childElementCount > recent.length) list.lastElementChild.remove();
@@ -218,7 +220,7 @@ const drawCredentials = (status, metrics) => {
   }));
 };
 
-const drawKafka = (status, metrics) => fillList("kafka", "Since the process began, or as it stands", [
+const drawKafka = (status, metrics) => fillList("kafka", "Totals, and what is so now", [
   ["Partitions assigned", format.count(metrics.sum("partitions_assigned"))],
   ["Partitions paused", alarming(metrics.sum("partition_paused"))],
   ["Outcomes acknowledged", format.count(metrics.sum("results_produced_total"))],

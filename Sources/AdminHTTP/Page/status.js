@@ -20,7 +20,7 @@ const makeCharts = () => {
   ];
   return {
     throughput: new Chart(parent, { title: "Throughput", unit: "outcomes per second",
-      lines: [{ name: "accepted", color: "--accepted" }, { name: "all others", color: "--rejected" }],
+      lines: [...lines(["accepted"]), { name: "all others", color: "--rejected" }],
       isStacked: true, write: format.rate }),
     others: new Chart(parent, { title: "Not accepted", unit: "outcomes per second",
       lines: lines(OUTCOMES.slice(1)), isStacked: true, write: format.rate }),
@@ -65,10 +65,9 @@ const fillFindings = (id, findings) => {
 const verdictOf = (status, findings) => {
   const { ready, reasons } = status.readiness;
   if (status.state === "draining") return ["watch", "Shutting down"];
-  if (!ready) {
-    return [status.state === "starting" ? "watch" : "bad",
-      `${status.state === "starting" ? "Starting, not" : "Not"} ready: ${plural(reasons.length, "reason")}`];
-  }
+  const why = plural(reasons.length, "reason");
+  if (!ready && status.state === "starting") return ["watch", `Starting, not ready: ${why}`];
+  if (!ready) return ["bad", `Not ready: ${why}`];
   if (findings.length === 0) return ["good", "Ready"];
   return [findings.some(({ level }) => level === "bad") ? "bad" : "watch",
     `Ready, but look at ${findings.length === 1 ? "one thing" : `${findings.length} things`}`];
@@ -80,7 +79,8 @@ const sentenceOf = (status, metrics) => {
   const flow = rate > 0 ? `${format.rate(rate)} outcomes per second.`
     : "Nothing comes in at the moment.";
   const wait = oldest >= 1 ? ` The oldest event waits for ${format.seconds(oldest)}.` : "";
-  return `${flow}${wait} Version ${status.version}, up for ${format.seconds(status.uptime_seconds)}.`;
+  const uptime = format.seconds(status.uptime_seconds);
+  return `${flow}${wait} Version ${status.version}, up for ${uptime}.`;
 };
 
 const say = (level, headline, sentence) => {

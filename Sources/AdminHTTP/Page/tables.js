@@ -49,7 +49,8 @@ class Table {
   }
 
   fillCell(element, cell, column) {
-    const { text, note, className = "", share, color } = typeof cell === "object" ? cell : { text: cell };
+    const { text, note, className = "", share, color }
+      = typeof cell === "object" ? cell : { text: cell };
     const isNumeric = this.numbers.has(column) ? "number" : "";
     setClass(element, [isNumeric, className].filter(Boolean).join(" "));
     setText(element.querySelector(":scope > .text"), text ?? "–");

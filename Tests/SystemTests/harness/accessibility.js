@@ -9,8 +9,8 @@ const isVisible = element => element.checkVisibility({ visibilityProperty: true 
 // Structure.
 if (!document.documentElement.lang) problems.push("no language");
 if (!document.title) problems.push("no title");
-for (const [selector, count] of [["main", 1], ["body > header", 1], ["body > footer", 1], ["h1", 1]]) {
-  if (all(selector).length !== count) problems.push(`${selector}: ${all(selector).length}`);
+for (const selector of ["main", "body > header", "body > footer", "h1"]) {
+  if (all(selector).length !== 1) problems.push(`${selector}: ${all(selector).length}`);
 }
 let level = 0;
 for (const heading of all("h1, h2, h3, h4").filter(isVisible)) {
@@ -19,7 +19,8 @@ for (const heading of all("h1, h2, h3, h4").filter(isVisible)) {
   level = next;
 }
 const ids = all("[id]").map(element => element.id);
-for (const id of ids.filter((id, index) => ids.indexOf(id) !== index)) problems.push(`twice: ${id}`);
+ids.filter((id, index) => ids.indexOf(id) !== index)
+  .forEach(id => problems.push(`twice: ${id}`));
 for (const name of ["aria-labelledby", "aria-controls"]) {
   for (const element of all(`[${name}]`)) {
     if (!document.getElementById(element.getAttribute(name))) blame(element, `${name} to nothing`);

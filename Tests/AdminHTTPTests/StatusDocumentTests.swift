@@ -2,14 +2,29 @@ import AdminHTTP
 import Foundation
 import Telemetry
 import Testing
-import Vocabulary
 
 @Suite struct StatusDocumentTests {
     private static let hostile = "</script>\u{1}\"\\\u{2028}\n"
 
+    private static let families = [
+        MetricFamily(
+            name: "apns_streams",
+            help: "",
+            kind: .gauge,
+            samples: [.init(labels: [.init("credential", "a\"b")], value: "3")]
+        ),
+        MetricFamily(
+            name: "end_to_end_seconds",
+            help: "",
+            kind: .histogram,
+            samples: [
+                .init(suffix: "_bucket", labels: [.init("le", "+Inf")], value: "1"),
+                .init(suffix: "_sum", value: "0.02"), .init(suffix: "_count", value: "1"),
+            ]
+        ),
+    ]
+
     private func document() -> StatusDocument {
-        let shard = ShardMetrics()
-        shard.countResponse(status: 200, after: .milliseconds(20))
         let count = StatusReasonCount(
             reason: "BadTopic",
             decidedBy: "apns",
@@ -22,7 +37,7 @@ import Vocabulary
             state: "running",
             uptimeSeconds: 7,
             readiness: Readiness(obstacles: [.init(part: "kafka", reason: "a\nb")]),
-            families: Metrics(version: "1", shards: [shard]).families,
+            families: Self.families,
             reasons: [.init(count: count, meaning: Self.hostile, remedy: "Do.")],
             configuration: [.init(key: "kafka.group_id", value: Self.hostile)]
         )
@@ -38,8 +53,11 @@ import Vocabulary
         let readiness = try #require(root["readiness"] as? [String: Any])
         #expect(readiness["ready"] as? Bool == false)
         let metrics = try #require(root["metrics"] as? [String: [[String: Any]]])
-        #expect(Set(metrics.keys) == Set(document.families.map(\.name)))
-        let duration = try #require(metrics["apns_request_duration_seconds"])
+        #expect(metrics.keys.sorted() == ["apns_streams", "end_to_end_seconds"])
+        let streams = try #require(metrics["apns_streams"])
+        #expect(streams.map { $0["credential"] as? String } == ["a\"b"])
+        #expect(streams.map { $0["value"] as? Int } == [3])
+        let duration = try #require(metrics["end_to_end_seconds"])
         #expect(duration.map { $0["sample"] as? String } == ["sum", "count"])
         #expect(duration.first?["value"] as? Double == 0.02)
     }

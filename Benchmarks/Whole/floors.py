@@ -25,7 +25,7 @@ def built(source, target, *options):
 
 def kafka_floor(mode, kafka, topic, *numbers):
     """CPU microseconds a record of a bare librdkafka loop."""
-    program = built("Floors/kafka_floor.c", "kafka_floor", "-lrdkafka")
+    program = built("Whole/kafka_floor.c", "kafka_floor", "-lrdkafka")
     words = [program, mode, kafka.bootstrap_servers, topic, *map(str, numbers)]
     return float(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 

@@ -132,7 +132,7 @@ def test_probes_scrapes_and_policy_use_the_admin_port(values_file, port):
     manifests = chart.render(values_file, BOTH_ON)
     container = chart.container_of(manifests)
     assert [(p["name"], p["containerPort"]) for p in container["ports"]] == [("admin", port)]
-    paths = {"startupProbe": "/live", "livenessProbe": "/live", "readinessProbe": "/ready"}
+    paths = {"startupProbe": "/startup", "livenessProbe": "/live", "readinessProbe": "/ready"}
     for probe, path in paths.items():
         assert container[probe]["httpGet"] == {"path": path, "port": "admin"}
     (endpoint,) = chart.only(manifests, "PodMonitor")["spec"]["podMetricsEndpoints"]

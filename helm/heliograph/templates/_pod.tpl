@@ -165,7 +165,7 @@ spec:
       ports:
         - {name: admin, containerPort: {{ int .Values.config.admin.port }}, protocol: TCP}
       startupProbe:
-        httpGet: {path: /live, port: admin}
+        httpGet: {path: /startup, port: admin}
         {{- toYaml .Values.probes.startup | nindent 8 }}
       livenessProbe:
         httpGet: {path: /live, port: admin}

@@ -153,7 +153,7 @@ let package = Package(
         .executableTarget(
             name: "heliograph-bench",
             dependencies: [
-                "Vocabulary", "JSON", "EventSchema", "BenchmarkFloors",
+                "Vocabulary", "JSON", "EventSchema", "Telemetry", "BenchmarkFloors",
                 product("ArgumentParser", "swift-argument-parser"),
             ],
             path: "Benchmarks/Parts",

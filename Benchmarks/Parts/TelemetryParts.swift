@@ -1,0 +1,24 @@
+import Telemetry
+import Vocabulary
+
+/// What the metrics of one event cost.
+enum TelemetryParts {
+    /// All that a shard records of an event that is accepted at its first attempt.
+    static func acceptedEvent() -> Part {
+        let metrics = ShardMetrics(
+            lists: MetricLists(credentials: ["example"], topics: ["notifications"])
+        )
+        return Part("Telemetry: record one accepted event", per: "event") { times in
+            for index in 0..<times {
+                let elapsed = Duration.microseconds(20_000 + index & 1023)
+                metrics.eventsConsumed[row: 0, label: .plain].add()
+                metrics.attempts.add()
+                metrics.countResponse(status: 200, route: 0, after: elapsed)
+                metrics.resultsProduced.add()
+                metrics.count(.accepted, reason: nil, credential: 0)
+                metrics.endToEnd.record(elapsed)
+            }
+            return times
+        }
+    }
+}

@@ -72,7 +72,8 @@ BAD_VALUES = {
     ),
 }
 
-HEADERS = (("traceparent", b"00-bad"), ("octets", b"\x00\xff"), ("nothing", None), ("octets", b""))
+TRACE = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+HEADERS = (("traceparent", TRACE), ("octets", b"\x00\xff"), ("nothing", None), ("octets", b""))
 
 
 def violations_match(outcome, pointer, rule):
@@ -117,7 +118,7 @@ def assert_named(found_by_name):
             wrong[name] = {k: outcome.get(k) for k in ("outcome", "reason", "violations")}
         if outcome["device_token"] is None:
             assert message.key() == b"key of " + name.encode()
-        assert dict(message.headers())["traceparent"] == b"00-bad"
+        assert dict(message.headers())["traceparent"] == TRACE
     assert not wrong, json.dumps(wrong, indent=1)
 
 

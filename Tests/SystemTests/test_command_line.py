@@ -17,6 +17,7 @@ COMMANDS = {
     "tail": 1,
     "dead-letters": 1,
     "fingerprint": 1,
+    "health": 1,
 }
 NESTED = [("channels", "list"), ("channels", "create"), ("dead-letters", "replay")]
 
@@ -69,6 +70,7 @@ NOT_THERE = [
     ("tail", "--config", "/nowhere.yaml"),
     ("dead-letters", "list", "--config", "/nowhere.yaml"),
     ("fingerprint", "00ff", "--key-file", "/nowhere.key"),
+    ("health", "--url", "http://127.0.0.1:1/live"),
 ]
 
 

@@ -39,7 +39,9 @@ def test_check_accepts_the_example(settings, tmp_path, text):
     ended = run_command(tmp_path, settings | example, "check")
     assert ended.code == 0, ended.said
     for name, value in example["kafka"]["properties"].items():
-        assert f"kafka.properties.{name}: {value}" in ended.out
+        is_secret = name.startswith("sasl.") and name != "sasl.mechanism"
+        shown = "(hidden)" if is_secret else value
+        assert f"kafka.properties.{name}: {shown}" in ended.out
 
 
 def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):

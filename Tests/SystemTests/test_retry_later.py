@@ -73,7 +73,8 @@ def forged(event, source, due_ms, **changes):
 def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, DELAY)
-    trace = (("traceparent", b"00-1-2-01"), ("binary", b"\x00\xff"), ("null", None))
+    parent = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    trace = (("traceparent", parent), ("binary", b"\x00\xff"), ("null", None))
     written = bench.produce([record(new_event(), headers=trace) for _ in range(20)])
     service = bench.run(simulator, retry=retrying(DELAY))
     bench.wait_for_outcomes(20, service=service)
@@ -89,7 +90,7 @@ def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulato
         assert (outcome["outcome"], outcome["attempts"]) == ("accepted", 3)
         assert outcome["source"]["topic"] == bench.topics.source
         assert outcome["latency_ms"] >= 2 * DELAY_SECONDS * 1000
-        assert dict(message.headers())["traceparent"] == b"00-1-2-01"
+        assert dict(message.headers())["traceparent"] == parent
     retried = broker.read_all(topic)
     by_value = {place.value: place for place in written}
     assert len(retried) == 40

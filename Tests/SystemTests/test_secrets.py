@@ -236,14 +236,6 @@ def test_commands_write_no_secret(bed, proxy, registry):
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda s: s["kafka"]["properties"].update(
-            {
-                "security.protocol": "SASL_PLAINTEXT",
-                "sasl.mechanism": "SCRAM-SHA-256",
-                "sasl.username": "u",
-            }
-        ),
-        lambda s: s["kafka"]["properties"].update({"security.protocol": "SSL"}),
         lambda s: s["kafka"]["properties"].update({"sasl.password": [PASSWORDS["sasl.password"]]}),
         lambda s: s["apns"].update({"proxy": f"http://pushes:{PROXY_PASSWORD}@127.0.0.1:1"}),
         lambda s: s["schema_registry"].update(
@@ -259,3 +251,27 @@ def test_a_start_that_fails_writes_no_secret(bed, proxy, registry, spoil):
     ended = run_command(bed.folder, settings, "run", seconds=90)
     assert ended.code != 0, ended.said
     assert_holds_none(ended.said, bed.secrets, "the complaint")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda s: s["kafka"]["properties"].update(
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "SCRAM-SHA-256",
+                "sasl.username": "u",
+            }
+        ),
+        lambda s: s["kafka"]["properties"].update({"security.protocol": "SSL"}),
+    ],
+)
+def test_a_start_that_waits_for_kafka_writes_no_secret(bed, proxy, registry, spoil):
+    settings = bed.settings(proxy, registry, level="trace")
+    spoil(settings)
+    service = bed.bench.start(settings)
+    waiting = "Kafka does not answer, waiting for it"
+    eventually(lambda: service.log_lines(waiting), 60, service.child.told)
+    assert service.child.terminate(40) == 0, service.child.told()
+    said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))
+    assert_holds_none(said, bed.secrets, "the log")

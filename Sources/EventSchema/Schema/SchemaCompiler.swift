@@ -62,6 +62,7 @@ struct SchemaCompiler {
         let written = builder
         builder.notes.hideSecrets(in: written)
         builder.assignSymbols()
+        builder.writeSteps()
         return builder
     }
 
@@ -73,14 +74,11 @@ struct SchemaCompiler {
             let tracks = builder.instructions[Int(start)..<Int(end)].contains {
                 $0.operation == .unevaluatedItems || $0.operation == .unevaluatedProperties
             }
-            var node = SchemaProgram.Node(start: start, end: end, tracksEvaluation: tracks)
-            node.behindType = start
-            if start < end, builder.instructions[Int(start)].operation == .type {
-                let types = builder.instructions[Int(start)].a
-                node.kinds = TypeSet(rawValue: UInt8(truncatingIfNeeded: types)).kinds
-                node.behindType = start + 1
-            }
-            builder.nodes[Int(next.node)] = node
+            builder.nodes[Int(next.node)] = SchemaProgram.Node(
+                start: start,
+                end: end,
+                tracksEvaluation: tracks
+            )
         }
     }
 

@@ -60,8 +60,8 @@ extension SchemaExplainer {
         case .maxProperties: return "must have at most \(plural(count, "member"))"
         case .uniqueItems: return "must not have equal items"
         case .never, .required, .dependentRequired, .dependentSchema, .members, .propertyNames,
-            .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .unevaluatedItems,
-            .unevaluatedProperties:
+            .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .memberCondition,
+            .unevaluatedItems, .unevaluatedProperties:
             return "breaks the schema"
         }
     }

@@ -18,9 +18,9 @@ extension SchemaProgram {
             return admits(entry, value, &marks, &check)
         }
         // Most subschemas begin with `type`, and many have nothing else.
-        var index = entry.kinds & value.kindBit == 0 ? entry.start : entry.behindType
-        while index < entry.end {
-            guard holds(instructions[Int(index)], value, &check) else { return false }
+        var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
+        while index < entry.behindSteps {
+            guard holds(steps[Int(index)], value, &check) else { return false }
             index += 1
         }
         return true
@@ -29,6 +29,7 @@ extension SchemaProgram {
     /// Whether an item, or the value of a member, of the present value keeps to a node.
     @inline(__always)
     func admitsChild(_ node: Int32, _ child: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        if nodes[Int(node)].admitsAll(ofKind: child.kindBit) { return true }
         check.enterChild()
         defer { check.leaveChild() }
         return admits(node, child, &check)
@@ -60,7 +61,7 @@ extension SchemaProgram {
             return value.isObject
                 ? holdsForObject(instruction, value, &check) : true
         case .apply: return admits(instruction.a, value, &check)
-        case .anyOf, .oneOf, .not, .condition:
+        case .anyOf, .oneOf, .not, .condition, .memberCondition:
             return holdsLogic(instruction, value, &check)
         case .unevaluatedItems, .unevaluatedProperties:
             // Reached only for values without children of that kind.
@@ -88,10 +89,27 @@ extension SchemaProgram {
             return matches == 1
         case .not: return !admits(instruction.a, value, &check)
         default:
-            let branch =
-                admits(instruction.a, value, &check) ? instruction.b : instruction.c
+            let isMet =
+                instruction.operation == .memberCondition
+                ? passes(memberTests[Int(instruction.a)], value, &check)
+                : admits(instruction.a, value, &check)
+            let branch = isMet ? instruction.b : instruction.c
             return branch < 0 || admits(branch, value, &check)
         }
+    }
+
+    private func passes(
+        _ test: MemberTest,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard value.isObject else { return true }
+        guard let names = check.members(of: value, for: self) else {
+            return admits(test.node, value, &check)
+        }
+        guard names.contains(SymbolSet(Int(test.symbol))) else { return false }
+        let member = check.member(Int(test.symbol), of: value)
+        return check.document.isEqual(member, to: Int(test.text), in: self.names)
     }
 
     private func holdsForArray(

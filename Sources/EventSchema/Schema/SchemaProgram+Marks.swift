@@ -71,7 +71,7 @@ extension SchemaProgram {
         case .never, .type, .constant, .enumeration, .stringEnumeration, .minLength, .maxLength,
             .maxBytes, .pattern, .format, .minimum, .maximum, .exclusiveMinimum,
             .exclusiveMaximum, .multipleOf, .minItems, .maxItems, .minProperties, .maxProperties,
-            .uniqueItems, .required, .dependentRequired, .propertyNames, .not:
+            .uniqueItems, .required, .dependentRequired, .propertyNames, .not, .memberCondition:
             return holds(instruction, value, &check)
         }
     }

@@ -5,7 +5,10 @@ import JSON
 /// Nothing in it changes after compilation, so many threads may share it.
 final class SchemaProgram: Sendable {
     let nodes: [Node]
+    /// The keywords as they are written.
     let instructions: [Instruction]
+    /// The same once more, arranged to be run.
+    let steps: [Instruction]
     /// Lists of nodes, names and literals that instructions refer to by range.
     let operands: [Int32]
     let names: JSONNameList
@@ -18,12 +21,14 @@ final class SchemaProgram: Sendable {
     let patterns: [TextPattern]
     let limits: [NumberLimit]
     let literals: [Literal]
+    let memberTests: [MemberTest]
     /// Read only when a violation is told.
     let notes: SchemaNotes
 
     init(_ builder: consuming SchemaProgramBuilder) {
         nodes = builder.nodes
         instructions = builder.instructions
+        steps = builder.steps
         operands = builder.operands
         names = builder.names
         nameSlots = builder.nameSlots
@@ -34,6 +39,7 @@ final class SchemaProgram: Sendable {
         patterns = builder.patterns
         limits = builder.limits
         literals = builder.literals
+        memberTests = builder.memberTests
         notes = builder.notes
     }
 
@@ -43,10 +49,18 @@ final class SchemaProgram: Sendable {
         var end: Int32 = 0
         /// Whether it ends in `unevaluatedItems` or `unevaluatedProperties`.
         var tracksEvaluation = false
-        /// The kinds of values for which the instructions before `behindType` hold, a bit for each.
+        /// The kinds of values for which the steps before `behindType` hold, a bit for each.
         var kinds: UInt16 = 0
-        /// Behind `start`, if the first instruction is a `type`.
+        var firstStep: Int32 = 0
+        /// Behind the first step, if that is a `type`.
         var behindType: Int32 = 0
+        var behindSteps: Int32 = 0
+
+        /// Whether every value of that kind is admitted.
+        @inline(__always)
+        func admitsAll(ofKind bit: UInt16) -> Bool {
+            behindType == behindSteps && kinds & bit != 0
+        }
     }
 
     struct Instruction: Hashable, Sendable {
@@ -112,6 +126,8 @@ final class SchemaProgram: Sendable {
         case not
         /// a: the node that decides; b, c: the nodes of `then` and `else`, or -1.
         case condition
+        /// a: a member test; b, c: as of a condition. It is a step alone, and no keyword.
+        case memberCondition
         /// a: a node for what no other keyword evaluated, as of the next.
         case unevaluatedItems
         case unevaluatedProperties
@@ -143,6 +159,17 @@ final class SchemaProgram: Sendable {
         var prefix: Range<Int32> = 0..<0
         /// A node for the others, or -1.
         var rest: Int32 = -1
+    }
+
+    /// Whether a value is no object, or one whose member of that name is that string: what most
+    /// `if`s ask.
+    struct MemberTest: Hashable, Sendable {
+        /// The name of the member.
+        let symbol: Int32
+        /// The string, one of `names`.
+        let text: Int32
+        /// The node that says the same.
+        let node: Int32
     }
 
     /// Names that are found by the hash that the parser computes anyway.

@@ -14,6 +14,8 @@ struct SchemaProgramBuilder {
     private(set) var patterns: [TextPattern] = []
     private(set) var limits: [SchemaProgram.NumberLimit] = []
     private(set) var literals: [SchemaProgram.Literal] = []
+    var steps: [SchemaProgram.Instruction] = []
+    var memberTests: [SchemaProgram.MemberTest] = []
     var notes = SchemaNotes()
     private var positionsByPattern: [String: Int32] = [:]
 

@@ -45,7 +45,7 @@ struct EventFields {
 
         init(of schema: Schema) {
             symbols = fields.compactMap { field in
-                schema.program.symbol(of: field.rawValue).map { (field, $0) }
+                schema.program.symbols.position(of: field.rawValue).map { (field, $0) }
             }
         }
     }

@@ -112,6 +112,45 @@ static inline bool hg_json_equal(
     return byte_count == 0 || memcmp(left, right, byte_count) == 0;
 }
 
+/// A document as `hg_json_parse` wrote it; the pointers are borrowed for one call.
+typedef struct {
+    const uint64_t *tape;
+    size_t entry_count;
+    const uint8_t *source;
+    size_t byte_count;
+} hg_json_view;
+
+/// A name that is looked for: its hash, and where its bytes stand among those of all.
+typedef struct {
+    uint32_t hash;
+    uint32_t start;
+    uint32_t byte_count;
+} hg_json_name;
+
+/// At most 64 names. A slot holds the position of one, or -1; they are found by hash, with linear
+/// probing, and at least one slot is free.
+typedef struct {
+    const hg_json_name *names;
+    const uint8_t *bytes;
+    const int8_t *slots;
+    /// The number of slots, a power of two, less one.
+    uint32_t mask;
+} hg_json_names;
+
+/// Finds which names an object has: a bit for each, and in `places`, which has room for all, the
+/// tape index of its value.
+///
+/// Returns false where the answer is not that simple: a name stands twice, one that may be meant
+/// has escapes, or there is no object at that index. Whatever the index, nothing outside of the
+/// document is read.
+bool hg_json_find_members(
+    const hg_json_view *document,
+    size_t object,
+    const hg_json_names *names,
+    uint32_t *places,
+    uint64_t *found
+);
+
 /// Resolves the escapes between a string's quotes; `output` has room for `byte_count` bytes.
 ///
 /// Returns the number of bytes written, or SIZE_MAX at a bad escape.

@@ -54,7 +54,7 @@ struct SchemaCheck {
     ///   for one by one: the schema has too many, one stands twice, or the object is too deep.
     @inline(__always)
     mutating func members(of object: JSONNode, for program: SchemaProgram) -> SymbolSet? {
-        guard level < objects.count, program.symbols.mask >= 0 else { return nil }
+        guard level < objects.count, program.symbols.count > 0 else { return nil }
         if objects[level].index != object.index { findMembers(of: object, for: program) }
         return objects[level].names
     }
@@ -69,19 +69,26 @@ struct SchemaCheck {
 
     private mutating func findMembers(of object: JSONNode, for program: SchemaProgram) {
         objects[level].index = object.index
-        objects[level].names = nil
-        let table = program.symbols
-        var names = SymbolSet()
-        var cursor = ChildCursor(object)
-        while let (name, value) = cursor.nextMember(
+        objects[level].names = Self.names(
+            of: object,
             in: document,
-            where: { program.mayName($0, in: table) }
-        ) {
-            guard let symbol = program.position(of: name, in: table, document) else { continue }
-            guard names.insert(SymbolSet(symbol)).inserted else { return }
-            places[level &* 64 &+ symbol] = UInt32(truncatingIfNeeded: value.index)
-        }
-        objects[level].names = names
+            program.symbols,
+            &places,
+            from: level &* JSONNameTable.maxCount
+        )
+    }
+
+    /// A function of its parts, because the whole cannot be read while `places` is written.
+    private static func names(
+        of object: JSONNode,
+        in document: JSONDocument,
+        _ symbols: JSONNameTable,
+        _ places: inout InlineArray<256, UInt32>,
+        from first: Int
+    ) -> SymbolSet? {
+        var places = places.mutableSpan
+        return document.findMembers(of: object, in: symbols, &places, from: first)
+            .map(SymbolSet.init(rawValue:))
     }
 }
 

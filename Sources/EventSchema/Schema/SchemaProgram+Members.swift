@@ -132,11 +132,6 @@ extension SchemaProgram {
         }
     }
 
-    /// The symbol of a name; nil: it has none.
-    func symbol(of name: String) -> Int? {
-        (0..<Int(symbols.count)).first { names.text(Int(symbols.names) + $0) == name }
-    }
-
     func has(_ name: Int32, _ object: JSONNode, _ document: JSONDocument) -> Bool {
         document.member(of: object, named: Int(name), in: names) != nil
     }

@@ -14,7 +14,7 @@ final class SchemaProgram: Sendable {
     let names: JSONNameList
     let nameSlots: [Int32]
     /// The names that have symbols: bits of a set, by their position in this table.
-    let symbols: NameTable
+    let symbols: JSONNameTable
     let symbolSets: [SymbolSet]
     let memberRules: [MemberRule]
     let itemRules: [ItemRule]

@@ -1,9 +1,6 @@
 import JSON
 
 extension SchemaProgramBuilder {
-    /// The most names that have symbols: those of an object are a set of bits.
-    private static let maxSymbolCount = 64
-
     /// Gives each name that `properties` and `required` look for a symbol, its position in one
     /// table for the whole program, so that an object's names are looked up once for all of them.
     ///
@@ -27,8 +24,8 @@ extension SchemaProgramBuilder {
             operands[Int(instructions[index].a)..<Int(instructions[index].b)]
                 .map { symbol(of: Int($0)) }
         }
-        guard texts.count <= Self.maxSymbolCount else { return }
-        self.symbols = table(texts)
+        guard texts.count <= JSONNameTable.maxCount else { return }
+        self.symbols = JSONNameTable(texts)
         for (rule, symbols) in zip(rules, rulesSymbols) {
             let first = Int(memberRules[rule].nodes)
             var nodes = [Int32](repeating: -1, count: texts.count)

@@ -7,7 +7,7 @@ struct SchemaProgramBuilder {
     private(set) var operands: [Int32] = []
     private(set) var names = JSONNameList()
     private(set) var nameSlots: [Int32] = []
-    var symbols = SchemaProgram.NameTable()
+    var symbols = JSONNameTable()
     var symbolSets: [SymbolSet] = []
     var memberRules: [SchemaProgram.MemberRule] = []
     private(set) var itemRules: [SchemaProgram.ItemRule] = []

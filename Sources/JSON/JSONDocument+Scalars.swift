@@ -55,7 +55,7 @@ extension JSONDocument {
     /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
     package func double(_ node: JSONNode) -> Double? {
         guard node.isNumber else { return nil }
-        return StringContent.double(source[node.range])
+        return StringContent.double(source.span.extracting(node.range))
     }
 
     private static func parseInteger(_ digits: Span<UInt8>) -> Int64? {

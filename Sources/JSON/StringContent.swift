@@ -52,7 +52,7 @@ enum StringContent {
     }
 
     /// The nearest `Double` to a number's text.
-    static func double(_ bytes: ArraySlice<UInt8>) -> Double {
+    static func double(_ bytes: Span<UInt8>) -> Double {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_json_double(bytes.baseAddress, bytes.count)
         }

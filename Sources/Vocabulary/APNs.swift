@@ -11,6 +11,12 @@ package struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomR
         hexadecimal = text
     }
 
+    /// A text that is known to be a non-empty, even number of hexadecimal digits.
+    package init(checked text: String) {
+        assert(DeviceToken(text) != nil, "no device token")
+        hexadecimal = text
+    }
+
     package var description: String { "device token (hidden)" }
 
     package var customMirror: Mirror { Mirror(self, children: []) }

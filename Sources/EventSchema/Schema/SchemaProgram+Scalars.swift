@@ -34,7 +34,8 @@ extension SchemaProgram {
             // No string has more scalars than bytes.
             return value.byteCount - 2 <= Int(instruction.a)
                 || document.scalarCount(of: value) <= Int(instruction.a)
-        case .pattern: return document.matches(value, patterns[Int(instruction.a)])
+        case .pattern:
+            return borrowedPatterns[Int(instruction.a)].matches(value, in: document)
         default:
             guard let format = Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) else {
                 return true
@@ -68,11 +69,18 @@ extension SchemaProgram {
     ) -> Int {
         // Taken field by field, so that the exact number is not retained without need.
         let index = Int(limit)
-        guard limits[index].isInteger, number.isPlainInteger,
-            let integer = document.integer(number)
-        else { return document.compare(number, with: limits[index].exact) }
-        let other = limits[index].integer
-        return integer < other ? -1 : integer > other ? 1 : 0
+        if limits[index].isInteger {
+            let other = limits[index].integer
+            if number.isPlainInteger {
+                if let integer = document.integer(number) {
+                    return integer < other ? -1 : integer > other ? 1 : 0
+                }
+            } else if let rounded = document.double(number), rounded != Double(other) {
+                // Rounding never turns an order around; it can only make two numbers equal.
+                return rounded < Double(other) ? -1 : 1
+            }
+        }
+        return document.compare(number, with: limits[index].exact)
     }
 
     func isListed(

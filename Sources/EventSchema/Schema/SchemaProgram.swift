@@ -19,6 +19,7 @@ final class SchemaProgram: Sendable {
     let memberRules: [MemberRule]
     let itemRules: [ItemRule]
     let patterns: [TextPattern]
+    let borrowedPatterns: [BorrowedPattern]
     let limits: [NumberLimit]
     let literals: [Literal]
     let memberTests: [MemberTest]
@@ -37,6 +38,7 @@ final class SchemaProgram: Sendable {
         memberRules = builder.memberRules
         itemRules = builder.itemRules
         patterns = builder.patterns
+        borrowedPatterns = builder.patterns.map(BorrowedPattern.init)
         limits = builder.limits
         literals = builder.literals
         memberTests = builder.memberTests

@@ -40,10 +40,11 @@ uint64_t mixed(uint64_t hash, uint64_t word) noexcept {
 
 /// Longer strings are hashed by their first and last bytes alone, half of this each: the hash picks
 /// candidates, and each multiplication waits for the one before it.
-constexpr size_t hashed_bytes = 64;
+constexpr size_t hashed_bytes = 32;
 
-/// Hashes `count` bytes and notes backslashes; reads up to 7 bytes past the end if `padded`.
-template <bool padded>
+/// Hashes `count` bytes; reads up to 7 bytes past the end if `padded`, and looks for backslashes if
+/// there may be any.
+template <bool padded, bool looks_for_escapes>
 uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
     uint64_t hash = count;
     uint64_t backslashes = 0;
@@ -52,15 +53,17 @@ uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
         for (; position < hashed_bytes / 2; position += 8) {
             hash = mixed(hash, load(bytes + position));
         }
-        for (size_t start = 0; start + 8 <= count; start += 8) {
-            backslashes |= has_backslash(load(bytes + start));
+        if (looks_for_escapes) {
+            for (size_t start = 0; start + 8 <= count; start += 8) {
+                backslashes |= has_backslash(load(bytes + start));
+            }
+            backslashes |= has_backslash(load(bytes + count - 8));
         }
-        backslashes |= has_backslash(load(bytes + count - 8));
         position = count - hashed_bytes / 2;
     }
     for (; position + 8 <= count; position += 8) {
         const uint64_t word = load(bytes + position);
-        backslashes |= has_backslash(word);
+        if (looks_for_escapes) backslashes |= has_backslash(word);
         hash = mixed(hash, word);
     }
     if (position < count) {
@@ -71,7 +74,7 @@ uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
         } else {
             std::memcpy(&word, bytes + position, rest);
         }
-        backslashes |= has_backslash(word);
+        if (looks_for_escapes) backslashes |= has_backslash(word);
         hash = mixed(hash, word);
     }
     escaped = backslashes != 0;
@@ -217,7 +220,8 @@ public:
         : text(parser.text.get()), text_end(static_cast<uint32_t>(count)),
           tokens(parser.stage1->structural_indexes.get()),
           token_count(parser.stage1->n_structural_indexes), frames(parser.frames.get()),
-          max_depth(parser.max_depth), scratch(parser.scratch.get()), tape(tape) {}
+          max_depth(parser.max_depth), scratch(parser.scratch.get()), tape(tape),
+          may_have_escapes(std::memchr(text, '\\', count) != nullptr) {}
 
     hg_json_result run() noexcept {
         bool going = value();
@@ -235,6 +239,8 @@ private:
     const uint32_t max_depth;
     uint8_t *scratch;
     uint64_t *tape;
+    /// Most documents have no backslash at all, and one look at the whole is cheap.
+    const bool may_have_escapes;
     uint32_t token = 0;
     uint32_t depth = 0;
     uint32_t entries = 0;
@@ -336,7 +342,8 @@ private:
         bool escaped = false;
         const uint8_t *content = text + start + 1;
         const size_t count = end - start - 2;
-        uint32_t hash = scan<true>(content, count, escaped);
+        uint32_t hash = may_have_escapes ? scan<true, true>(content, count, escaped)
+                                         : scan<true, false>(content, count, escaped);
         if (escaped) {
             const size_t resolved = hg_json_unescape(content, count, scratch);
             if (resolved == SIZE_MAX) return fail(hg_json_error_escape, start);
@@ -457,7 +464,7 @@ extern "C" hg_json_result hg_json_parse(
 
 extern "C" uint32_t hg_json_hash(const uint8_t *bytes, size_t byte_count) {
     bool escaped = false;
-    return scan<false>(bytes, byte_count, escaped);
+    return scan<false, false>(bytes, byte_count, escaped);
 }
 
 extern "C" size_t hg_json_unescape(const uint8_t *bytes, size_t byte_count, uint8_t *output) {

@@ -6,7 +6,7 @@ extension EventDecoder {
     private static let pushTypeNames = NameTable(pushTypes.map(\.rawValue))
 
     /// The event of fields that the event's schema has admitted.
-    borrowing func event(_ fields: EventFields) -> Event? {
+    borrowing func event(_ fields: EventFields, _ check: inout SchemaCheck) -> Event? {
         guard let id = fields.id.flatMap({ document.string($0) }),
             let token = fields.deviceToken.flatMap({ document.string($0) })
                 .map(DeviceToken.init(checked:)),
@@ -27,7 +27,7 @@ extension EventDecoder {
             apnsID: fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) },
             tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { document.integer($0) }
                 .map { Timestamp(milliseconds: $0) },
-            occurredAt: occurredAt(fields),
+            occurredAt: fields.occurredAt.flatMap { check.timestamp($0) },
             metadata: fields.metadata?.range
         )
     }

@@ -79,7 +79,7 @@ package struct EventDecoder: ~Copyable {
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard eventSchema.admits(wrapped.root, &check), let event = event(fields),
+        guard eventSchema.admits(wrapped.root, &check), let event = event(fields, &check),
             let payload = fields.payload
         else { return violating(wrapped.root, fields) }
         let own = ownViolations(payload, of: event, from: topic)

@@ -39,7 +39,11 @@ package struct Event: Hashable, Sendable {
     package var metadata: Range<Int>?
     /// What `schemas.payload: warn` found; the event is sent all the same.
     package var warnings: [Violation]
+}
 
+// Outside of the type, so that it keeps its memberwise initialiser: an event that is put together
+// field by field is copied once more.
+extension Event {
     package init(
         id: String,
         deviceToken: DeviceToken,
@@ -56,21 +60,22 @@ package struct Event: Hashable, Sendable {
         metadata: Range<Int>? = nil,
         warnings: [Violation] = []
     ) {
-        let apnsID = apnsID ?? APNsID(eventID: id, deviceToken: deviceToken)
-        self.id = id
-        target = .device(deviceToken)
-        self.destination = destination
-        self.pushType = pushType
-        self.payload = payload
-        self.environment = environment
-        self.priority = priority
-        self.expiration = expiration
-        self.collapseID = collapseID
-        self.apnsID = apnsID
-        self.tokenRegisteredAt = tokenRegisteredAt
-        self.occurredAt = occurredAt
-        self.metadata = metadata
-        self.warnings = warnings
+        self.init(
+            id: id,
+            target: .device(deviceToken),
+            destination: destination,
+            pushType: pushType,
+            payload: payload,
+            environment: environment,
+            priority: priority,
+            expiration: expiration,
+            collapseID: collapseID,
+            apnsID: apnsID ?? APNsID(eventID: id, deviceToken: deviceToken),
+            tokenRegisteredAt: tokenRegisteredAt,
+            occurredAt: occurredAt,
+            metadata: metadata,
+            warnings: warnings
+        )
     }
 
     /// A broadcast to an app's channel; always of push type `liveactivity`.
@@ -89,18 +94,20 @@ package struct Event: Hashable, Sendable {
         occurredAt: Timestamp? = nil,
         metadata: Range<Int>? = nil
     ) {
-        self.id = id
-        target = .channel(channel)
-        destination = .bundleID(bundleID)
-        pushType = .liveactivity
-        self.payload = payload
-        self.environment = environment
-        self.priority = priority
-        self.expiration = expiration
-        apnsID = requestID ?? APNsID(eventID: id, channel: channel)
-        self.occurredAt = occurredAt
-        self.metadata = metadata
-        warnings = []
+        self.init(
+            id: id,
+            target: .channel(channel),
+            destination: .bundleID(bundleID),
+            pushType: .liveactivity,
+            payload: payload,
+            environment: environment,
+            priority: priority,
+            expiration: expiration,
+            apnsID: requestID ?? APNsID(eventID: id, channel: channel),
+            occurredAt: occurredAt,
+            metadata: metadata,
+            warnings: []
+        )
     }
 
     /// Nil for a broadcast.

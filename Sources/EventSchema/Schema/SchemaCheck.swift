@@ -1,4 +1,5 @@
 import JSON
+import Vocabulary
 
 /// One check of a document: what its steps read, and what they count and remember.
 ///
@@ -12,6 +13,8 @@ struct SchemaCheck {
     /// How many arrays and objects stand around the present value, from where the check began.
     private var level = 0
     private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
+    /// The date-time that was read last, and where it stands.
+    private var dateTime: (index: Int, value: Timestamp?) = (-1, nil)
     /// The tape indexes of the values of members: 64 symbols for each of `objects`.
     private var places = InlineArray<256, UInt32>(repeating: 0)
 
@@ -45,6 +48,14 @@ struct SchemaCheck {
 
     @inline(__always)
     mutating func leaveChild() { level &-= 1 }
+
+    /// What a string says as a date-time; the schema and the decoder ask for the same one.
+    mutating func timestamp(_ string: JSONNode) -> Timestamp? {
+        if dateTime.index != string.index {
+            dateTime = (string.index, Timestamp(rfc3339: document.content(of: string)))
+        }
+        return dateTime.value
+    }
 
     // MARK: Members
 

@@ -46,7 +46,9 @@ extension SchemaProgram {
         case .type: return hasType(instruction, value, check.document)
         case .constant: return isEqual(value, instruction.a, check.document)
         case .enumeration, .stringEnumeration: return isListed(instruction, value, check.document)
-        case .minLength, .maxLength, .pattern, .format:
+        case .format:
+            return value.isString ? hasFormat(instruction, value, &check) : true
+        case .minLength, .maxLength, .pattern:
             return value.isString ? holdsForString(instruction, value, check.document) : true
         case .maxBytes:
             guard value.isString else { return value.byteCount <= Int(instruction.a) }

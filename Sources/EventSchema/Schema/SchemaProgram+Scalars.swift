@@ -34,13 +34,19 @@ extension SchemaProgram {
             // No string has more scalars than bytes.
             return value.byteCount - 2 <= Int(instruction.a)
                 || document.scalarCount(of: value) <= Int(instruction.a)
-        case .pattern:
-            return borrowedPatterns[Int(instruction.a)].matches(value, in: document)
-        default:
-            guard let format = Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) else {
-                return true
-            }
-            return format.admits(document.content(of: value))
+        default: return borrowedPatterns[Int(instruction.a)].matches(value, in: document)
+        }
+    }
+
+    func hasFormat(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        switch Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) {
+        case .dateTime?: check.timestamp(value) != nil
+        case let format?: format.admits(check.document.content(of: value))
+        case nil: true
         }
     }
 

@@ -95,7 +95,7 @@ MUTATIONS = [
     ),
     Mutation(
         "go on from memory although another member has committed",
-        [expression(LEDGERS, "metadata.nonce == nonce || tenure.begunAt == position", "true")],
+        [expression(LEDGERS, "metadata?.nonce == nonce || begunAt == position", "true")],
     ),
     Mutation(
         "give partitions back without the last commit",

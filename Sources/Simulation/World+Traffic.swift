@@ -85,7 +85,6 @@ extension World {
         } else if dice.comesUp(0.1) {
             expiration = 0
         }
-        let revived = apns.devices[device].revivesAt.flatMap { $0 <= now ? $0 : nil }
         return SimulatedEvent(
             content: content,
             identity: Int32(events.count),
@@ -93,12 +92,21 @@ extension World {
             source: source,
             expiration: expiration,
             isCollapsible: dice.comesUp(0.2),
-            tokenRegisteredAt: revived.map(SimulatedAPNs.timestamp),
+            tokenRegisteredAt: registrationTime(of: device),
             appendedAt: now,
             schema: !isBroadcast && strikes(chances.namedSchema)
                 ? .id(UInt32(dice.number(below: 20))) : nil,
             size: UInt8(dice.number(below: Self.values.count))
         )
+    }
+
+    /// When the app reported the device's token anew, as upstream tells it with every other event
+    /// only: what comes without it is sent because others have found the token alive.
+    private func registrationTime(of device: Int) -> Timestamp? {
+        guard events.count.isMultiple(of: 2), let revived = apns.devices[device].revivesAt,
+            revived <= now
+        else { return nil }
+        return SimulatedAPNs.timestamp(revived)
     }
 
     /// Upstream sends an event a second time.

@@ -212,6 +212,16 @@ MUTATIONS = [
         [expression(HYGIENE, "hygiene.recentlyDead.count > 0", "false")],
     ),
     Mutation(
+        "hold a token for dead that another member found alive",
+        [
+            expression(
+                HYGIENE,
+                "hygiene.untold.contains(token)",
+                "hygiene.recentlyDead[token] != nil",
+            )
+        ],
+    ),
+    Mutation(
         "take an event for a duplicate of one that failed",
         [
             statements(

@@ -51,6 +51,7 @@ extension World {
         }
         swap(&batch, &actions)
         checkBounds(of: member)
+        checkPauses(of: member)
         checkTimeLimits(of: member)
         checkBreakers(of: member)
         if member.engine.hasLeftGroup { return memberLeft(member) }

@@ -39,4 +39,17 @@ extension World {
             found(.accountingHolds, "consumed \(counts.consumed), accounted \(accounted)")
         }
     }
+
+    /// Promise 5: Kafka stands still with exactly those partitions that the member holds for
+    /// paused; a new assignment starts with none, whatever stood still before.
+    mutating func checkPauses(of member: Member) {
+        for cursor in member.cursors {
+            let isHeldForPaused = member.engine.isPaused(cursor.partition)
+            guard isHeldForPaused != cursor.isPaused else { continue }
+            found(
+                .pausesAreTold,
+                "partition \(cursor.partition.index) \(cursor.isPaused ? "stands" : "goes on")"
+            )
+        }
+    }
 }

@@ -13,6 +13,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case oneStreamUntilProven
         case stalledConnectionGivenUp
         case intakeBounded
+        case pausesAreTold
         case accountingHolds
         case nothingSentAfterExpiration
         case attemptsCounted

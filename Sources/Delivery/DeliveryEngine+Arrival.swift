@@ -43,7 +43,7 @@ extension DeliveryEngine {
             route(event, id, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
             let id = insert(record, event: event, history, entry: entry, now: now)
-            deliveries[id]?.awaitedSchema = schema
+            deliveries.update(id) { $0.awaitedSchema = schema }
             guard !holdUntilDue(id, now: now) else { break }
             wait(id, for: schema, now: now)
         }
@@ -91,8 +91,10 @@ extension DeliveryEngine {
             return
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
-        deliveries[id]?.route = route
-        deliveries[id]?.topic = APNsTopicRule.topic(of: event)
+        deliveries.update(id) {
+            $0.route = route
+            $0.topic = APNsTopicRule.topic(of: event)
+        }
         guard !event.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return

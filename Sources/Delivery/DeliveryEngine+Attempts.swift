@@ -41,7 +41,7 @@ extension DeliveryEngine {
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
         let sentAt = deliveries[id]?.sentAt ?? now.instant
         guard let connection = attemptEnded(id) else { return }
-        deliveries[id]?.answeredAt = now.instant
+        deliveries.update(id) { $0.answeredAt = now.instant }
         let verdict = Verdict.classify(
             status: answer.status,
             reason: answer.reason,
@@ -142,9 +142,11 @@ extension DeliveryEngine {
             }
             guard let connection = lanes[index].pool.streamWanted(now: now.instant) else { return }
             lanes[index].waiting.popFirst()
-            deliveries[id]?.phase = .inFlight(connection)
-            deliveries[id]?.attempts += 1
-            deliveries[id]?.sentAt = now.instant
+            deliveries.update(id) {
+                $0.phase = .inFlight(connection)
+                $0.attempts += 1
+                $0.sentAt = now.instant
+            }
             deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
             lanes[index].breaker.requestStarted()
             parking[index / 2].requestStarted()
@@ -162,7 +164,7 @@ extension DeliveryEngine {
         guard case .inFlight(let connection)? = deliveries[id]?.phase else { return nil }
         deliveries.returned(id)
         // Every caller stores the next phase before the turn is over.
-        deliveries[id]?.phase = .backingOff
+        deliveries.update(id) { $0.phase = .backingOff }
         return connection
     }
 
@@ -179,9 +181,9 @@ extension DeliveryEngine {
             // A channel that is throttled stays so for the newer one.
             isDeviceThrottled || !endsSuperseded(id, event, now: now)
         else { return }
-        deliveries[id]?.refusals = 0
+        deliveries.update(id) { $0.refusals = 0 }
         let firstFailureAt = delivery.firstFailureAt ?? now.instant
-        deliveries[id]?.firstFailureAt = firstFailureAt
+        deliveries.update(id) { $0.firstFailureAt = firstFailureAt }
         let notBefore = now.instant + settings.retry.asked(retryAfter)
         let delay = settings.retry.delay(
             beforeAttempt: delivery.attempts + 1,
@@ -217,7 +219,7 @@ extension DeliveryEngine {
             return
         }
         countRetry(because: failure.reason)
-        deliveries[id]?.phase = .backingOff
+        deliveries.update(id) { $0.phase = .backingOff }
         retries.insert(id, due: due.instant)
     }
 
@@ -262,13 +264,13 @@ extension DeliveryEngine {
         counts.unprocessed += 1
         guard let event = deliveries[id]?.event, !handBack(id) else { return }
         let refusals = (deliveries[id]?.refusals ?? 0) + 1
-        deliveries[id]?.refusals = refusals
+        deliveries.update(id) { $0.refusals = refusals }
         guard refusals < Self.refusalsPerAttempt else {
             let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
             retry(id, after: failure, retryAfter: nil, now: now)
             return
         }
-        deliveries[id]?.attempts -= 1
+        deliveries.update(id) { $0.attempts -= 1 }
         guard !endsSuperseded(id, event, now: now) else { return }
         enqueue(id, first: true, now: now)
     }
@@ -293,7 +295,7 @@ extension DeliveryEngine {
             return
         }
         if let event = delivery.event, endsSuperseded(id, event, now: now) { return }
-        deliveries[id]?.isProviderTokenRefreshed = true
+        deliveries.update(id) { $0.isProviderTokenRefreshed = true }
         countRetry(because: failure.reason)
         approach(id, now: now)
     }

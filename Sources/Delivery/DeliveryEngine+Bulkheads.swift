@@ -75,7 +75,7 @@ extension DeliveryEngine {
         now: Moment
     ) {
         guard let device = deliveries[id]?.hashes?.token else { return }
-        deliveries[id]?.hasFailed = true
+        deliveries.update(id) { $0.hasFailed = true }
         lanes[route.index].breaker.requestFailed(device, sentAt: sentAt, now: now.instant)
     }
 

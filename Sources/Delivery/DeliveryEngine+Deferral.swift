@@ -39,7 +39,7 @@ extension DeliveryEngine {
             )
             return
         }
-        deliveries[id]?.deferral = deferral
+        deliveries.update(id) { $0.deferral = deferral }
         announce(id, [.retry])
     }
 
@@ -48,7 +48,7 @@ extension DeliveryEngine {
         guard let delivery = deliveries[id], case .publishing([.retry]) = delivery.phase,
             let deferral = delivery.deferral
         else { return }
-        deliveries[id]?.deferral = nil
+        deliveries.update(id) { $0.deferral = nil }
         abortTransaction(now: now)
         conclude(
             id,
@@ -99,7 +99,7 @@ extension DeliveryEngine {
         let wait = settings.later.wait(of: history, now: now.timestamp)
         guard wait > .zero else { return false }
         let delay = settings.later.delays[history.tier]
-        deliveries[id]?.phase = .waitingForDue
+        deliveries.update(id) { $0.phase = .waitingForDue }
         // Not the intake's for now: records that wait must not keep others out. There is one for
         // each partition of a retry topic, which is bound enough.
         gate.left(byteCount: delivery.byteCount)

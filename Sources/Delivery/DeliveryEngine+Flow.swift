@@ -13,8 +13,8 @@ extension DeliveryEngine {
         guard let device = deliveries[id]?.hashes?.token else {
             preconditionFailure("an event without its device's hash")
         }
-        deliveries[id]?.device = device
-        deliveries[id]?.rateLimit = rates.limit(for: event.destination, event.pushType)
+        deliveries.update(id) { $0.device = device }
+        deliveries.update(id) { $0.rateLimit = rates.limit(for: event.destination, event.pushType) }
         lanes[route.index].held += 1
         if pacing.joined(id, device) {
             approach(id, now: now)
@@ -30,7 +30,7 @@ extension DeliveryEngine {
 
     /// First of its device's line: on to the route's queue, when the app's rate allows.
     mutating func approach(_ id: DeliveryID, now: Moment) {
-        deliveries[id]?.phase = .waitingForStream
+        deliveries.update(id) { $0.phase = .waitingForStream }
         if let limit = deliveries[id]?.rateLimit,
             !rates.passed(id, limit: limit, now: now.instant)
         {
@@ -50,8 +50,8 @@ extension DeliveryEngine {
     mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
         guard let route = deliveries[id]?.route, let source = deliveries[id]?.source
         else { return }
-        deliveries[id]?.phase = .waitingForStream
-        deliveries[id]?.queuedAt = now.instant
+        deliveries.update(id) { $0.phase = .waitingForStream }
+        deliveries.update(id) { $0.queuedAt = now.instant }
         if first {
             lanes[route.index].waiting.prepend(id, to: source)
         } else {
@@ -66,10 +66,10 @@ extension DeliveryEngine {
     mutating func leaveFlow(_ id: DeliveryID) {
         guard let device = deliveries[id]?.device, let route = deliveries[id]?.route
         else { return }
-        deliveries[id]?.device = nil
+        deliveries.update(id) { $0.device = nil }
         lanes[route.index].held -= 1
         guard let (next, notBefore) = pacing.left(id, device) else { return }
-        deliveries[next]?.phase = .backingOff
+        deliveries.update(next) { $0.phase = .backingOff }
         retries.insert(next, due: notBefore ?? Instant(nanoseconds: .min))
     }
 

@@ -84,7 +84,7 @@ extension DeliveryEngine {
         var outcome = outcome(of: delivery, conclusion, now: now)
         learn(from: &outcome, of: delivery, now: now)
         let publications = publications(of: outcome)
-        deliveries[id]?.outcome = outcome
+        deliveries.update(id) { $0.outcome = outcome }
         announce(id, publications)
     }
 

@@ -94,9 +94,11 @@ extension DeliveryEngine {
         guard deliveries[id]?.phase == .awaitingSchema else { return }
         switch decoded {
         case .event(let event):
-            deliveries[id]?.event = event
-            deliveries[id]?.awaitedSchema = nil
-            deliveries[id]?.phase = .waitingForStream
+            deliveries.update(id) {
+                $0.event = event
+                $0.awaitedSchema = nil
+                $0.phase = .waitingForStream
+            }
             route(event, id, unregisteredSince, now: now)
         case .invalid(let invalid): conclude(id, with: .invalid(invalid), now: now)
         case .awaitingSchema(_, let schema): wait(id, for: schema, now: now)
@@ -121,7 +123,7 @@ extension DeliveryEngine {
     /// Once a fetch has failed, those that wait take no more than their share of the bound: what is
     /// too much goes to a retry topic, where there is one. The first fetch is given its moment.
     mutating func wait(_ id: DeliveryID, for schema: SchemaReference, now: Moment) {
-        deliveries[id]?.phase = .awaitingSchema
+        deliveries.update(id) { $0.phase = .awaitingSchema }
         let wait = schemaWaits.waits[schema]
         if let wait, wait.attempts > 1, schemaWaits.count >= schemaShare, canPostpone(id) {
             counts.madeRoom += 1

@@ -46,24 +46,24 @@ struct DeliveryTable: Sendable {
     }
 
     /// The delivery, unless it has left.
+    ///
+    /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
+    /// (let alone a coroutine, which allocates its frame) would copy them all.
     subscript(id: DeliveryID) -> Delivery? {
-        _read {
-            if contains(id) {
-                yield slots[id.slot].delivery
-            } else {
-                yield nil
-            }
-        }
-        _modify {
-            if contains(id) {
-                yield &slots[id.slot].delivery
-            } else {
-                var missing: Delivery?
-                yield &missing
-            }
-        }
+        @inline(__always) get { contains(id) ? slots[id.slot].delivery : nil }
     }
 
+    /// Changes the delivery where it is, unless it has left.
+    ///
+    /// A subscript that could be set would be a coroutine in the way of the optimizer: it inlines
+    /// none that is ended in two places, and `?.` does so.
+    @inline(__always)
+    mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
+        guard contains(id) else { return }
+        slots[id.slot].delivery?.undergo(change)
+    }
+
+    @inline(__always)
     func contains(_ id: DeliveryID) -> Bool {
         id.slot < slots.count && slots[id.slot].generation == id.generation
             && slots[id.slot].delivery != nil
@@ -127,4 +127,9 @@ struct DeliveryTable: Sendable {
     private func identifier(ofSlot index: Int) -> DeliveryID {
         DeliveryID(slot: UInt32(index), generation: slots[index].generation)
     }
+}
+
+extension Delivery {
+    @inline(__always)
+    fileprivate mutating func undergo(_ change: (inout Delivery) -> Void) { change(&self) }
 }

@@ -112,7 +112,7 @@ MUTATIONS = [
     ),
     Mutation(
         "count streams that were given back as attempts",
-        [statements(ATTEMPTS, "        deliveries[id]?.attempts -= 1\n")],
+        [statements(ATTEMPTS, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
     ),
     Mutation(
         "ignore the peer's stream limit",
@@ -197,7 +197,7 @@ MUTATIONS = [
         [
             statements(
                 ARRIVAL,
-                "            deliveries[id]?.awaitedSchema = schema\n"
+                "            deliveries.update(id) { $0.awaitedSchema = schema }\n"
                 "            guard !holdUntilDue(id, now: now) else { break }\n",
             )
         ],

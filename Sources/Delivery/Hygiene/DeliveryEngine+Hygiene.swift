@@ -60,7 +60,7 @@ extension DeliveryEngine {
         if hygiene.settings.suppressesUnregistered, !event.isBroadcast {
             names.unregisteredAt = deadSince(names.token, unregisteredSince)
         }
-        deliveries[id]?.hashes = names
+        deliveries.update(id) { $0.hashes = names }
         if let since = names.unregisteredAt, !event.isRegistered(after: since) {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
@@ -126,7 +126,7 @@ extension DeliveryEngine {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
-        deliveries[id]?.hashes?.unregisteredAt = since
+        deliveries.update(id) { $0.hashes?.unregisteredAt = since }
         return false
     }
 

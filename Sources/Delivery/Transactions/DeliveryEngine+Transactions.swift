@@ -59,7 +59,7 @@ extension DeliveryEngine {
 
     /// Has the records of a decided delivery published: now, or in the next transaction.
     mutating func announce(_ id: DeliveryID, _ publications: Set<Publication>) {
-        deliveries[id]?.phase = .publishing(publications)
+        deliveries.update(id) { $0.phase = .publishing(publications) }
         guard transactions != nil else {
             actions.append(.publish(id, publications))
             return
@@ -70,7 +70,7 @@ extension DeliveryEngine {
 
     /// One more record of the delivery is acknowledged.
     mutating func acknowledged(_ id: DeliveryID, missing: Set<Publication>) {
-        deliveries[id]?.phase = .publishing(missing)
+        deliveries.update(id) { $0.phase = .publishing(missing) }
         if missing.isEmpty { transactions?.finished(id) }
     }
 
@@ -86,7 +86,7 @@ extension DeliveryEngine {
         guard let dropped = transactions?.dropAll() else { return }
         for id in dropped {
             // Without an outcome it is no duplicate of its own return.
-            deliveries[id]?.outcome = nil
+            deliveries.update(id) { $0.outcome = nil }
             release(id)
         }
         if transactions?.phase != .committing { membership.commitFinished(failed: []) }
@@ -101,7 +101,7 @@ extension DeliveryEngine {
                 transactions?.finished(id)
                 continue
             }
-            deliveries[id]?.phase = .publishing(records)
+            deliveries.update(id) { $0.phase = .publishing(records) }
             for publication in Publication.allCases where records.contains(publication) {
                 actions.append(.publishAgain(id, publication))
             }

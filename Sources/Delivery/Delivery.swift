@@ -89,6 +89,22 @@ package struct Route: Hashable, Sendable {
     }
 }
 
+/// One stream that was opened for a delivery.
+package struct DeliveryAttempt: Hashable, Sendable {
+    package let route: Route
+    package let isBroadcast: Bool
+    package let sentAt: Instant
+}
+
+/// What a delivery's request is made of.
+package struct DeliveryRequest: Sendable {
+    package let route: Route
+    package let event: Event
+    package let topic: APNsTopic
+    /// What the ranges of `event` point into.
+    package let eventBytes: [UInt8]
+}
+
 /// What an attempt died of; becomes the outcome's reason when there is no next one.
 struct AttemptFailure: Hashable, Sendable {
     var reason: Reason

@@ -19,22 +19,26 @@ extension DeliveryEngine {
     // MARK: Inputs
 
     /// Kafka acknowledged one of the outcome's records, or will never take it.
-    package mutating func published(_ tag: PublicationTag) {
-        guard let delivery = deliveries[tag.delivery],
-            case .publishing(var awaited) = delivery.phase
-        else { return }
-        guard awaited.remove(tag.publication) != nil else { return }
+    ///
+    /// - Parameter tag: The record.
+    /// - Returns: The delivery, if this was the last that it waited for: it has left.
+    @discardableResult
+    package mutating func published(_ tag: PublicationTag) -> Delivery? {
+        guard case .publishing(var awaited)? = deliveries[tag.delivery]?.phase,
+            awaited.remove(tag.publication) != nil
+        else { return nil }
         guard awaited.isEmpty, transactions == nil else {
             acknowledged(tag.delivery, missing: awaited)
-            return
+            return nil
         }
+        guard let delivery = remove(tag.delivery) else { return nil }
         if tag.publication == .retry {
             counts.deferred += 1
         } else {
             counts.terminal += 1
         }
         membership.settle(delivery.record.partition, delivery.ledgerEntry)
-        remove(tag.delivery)
+        return delivery
     }
 
     /// Kafka did not take one of the outcome's records; it will be produced again.
@@ -98,12 +102,14 @@ extension DeliveryEngine {
     }
 
     /// Takes the delivery out of the shard's hands.
-    mutating func remove(_ id: DeliveryID) {
+    @discardableResult
+    mutating func remove(_ id: DeliveryID) -> Delivery? {
         leaveFlow(id)
-        guard let delivery = deliveries.remove(id) else { return }
+        guard let delivery = deliveries.remove(id) else { return nil }
         forget(delivery)
         gate.left(byteCount: delivery.byteCount)
         shares.left(source: delivery.source, byteCount: delivery.byteCount)
+        return delivery
     }
 
     private func publications(of outcome: Outcome) -> Set<Publication> {

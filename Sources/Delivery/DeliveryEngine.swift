@@ -150,8 +150,24 @@ package struct DeliveryEngine: Sendable {
         return deadline
     }
 
-    /// The delivery, unless it has left.
+    /// The delivery, unless it has left: a copy of all its fields.
     package func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
+
+    /// What the delivery's present or last stream was asked for; nil before the first one.
+    package func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
+        guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
+        else { return nil }
+        let isBroadcast = deliveries[id]?.event?.isBroadcast == true
+        return DeliveryAttempt(route: route, isBroadcast: isBroadcast, sentAt: sentAt)
+    }
+
+    /// What the delivery's request is made of; nil when it has left, or is never sent.
+    package func request(_ id: DeliveryID) -> DeliveryRequest? {
+        guard let route = deliveries[id]?.route, let event = deliveries[id]?.event,
+            let topic = deliveries[id]?.topic, let bytes = deliveries[id]?.record.eventBytes
+        else { return nil }
+        return DeliveryRequest(route: route, event: event, topic: topic, eventBytes: bytes)
+    }
 
     package var inFlightEvents: Int { gate.events + tierHold.count }
     package var inFlightBytes: Int { gate.bytes + tierHold.byteCount }

@@ -38,8 +38,7 @@ struct DeliveryTable: Sendable {
     }
 
     mutating func remove(_ id: DeliveryID) -> Delivery? {
-        guard contains(id), let delivery = slots[id.slot].delivery else { return nil }
-        slots[id.slot].delivery = nil
+        guard contains(id), let delivery = slots[id.slot].delivery.take() else { return nil }
         slots[id.slot].generation &+= 1
         free.append(id.slot)
         return delivery

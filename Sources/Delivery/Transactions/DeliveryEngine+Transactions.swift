@@ -8,13 +8,16 @@ extension DeliveryEngine {
     // MARK: Inputs
 
     /// Kafka will never take this record of an outcome: the outcome goes without it.
-    package mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) {
-        guard transactions != nil else {
-            published(tag)
-            return
-        }
+    ///
+    /// - Parameters:
+    ///   - tag: The record.
+    ///   - now: This turn's moment.
+    /// - Returns: The delivery, if it has left; see `published`.
+    package mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
+        guard transactions != nil else { return published(tag) }
         transactions?.withdraw(tag)
         abortTransaction(now: now)
+        return nil
     }
 
     /// The transactional call under way succeeded.

@@ -87,27 +87,29 @@ final class APNsConnections {
     /// Opens a stream; its frames go out with `flush`.
     func send(
         _ id: DeliveryID,
-        _ delivery: Delivery,
+        _ request: DeliveryRequest,
         on connectionID: ConnectionID,
         providerToken: [UInt8]?,
         _ happenings: inout [Happening]
     ) {
-        guard let link = links[connectionID], let connection = link.connection,
-            let event = delivery.event, let topic = delivery.topic,
-            let value = delivery.record.eventBytes
-        else {
+        guard let link = links[connectionID], let connection = link.connection else {
             happenings.append(.streamBroke(id, .unprocessed))
             return
         }
         endpoint(link.route).headers.fill(
             &block,
-            for: event,
-            topic: topic,
+            for: request.event,
+            topic: request.topic,
             providerToken: providerToken
         )
         touched.append(connectionID)
         do throws(SubmitError) {
-            try connection.submit(block, body: value, range: event.payload, tag: id.rawValue)
+            try connection.submit(
+                block,
+                body: request.eventBytes,
+                range: request.event.payload,
+                tag: id.rawValue
+            )
         } catch {
             happenings.append(.streamBroke(id, .unprocessed))
             guard error == .streamIDsExhausted || error == .notOpen else { return }

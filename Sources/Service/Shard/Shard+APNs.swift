@@ -27,19 +27,16 @@ extension Shard {
 
     private func answered(_ id: DeliveryID, _ response: HTTP2Response) {
         let answer = APNsAnswer(response, now: now.timestamp)
-        if let delivery = engine.delivery(id), let sentAt = delivery.sentAt {
-            if clockSkew.isLookDue(now: now.instant) { compareClocks(response, sentAt) }
-            if let route = delivery.route {
-                troubles.requestAnswered(route)
-                metrics.countResponse(
-                    status: answer.status,
-                    reason: answer.reason,
-                    route: route.index,
-                    after: now.instant - sentAt
-                )
-                let kind: RequestKind = delivery.event?.isBroadcast == true ? .broadcast : .device
-                judge(answer, kind, route, sentAt)
-            }
+        if let attempt = ask({ $0.attempt(id) }) {
+            if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
+            troubles.requestAnswered(attempt.route)
+            metrics.countResponse(
+                status: answer.status,
+                reason: answer.reason,
+                route: attempt.route.index,
+                after: now.instant - attempt.sentAt
+            )
+            judge(answer, of: attempt)
         }
         engine.responseArrived(answer, for: id, now: now)
     }
@@ -63,19 +60,19 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private func judge(
-        _ answer: APNsAnswer,
-        _ kind: RequestKind,
-        _ route: Route,
-        _ sentAt: Instant
-    ) {
-        let verdict = Verdict.classify(status: answer.status, reason: answer.reason, kind: kind)
+    private func judge(_ answer: APNsAnswer, of attempt: DeliveryAttempt) {
+        let route = attempt.route
+        let verdict = Verdict.classify(
+            status: answer.status,
+            reason: answer.reason,
+            kind: attempt.isBroadcast ? .broadcast : .device
+        )
         guard verdict.fault == .credential else {
             troubles.credentialWorked(route)
             return
         }
         let reason = answer.reason?.text ?? "status \(answer.status)"
-        guard troubles.credentialFailed(route, reason, sentAt: sentAt) else { return }
+        guard troubles.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
         log.error(
             "APNs refuses the credential",
             [

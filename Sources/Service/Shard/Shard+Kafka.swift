@@ -232,7 +232,7 @@ extension Shard {
     }
 
     func publish(_ tag: PublicationTag) {
-        guard let delivery = engine.delivery(tag.delivery) else { return }
+        guard let delivery = ask({ $0.delivery(tag.delivery) }) else { return }
         do throws(KafkaError) {
             try publisher.publish(
                 tag,
@@ -254,17 +254,15 @@ extension Shard {
         switch tag.publication {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(engine.delivery(tag.delivery))
-        case .retry: countDeferral(engine.delivery(tag.delivery))
+        case .deadLetter: countDeadLetter(ask { $0.delivery(tag.delivery) })
+        case .retry: countDeferral(ask { $0.delivery(tag.delivery) })
         }
         settle(tag)
     }
 
     /// The record is written, or never will be: nobody waits for it any more.
     private func settle(_ tag: PublicationTag) {
-        let delivery = engine.delivery(tag.delivery)
-        engine.publicationAbandoned(tag, now: now)
-        guard let delivery, engine.delivery(tag.delivery) == nil else { return }
+        guard let delivery = engine.publicationAbandoned(tag, now: now) else { return }
         publisher.concluded(tag.delivery)
         countOutcome(of: delivery)
     }

@@ -314,13 +314,19 @@ final class Shard {
     }
 
     private func send(_ id: DeliveryID, on connection: ConnectionID) {
-        guard let delivery = engine.delivery(id), let route = delivery.route else { return }
+        guard let request = ask({ $0.request(id) }) else { return }
         connections.send(
             id,
-            delivery,
+            request,
             on: connection,
-            providerToken: inUse[route.credential].token?.token(now: now),
+            providerToken: inUse[request.route.credential].token?.token(now: now),
             &happenings
         )
     }
+
+    /// Has the engine answer where it is.
+    ///
+    /// A query through the property would copy the whole engine first, for all that the compiler
+    /// knows of what may happen to the property meanwhile.
+    func ask<Answer>(_ query: (inout DeliveryEngine) -> Answer) -> Answer { query(&engine) }
 }

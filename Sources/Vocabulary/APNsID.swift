@@ -43,7 +43,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// The name is the event's `id`, a zero byte (which cannot end an `id` ambiguously, because a
     /// device token has none) and the device token in lower case; the namespace is Heliograph's
     /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
-    package init(eventID: String, deviceToken: DeviceToken) {
+    package init(eventID: borrowing String, deviceToken: borrowing DeviceToken) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
         hash.update(Self.namespace.low)

@@ -50,13 +50,15 @@ extension World {
             carryOut(action, for: member)
         }
         swap(&batch, &actions)
-        checkBounds(of: member)
-        checkPauses(of: member)
+        // One copy for all that only look: each look into the object would make one of its own.
+        let engine = member.engine
+        checkBounds(of: member, engine)
+        checkPauses(of: member, engine)
         checkTimeLimits(of: member)
-        checkBreakers(of: member)
-        if member.engine.hasLeftGroup { return memberLeft(member) }
+        checkBreakers(of: member, engine)
+        if engine.hasLeftGroup { return memberLeft(member) }
         if wantsMore { planTurn(of: member, at: now + .milliseconds(1)) }
-        if let due = member.engine.nextDeadline(now: now) {
+        if let due = engine.nextDeadline(now: now) {
             planTurn(of: member, at: max(due, now + .milliseconds(1)))
         }
     }

@@ -8,9 +8,9 @@ extension World {
     /// do not count.
     ///
     /// Promise 1: what was consumed is at an end, in hand, or was given back.
-    mutating func checkBounds(of member: Member) {
-        let held = (member.engine.heldEvents, member.engine.heldBytes)
-        let inHand = member.engine.inFlightEvents
+    mutating func checkBounds(of member: Member, _ engine: DeliveryEngine) {
+        let held = (engine.heldEvents, engine.heldBytes)
+        let inHand = engine.inFlightEvents
         let events = inHand - held.0
         if events > plan.inFlightLimit {
             found(.intakeBounded, "\(events) events over \(plan.inFlightLimit)")
@@ -23,7 +23,7 @@ extension World {
             found(.intakeBounded, "\(held.0) held of \(retryPartitions) partitions")
         }
         // Of the bytes one record may be too many: its size is known when it is here.
-        let bytes = member.engine.inFlightBytes - held.1 - Self.largestRecord
+        let bytes = engine.inFlightBytes - held.1 - Self.largestRecord
         if bytes > plan.inFlightBytes {
             found(.intakeBounded, "\(bytes) bytes over \(plan.inFlightBytes)")
         }
@@ -31,7 +31,7 @@ extension World {
         if let since = member.uncommitted.values.min(), now - since > .seconds(31) {
             found(.everythingSettledIsCommitted, "a failed commit was not repeated")
         }
-        let counts = member.engine.counts
+        let counts = engine.counts
         let accounted =
             inHand + counts.terminal + counts.tombstones + counts.released
             + counts.deferred
@@ -42,9 +42,9 @@ extension World {
 
     /// Promise 5: Kafka stands still with exactly those partitions that the member holds for
     /// paused; a new assignment starts with none, whatever stood still before.
-    mutating func checkPauses(of member: Member) {
+    mutating func checkPauses(of member: Member, _ engine: DeliveryEngine) {
         for cursor in member.cursors {
-            let isHeldForPaused = member.engine.isPaused(cursor.partition)
+            let isHeldForPaused = engine.isPaused(cursor.partition)
             guard isHeldForPaused != cursor.isPaused else { continue }
             found(
                 .pausesAreTold,

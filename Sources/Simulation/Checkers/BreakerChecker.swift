@@ -44,12 +44,17 @@ extension World {
 
     /// An endpoint is left alone only for failing many devices, and used again as soon as it serves
     /// most of those that it is tried with.
-    mutating func checkBreakers(of member: Member) {
-        for index in member.breakers.indices { checkBreaker(index, of: member) }
+    mutating func checkBreakers(of member: Member, _ engine: DeliveryEngine) {
+        for index in member.breakers.indices {
+            checkBreaker(engine.breaker(of: Route(index: index)), index, of: member)
+        }
     }
 
-    private mutating func checkBreaker(_ index: Int, of member: Member) {
-        let breaker = member.engine.breaker(of: Route(index: index))
+    private mutating func checkBreaker(
+        _ breaker: CircuitBreaker,
+        _ index: Int,
+        of member: Member
+    ) {
         var watch = member.breakers[index]
         // What was decided since the last turn looked back from there.
         let horizon = member.turnBefore

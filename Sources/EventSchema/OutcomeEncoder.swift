@@ -59,17 +59,26 @@ package struct OutcomeEncoder: Sendable {
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
     /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
     package func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
-        var headers = [RecordHeader("outcome", outcome.kind.rawValue)]
+        var headers: [RecordHeader] = []
+        // These three, and the trace context's two.
+        headers.reserveCapacity(5)
+        headers.append(RecordHeader("outcome", outcome.kind.rawValue))
         if let reason = outcome.reason { headers.append(RecordHeader("reason", reason.text)) }
         if let id = outcome.subject.eventID { headers.append(RecordHeader("event-id", id)) }
         let trace = TraceContext(record.headers) ?? TraceContext(record.traceContext)
-        return headers + (trace?.headers ?? [])
+        if let trace { headers.append(contentsOf: trace.headers) }
+        return headers
     }
 
     private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
         let subject = outcome.subject
         writer.field("event_id", subject.eventID)
-        writer.field("apns_id", subject.apnsID?.description)
+        writer.field("apns_id")
+        if let id = subject.apnsID {
+            writer.plainString { id.appendUTF8(to: &$0) }
+        } else {
+            writer.null()
+        }
         if let id = outcome.apnsUniqueID { writer.field("apns_unique_id", id) }
         writer.field("device_token", subject.deviceToken?.hexadecimal)
         if let channel = subject.channel { writer.field("channel_id", channel.base64) }
@@ -132,10 +141,7 @@ extension JSONWriter {
     }
 
     mutating func timestamp(_ name: String, _ timestamp: Timestamp) {
-        var text: [UInt8] = []
-        text.reserveCapacity(24)
-        timestamp.appendRFC3339(to: &text)
         self.name(name)
-        string(utf8: text.span)
+        plainString { timestamp.appendRFC3339(to: &$0) }
     }
 }

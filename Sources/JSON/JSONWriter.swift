@@ -50,6 +50,14 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Writes a string that the caller appends, of characters that need no escape.
+    package mutating func plainString(_ append: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        append(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     /// Looks at all bytes, because a loop that cannot end early is one over vectors.
     private static func needsEscape(_ content: Span<UInt8>) -> Bool {
         var isFound = false

@@ -169,17 +169,31 @@ package final class Producer {
         guard !headers.isEmpty else { return nil }
         let list = unsafe rd_kafka_headers_new(headers.count)
         for header in headers {
-            unsafe withMemory(header.value, nil) { value, _ in
+            unsafe withMemory(header.value) { value in
+                unsafe add(header.name, value, to: list)
+            }
+        }
+        return unsafe list
+    }
+
+    /// The library takes the name by its length: a C string would be a copy for its last byte.
+    private static func add(
+        _ name: String,
+        _ value: UnsafeRawBufferPointer?,
+        to list: OpaquePointer?
+    ) {
+        var name = name
+        name.withUTF8 { name in
+            unsafe name.withMemoryRebound(to: CChar.self) { name in
                 _ = unsafe rd_kafka_header_add(
                     list,
-                    header.name,
-                    header.name.utf8.count,
+                    name.baseAddress,
+                    name.count,
                     value?.baseAddress,
                     value?.count ?? 0
                 )
             }
         }
-        return unsafe list
     }
 
     /// Lends both arrays; nil stays null, and an empty array has an address, as C wants it.

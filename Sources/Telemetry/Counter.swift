@@ -50,11 +50,11 @@ package final class CounterTable<Label: Hashable & Sendable>: Sendable {
     }
 
     /// The lists are short: a scan is faster than a hash.
+    ///
+    /// By hand: `firstIndex(of:)`, which is not specialised here, allocates.
     package subscript(label: Label) -> Counter {
-        guard let index = labels.firstIndex(of: label) else {
-            preconditionFailure("\(label) is not in the table's closed list")
-        }
-        return counters[index]
+        for index in labels.indices where labels[index] == label { return counters[index] }
+        preconditionFailure("\(label) is not in the table's closed list")
     }
 
     /// Every label with its count, in the order of the list.

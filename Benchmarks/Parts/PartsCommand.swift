@@ -29,7 +29,9 @@ struct PartsCommand: ParsableCommand {
     }
 
     func run() {
-        let parts = (EventParts.all() + [TelemetryParts.acceptedEvent()]).filter { only.map($0.name.contains) ?? true }
+        let parts = (EventParts.all() + [TelemetryParts.acceptedEvent()]).filter {
+            only.map($0.name.contains) ?? true
+        }
         guard !parts.isEmpty else { return print("no part has that in its name") }
         let measurements = Measurement.take(
             of: parts,

@@ -138,7 +138,7 @@ import CRdkafka
         return general.map { ($0.key, $0.value) } + own.map { (withoutPrefix($0.key), $0.value) }
     }
 
-    private static func withoutPrefix(_ key: String) -> String {
+    static func withoutPrefix(_ key: String) -> String {
         for role in Role.allCases where key.hasPrefix(role.rawValue + ".") {
             return String(key.dropFirst(role.rawValue.count + 1))
         }

@@ -63,6 +63,29 @@ import Testing
         for property in properties.keys { #expect(error?.text.contains(property) == true) }
     }
 
+    @Test(
+        arguments: [
+            (["security.protocol": "ssl", "ssl.ca.location": "/no/such.pem"], ["ssl.ca.location"]),
+            (
+                ["security.protocol": "SASL_SSL", "consumer.ssl.key.location": "/no/such.pem"],
+                ["ssl.key.location"]
+            ),
+            (["max.poll.interval.ms": "5000"], ["session.timeout.ms"]),
+            (["no.such": "1"], []),
+            (["security.protocol": "sasl_ssl", "sasl.mechanism": "GSSAPI"], []),
+            (["security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN"], []),
+            ([:], []),
+        ] as [([String: String], [String])]
+    )
+    func `What only a client can find is found without a broker`(
+        properties: [String: String],
+        words: [String]
+    ) {
+        let problems = KafkaConfiguration.clientProblems(in: properties)
+        #expect(problems.count == words.count, "\(problems)")
+        for (problem, word) in zip(problems, words) { #expect(problem.contains(word)) }
+    }
+
     @Test func `A value that changes nothing is accepted`() {
         let harmless = [
             "acks": "all", "enable.auto.commit": "false", "enable.idempotence": "true",

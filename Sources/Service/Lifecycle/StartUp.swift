@@ -22,6 +22,10 @@ struct StartUp {
                 lines: problems.map { "kafka.properties.\($0.property): \($0.text)" }
             )
         }
+        let complaints = KafkaConfiguration.clientProblems(in: configuration.kafka.properties)
+        guard complaints.isEmpty else {
+            throw ServiceError(lines: complaints.map { "kafka.properties: \($0)" })
+        }
     }
 
     /// Reads the credentials' files; every bad one is reported, with its key in the configuration.

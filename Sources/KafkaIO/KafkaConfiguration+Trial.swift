@@ -1,0 +1,42 @@
+import CRdkafka
+
+extension KafkaConfiguration {
+    /// What librdkafka finds wrong only when it makes a client of the properties.
+    ///
+    /// Such as TLS files that cannot be read, a key that does not fit its certificate, or values
+    /// that contradict each other. A consumer and a producer are made and destroyed, without
+    /// brokers and without SASL: they connect to nothing, and no helper for a login runs.
+    ///
+    /// - Returns: Each complaint once, without a secret's value; none where a property by itself is
+    ///   wrong, which `problems(in:)` says better.
+    package static func clientProblems(in properties: [String: String]) -> [String] {
+        guard problems(in: properties).isEmpty else { return [] }
+        let roles: [(Role, rd_kafka_type_t)] = [
+            (.consumer, RD_KAFKA_CONSUMER), (.producer, RD_KAFKA_PRODUCER),
+        ]
+        var texts: [String] = []
+        for (role, type) in roles {
+            do throws(KafkaError) {
+                let configuration = try KafkaConfiguration(
+                    role,
+                    bootstrapServers: "",
+                    properties: withoutSASL(properties)
+                )
+                try ClientHandle(configuration: configuration, type: type, wakeup: nil).destroy()
+            } catch {
+                if !texts.contains(error.text) { texts.append(error.text) }
+            }
+        }
+        return texts
+    }
+
+    /// The same without a login, and with TLS where the protocol has it.
+    private static func withoutSASL(_ properties: [String: String]) -> [String: String] {
+        var kept = properties.filter { !withoutPrefix($0.key).contains("sasl.") }
+        for (name, value) in kept where withoutPrefix(name) == "security.protocol" {
+            kept[name] = value.lowercased() == "sasl_ssl" ? "ssl" : value
+            if value.lowercased() == "sasl_plaintext" { kept[name] = "plaintext" }
+        }
+        return kept
+    }
+}

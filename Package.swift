@@ -153,7 +153,8 @@ let package = Package(
         .executableTarget(
             name: "heliograph-bench",
             dependencies: [
-                "Vocabulary", "JSON", "EventSchema", "Telemetry", "BenchmarkFloors",
+                "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
+                "Telemetry", "KafkaIO", "HTTP2IO", "CLinux", "BenchmarkFloors",
                 product("ArgumentParser", "swift-argument-parser"),
             ],
             path: "Benchmarks/Parts",

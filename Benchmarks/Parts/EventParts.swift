@@ -6,9 +6,11 @@ import Vocabulary
 /// Reading one event and telling its outcome: simdjson alone, our parse, one schema, the whole of
 /// decode and validate, and the record that is published in the end.
 enum EventParts {
+    /// The value of a record of 1 KB.
+    static let text = Array(event(ofByteCount: 1024).utf8)
+
     static func all() -> [Part] {
-        let text = Array(event(ofByteCount: 1024).utf8)
-        return [bareParse(text), parse(text), validate(text), decode(text), encode(text)]
+        [bareParse(text), parse(text), validate(text), decode(text), encode(text)]
     }
 
     private static func bareParse(_ text: [UInt8]) -> Part {
@@ -83,9 +85,9 @@ enum EventParts {
         var decoder = EventDecoder()
     }
 
-    private static let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
+    static let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
 
-    private static func record(_ text: [UInt8]) -> Record {
+    static func record(_ text: [UInt8]) -> Record {
         Record(
             partition: PartitionID(index: 0),
             offset: Offset(0),
@@ -96,7 +98,7 @@ enum EventParts {
     }
 
     /// What APNs' 200 makes of the event.
-    private static func outcome(of record: Record) -> Outcome {
+    static func outcome(of record: Record) -> Outcome {
         var record = record
         guard case .event(let event) = Reader().decoder.decode(&record, from: source.topic)
         else { preconditionFailure("the benchmark's event is not valid") }

@@ -22,22 +22,33 @@ struct PartsCommand: ParsableCommand {
     @Option(help: "Only the parts whose name has this in it.")
     var only: String?
 
+    @Flag(help: "Print JSON in place of a table.")
+    var json = false
+
+    @Option(help: "Time nothing, but run each part so often, for callgrind to count.")
+    var count: Int?
+
     func validate() throws {
-        guard runs >= 1, runLength >= 1 else {
-            throw ValidationError("--runs and --run-length are at least 1")
+        guard runs >= 1, runLength >= 1, count ?? 1 >= 1 else {
+            throw ValidationError("--runs, --run-length and --count are at least 1")
         }
     }
 
-    func run() {
-        let parts = (EventParts.all() + [TelemetryParts.acceptedEvent()]).filter {
-            only.map($0.name.contains) ?? true
-        }
-        guard !parts.isEmpty else { return print("no part has that in its name") }
+    func run() throws {
+        let parts = Self.allParts().filter { only.map($0.name.contains) ?? true }
+        guard !parts.isEmpty else { throw ValidationError("no part has that in its name") }
+        if let count { return InstructionCount.run(parts, repetitions: count) }
         let measurements = Measurement.take(
             of: parts,
             runs: runs,
             runLength: .milliseconds(runLength)
         )
-        print(Report(measurements: measurements).markdown)
+        let report = Report(measurements: measurements)
+        print(json ? report.json : report.markdown)
+    }
+
+    private static func allParts() -> [Part] {
+        EventParts.all() + DeliveryParts.all() + HTTP2Parts.all()
+            + [KafkaParts.produceOutcome(EventParts.text), TelemetryParts.acceptedEvent()]
     }
 }

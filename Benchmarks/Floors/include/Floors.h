@@ -14,6 +14,12 @@ extern "C" {
 /// Returns the number of parses that failed.
 size_t hg_floor_simdjson_parse(const uint8_t *text, size_t byte_count, size_t times);
 
+/// Calls `body`; callgrind counts inside of this function only (`--toggle-collect`).
+void hg_bench_measured(void (*body)(void *), void *context);
+
+/// Does nothing; callgrind writes down what it has counted when this returns (`--dump-after`).
+void hg_bench_part_ended(void);
+
 #ifdef __cplusplus
 }
 #endif

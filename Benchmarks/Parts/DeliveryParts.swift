@@ -1,0 +1,149 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Vocabulary
+
+/// The pure core: what an event costs between its arrival and its settled offset.
+enum DeliveryParts {
+    static let batch = 64
+
+    static func all() -> [Part] { [event(), ledgerStep()] }
+
+    /// An event's whole way through the engine, in turns of 64: arrival, stream, answer 200,
+    /// acknowledged outcome, settled offset, and a commit every quarter of a second.
+    private static func event() -> Part {
+        let desk = Desk()
+        return Part("Delivery: one event through the engine", per: "event", batch: batch) {
+            turns,
+            stopwatch in
+            for _ in 0..<turns {
+                let arrivals = desk.nextArrivals(batch)
+                stopwatch.measure { desk.deliver(arrivals) }
+            }
+            return desk.settled
+        }
+    }
+
+    /// A record's place in its partition's ledger: taken, settled behind and before others, the
+    /// committable offset asked for each time, and once a turn what to commit.
+    private static func ledgerStep() -> Part {
+        let name = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        var next: Int64 = 0
+        return Part("Delivery: one record in the ledger", per: "record", batch: batch) {
+            turns,
+            stopwatch in
+            var committed: Int64 = 0
+            var entries: [OffsetLedger.Entry] = []
+            stopwatch.measure {
+                for _ in 0..<turns {
+                    for _ in 0..<batch {
+                        guard case .taken(let entry) = ledger.recordArrived(Offset(next))
+                        else { preconditionFailure("a new record is not taken") }
+                        entries.append(entry)
+                        next += 1
+                    }
+                    // 37 has no divisor in common with 64: every entry, in no order.
+                    for index in 0..<batch {
+                        ledger.settle(entries[index * 37 % batch])
+                        committed = max(committed, ledger.committableOffset?.rawValue ?? 0)
+                    }
+                    entries.removeAll(keepingCapacity: true)
+                    let commit = ledger.commitRequested(by: 1, for: name)
+                    precondition(commit?.offset.rawValue == next, "not all is settled")
+                }
+            }
+            return Int(committed)
+        }
+    }
+}
+
+/// An engine with one partition, one credential and one connection, which is answered at once.
+private final class Desk {
+    typealias Arrival = (record: Record, event: DecodedRecord)
+
+    private static let app = "com.example.Chat"
+    private static let partition = PartitionID(index: 0)
+    private var engine: DeliveryEngine
+    private var now = Moment(
+        instant: Instant(nanoseconds: 0),
+        timestamp: Timestamp(milliseconds: 1_769_851_800_000)
+    )
+    private var nextOffset: Int64 = 0
+    private var actions: [Action] = []
+    private var answers: [DeliveryID] = []
+    private(set) var settled = 0
+
+    init() {
+        let scope = CredentialScope(name: "chat", bundleIDs: [Self.app])
+        do {
+            let settings = try EngineSettings(credentials: [scope], retry: RetryPolicy())
+            engine = DeliveryEngine(settings: settings, seed: 1)
+        } catch {
+            preconditionFailure("\(error)")
+        }
+        var table = PartitionTable()
+        _ = table.intern(TopicPartition(topic: KafkaTopic("notifications"), partition: 0))
+        engine.partitionsAssigned([Self.partition], of: table)
+        engine.storedOffsetsFetched([Self.partition: nil])
+        // The first answer proves the credential; from then on many streams open at once.
+        deliver(nextArrivals(1))
+    }
+
+    func nextArrivals(_ count: Int) -> [Arrival] {
+        (0..<count).map { _ in
+            let digits = String(0x1000_0000 + nextOffset, radix: 16)
+            guard let token = DeviceToken(String(repeating: digits, count: 8))
+            else { preconditionFailure("no device token: \(digits)") }
+            let event = Event(
+                id: "chat-7f3a9c52-\(nextOffset)",
+                deviceToken: token,
+                destination: .bundleID(Self.app),
+                pushType: .alert,
+                payload: 0..<2
+            )
+            let record = Record(
+                partition: Self.partition,
+                offset: Offset(nextOffset),
+                timestamp: nil,
+                key: nil,
+                value: [0x7B, 0x7D]
+            )
+            nextOffset += 1
+            return (record, .event(event))
+        }
+    }
+
+    /// As many turns as it takes until every outcome is acknowledged.
+    func deliver(_ arrivals: [Arrival]) {
+        let wanted = settled + arrivals.count
+        for arrival in arrivals {
+            engine.recordArrived(arrival.record, decoded: arrival.event, now: now)
+        }
+        while settled < wanted {
+            now.instant = now.instant + .milliseconds(1)
+            now.timestamp.milliseconds += 1
+            engine.turnEnded(now: now)
+            engine.takeActions(into: &actions)
+            for action in actions { carryOut(action) }
+            for id in answers { engine.responseArrived(APNsAnswer(status: 200), for: id, now: now) }
+            answers.removeAll(keepingCapacity: true)
+        }
+    }
+
+    private func carryOut(_ action: Action) {
+        switch action {
+        case .connect(let id, _):
+            engine.connectionOpened(id, maxConcurrentStreams: 1000, now: now)
+        case .send(let id, on: _): answers.append(id)
+        case .ping(let id): engine.pingAnswered(id, now: now)
+        case .commit: engine.commitFinished(failed: [])
+        case .publish(let id, let publications):
+            for publication in publications {
+                engine.published(PublicationTag(id, publication))
+            }
+            settled += 1
+        default: break
+        }
+    }
+}

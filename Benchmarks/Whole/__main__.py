@@ -1,42 +1,46 @@
-"""Measures the whole service, Kafka to Kafka, and the libraries underneath it in the same rounds.
+"""Measures the parts, the whole service, Kafka to Kafka, and the libraries underneath it.
 
 Every figure has its minimum, median and maximum over the rounds. The floor of an event is what
 librdkafka takes to read and to write a record, and h2load to send a request: bare loops, run one
 after the other in every round. On shared machines only the ratio to it can be compared.
+
+The report is .build/bench/report.md and report.json; `soak` writes soak.md and soak.json.
 """
 
 import argparse
 import dataclasses
+import functools
 import json
 import os
-import statistics
-import sys
+import re
 import time
 
-from . import floors, service, workload
-from .floors import FOLDER
+from . import floors, markdown, parts, service, soak, workload
+from .figures import rounds, summaries, with_ratio
+from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES
 from .service import Case
 
-OUTCOME_BYTES = 480
 GROWTH = {
     "partitions": (1, 16, 100, 1000),
+    "outcome_partitions": (1, 16, 100, 1000),
     "payload_bytes": (200, 1000, 4000),
     "connections": (1, 2, 4, 8),
     "shards": (1, 2),
     "in_flight": (100, 1000, 10_000, 100_000),
     "credentials": (1, 10, 100),
-    "latency_ms": (1, 50, 500),
+    "latency_ms": (1, 10, 50, 100, 500),
 }
+# The far side holds every stream so long: more of them, or the streams are the limit.
+CONNECTIONS_FOR_LATENCY = 8
+IN_FLIGHT_FOR_LATENCY = 50_000
 
 
 def measure_floors(case):
-    with service.world(case) as (kafka, simulator, _):
-        for topic in ("floor-read", "floor-write"):
-            kafka.create(topic, case.partitions)
-        workload.fill(kafka, "floor-read", case.events, case.payload_bytes)
-        read = floors.kafka_floor("consume", kafka, "floor-read", case.events)
-        write = floors.kafka_floor("produce", kafka, "floor-write", case.events, OUTCOME_BYTES)
-        send = floors.h2load_floor(simulator, case.events, case.payload_bytes)
+    with service.world(dataclasses.replace(case, latency_ms=0)) as (kafka, simulator, _):
+        workload.fill(kafka, FLOOR_TOPICS[0], case.count, case.payload_bytes)
+        read = floors.kafka_floor("consume", kafka, FLOOR_TOPICS[0], case.count)
+        write = floors.kafka_floor("produce", kafka, FLOOR_TOPICS[1], case.count, OUTCOME_BYTES)
+        send = floors.h2load_floor(simulator, case.count, case.payload_bytes)
         return {
             "consume_us": read,
             "produce_us": write,
@@ -45,100 +49,103 @@ def measure_floors(case):
         }
 
 
-def rounds(count, *measures):
-    """Takes every measure in turn, so that a busy minute falls on all; {name: [figures]}."""
-    found = {}
-    for number in range(count):
-        for measure in measures:
-            for name, figure in measure().items():
-                found.setdefault(name, []).append(figure)
-        print(f"round {number + 1} of {count}", file=sys.stderr)
-    return found
-
-
-def summary(figures):
-    low, high = min(figures), max(figures)
-    return {"min": low, "median": statistics.median(figures), "max": high, "runs": len(figures)}
+def beside_floors(case, count):
+    return with_ratio(rounds(count, lambda: measure_floors(case), lambda: service.drain(case)))
 
 
 def whole(arguments):
     case = Case(events=arguments.events)
-    found = rounds(
-        arguments.rounds, lambda: measure_floors(case), lambda: service.drain(case)
-    )
-    pairs = zip(found["cpu_us_per_event"], found["floor_us"])
-    found["ratio_to_floor"] = [cost / floor for cost, floor in pairs]
-    counted = dataclasses.replace(case, counts_allocations=True)
-    found["allocations_per_event"] = [service.drain(counted)["allocations_per_event"]]
-    return {name: summary(figures) for name, figures in found.items()}
+    found = summaries(beside_floors(case, arguments.rounds))
+    found |= summaries(rounds(1, lambda: service.count_calls(case)))
+    return found | summaries(rounds(arguments.rounds, lambda: service.memory(100_000)))
 
 
-def loads(arguments, per_second):
-    """Latency at shares of the throughput that was measured before."""
-    case = Case()
-    shares = {}
+def loads(arguments):
+    """Latency at shares of what passes while somebody writes and reads beside the service."""
+    case, found = Case(events=2 * arguments.events), {}
+    full = summaries(rounds(arguments.rounds, lambda: service.at_a_rate(case, 0, 0)))
     for share in (0.25, 0.5, 0.9):
-        rate = per_second * share
-        found = rounds(arguments.rounds, lambda: service.latency(case, rate, arguments.seconds))
-        shares[f"{share:.0%}"] = {
-            "events_per_second": rate,
-            **{name: summary(figures) for name, figures in found.items()},
-        }
-    return shares
+        rate = full["events/s"]["median"] * share
+        measure = functools.partial(service.at_a_rate, case, rate, arguments.seconds)
+        found[f"{share:.0%}"] = summaries(rounds(arguments.rounds, measure))
+    return {**found, "as fast as it goes": full}
+
+
+def growth_case(name, value, events):
+    case = dataclasses.replace(Case(events=events), **{name: value})
+    if name == "latency_ms":
+        case.connections, case.in_flight = CONNECTIONS_FOR_LATENCY, IN_FLIGHT_FOR_LATENCY
+    if name == "in_flight":
+        # Enough of them for so many to be in flight, and a broker that holds them.
+        case.events, case.partitions = max(events, 2 * value), 64
+    return case
 
 
 def growth(arguments):
     table = {}
     for name, values in GROWTH.items():
         for value in values:
-            case = dataclasses.replace(Case(events=arguments.events), **{name: value})
-            found = rounds(arguments.rounds, lambda: service.drain(case))
-            table.setdefault(name, {})[value] = {k: summary(v) for k, v in found.items()}
+            case = growth_case(name, value, arguments.events)
+            table.setdefault(name, {})[value] = summaries(beside_floors(case, arguments.rounds))
     return table
 
 
-def row(name, figures):
-    cells = (f"{figures[word]:.2f}" for word in ("min", "median", "max"))
-    return f"| {name} | {' | '.join(cells)} |"
+def machine():
+    with open("/proc/cpuinfo") as file:
+        model = re.search(r"model name\s*:\s*(.*)", file.read())
+    return {
+        "cores": os.cpu_count(),
+        "cpu": model.group(1) if model else "an unnamed CPU",
+        "load_at_start": os.getloadavg()[0],
+    }
 
 
-def markdown(report):
-    lines = ["| figure | min | median | max |", "|---|---:|---:|---:|"]
-    lines += [row(name, figures) for name, figures in report["whole"].items()]
-    for share, figures in report.get("latency", {}).items():
-        rate = figures.pop("events_per_second")
-        label = f"at {share} ({rate:.0f} events/s)"
-        lines += [row(f"{label}: {name}", values) for name, values in figures.items()]
-        figures["events_per_second"] = rate
-    for parameter, values in report.get("growth", {}).items():
-        for value, figures in values.items():
-            lines += [row(f"{parameter} {value}: {name}", f) for name, f in figures.items()]
-    return "\n".join(lines)
-
-
-def main():
-    parser = argparse.ArgumentParser(prog="scripts/bench whole", description=__doc__)
+def parsed():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", choices=("all", "whole", "soak"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--events", type=int, default=60_000, help="of one run")
+    parser.add_argument("--events", type=int, help="of one run; 100,000, or 10 million to soak")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
     parser.add_argument("--growth", action="store_true", help="also by partitions, payload, ...")
     arguments = parser.parse_args()
+    if arguments.events is None:
+        arguments.events = 10_000_000 if arguments.what == "soak" else 100_000
+    return arguments
+
+
+def measured(arguments):
+    if arguments.what == "soak":
+        return {"soak": soak.measured(arguments.events)}
+    found = {"parts": parts.measured(arguments.rounds)} if arguments.what == "all" else {}
+    found["whole"] = whole(arguments)
+    if arguments.latency:
+        found["latency"] = loads(arguments)
+    if arguments.growth:
+        found["growth"] = growth(arguments)
+    return found
+
+
+def main():
+    arguments = parsed()
     report = {
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "cores": os.cpu_count(),
-        "load_at_start": os.getloadavg()[0],
-        "whole": whole(arguments),
+        "rounds": 1 if arguments.what == "soak" else arguments.rounds,
+        "machine": machine(),
     }
-    if arguments.latency:
-        report["latency"] = loads(arguments, report["whole"]["events_per_second"]["median"])
-    if arguments.growth:
-        report["growth"] = growth(arguments)
+    report |= measured(arguments)
+    report["machine"]["load_at_end"] = os.getloadavg()[0]
+    name = "soak" if arguments.what == "soak" else "report"
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / "whole.json").write_text(json.dumps(report, indent=2) + "\n")
-    text = markdown(report)
-    (FOLDER / "whole.md").write_text(text + "\n")
+    (FOLDER / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
+    text = markdown.of(report)
+    (FOLDER / f"{name}.md").write_text(text)
     print(text)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -10,6 +10,8 @@ from harness.processes import ROOT
 
 from .gauges import run_and_measure
 
+FLOOR_TOPICS = ("floor-read", "floor-write")
+OUTCOME_BYTES = 480
 FOLDER = ROOT / ".build" / "bench"
 STREAMS = 100
 

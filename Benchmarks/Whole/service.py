@@ -1,37 +1,60 @@
-"""One run of the whole service, Kafka to Kafka, with broker and simulator beside it."""
+"""The service under load, Kafka to Kafka, with broker and simulator beside it."""
 
 import contextlib
 import dataclasses
+import os
 import pathlib
 import tempfile
 import time
 import uuid
 
-from harness.kafka import faulty_cluster
+from harness.kafka import FaultyCluster
+from harness.processes import Child, built_binary
 from harness.sampler import metric_sums
 from harness.service import Service, Topics, configuration
 from harness.simulator import running_simulator
 
 from . import gauges, workload
-from .floors import FOLDER, built
+from .floors import FLOOR_TOPICS, FOLDER, built
 
 # Streams from the first: what the simulator holds back is not the service's cost.
 SCENARIO = {"settings": {"unproven_streams": 1000}, "strictness": {"bind_connections": False}}
+TOPICS = Topics("bench", "bench.results", "bench.token-status", "bench.dead-letters")
+# The embedded broker keeps so much of a partition and drops the oldest.
+PARTITION_BYTES = 4_500_000
 
 
 @dataclasses.dataclass
 class Case:
     """What varies."""
 
-    events: int = 60_000
+    events: int = 100_000
     partitions: int = 16
+    outcome_partitions: int = 16
     payload_bytes: int = 200
     shards: int = 1
     connections: int = 4
     in_flight: int = 10_000
     latency_ms: int = 0
     credentials: int = 1
-    counts_allocations: bool = False
+    fetch_wait_ms: int | None = None
+
+    @property
+    def count(self):
+        """The events of one run: as many as are wanted, if the broker holds them."""
+        held = PARTITION_BYTES // (self.payload_bytes + workload.RECORD_BYTES)
+        return min(self.events, held * self.partitions)
+
+
+@contextlib.contextmanager
+def broker(case):
+    partitions = {name: case.outcome_partitions for name in dataclasses.astuple(TOPICS)}
+    partitions |= {TOPICS.source: case.partitions, FLOOR_TOPICS[0]: case.partitions}
+    partitions |= {FLOOR_TOPICS[1]: case.outcome_partitions}
+    options = [word for name, n in partitions.items() for word in ("--topic", f"{name}:{n}")]
+    words = [built_binary("heliograph-lab"), "kafka", *options]
+    with Child(words, takes_input=True) as child:
+        yield FaultyCluster(child)
 
 
 @contextlib.contextmanager
@@ -40,15 +63,22 @@ def world(case):
     FOLDER.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        kafka = stack.enter_context(faulty_cluster())
+        kafka = stack.enter_context(broker(case))
         scenario = {**SCENARIO, "latency_ms": case.latency_ms}
+        (folder / "apns").mkdir()
+        # Nobody reads it, and it would grow by gigabytes.
+        (folder / "apns" / "requests.ndjson").symlink_to(os.devnull)
         simulator = stack.enter_context(running_simulator(folder / "apns", scenario))
         yield kafka, simulator, folder
 
 
-def settings(case, kafka, topics, simulator):
-    text = configuration(kafka, topics, simulator, f"bench-{uuid.uuid4().hex[:8]}")
-    del text["kafka"]["properties"]["fetch.wait.max.ms"]
+def settings(case, kafka, simulator):
+    text = configuration(kafka, TOPICS, simulator, f"bench-{uuid.uuid4().hex[:8]}")
+    properties = text["kafka"]["properties"]
+    if case.fetch_wait_ms is None:
+        del properties["fetch.wait.max.ms"]
+    else:
+        properties["fetch.wait.max.ms"] = case.fetch_wait_ms
     text["shards"] = case.shards
     text["limits"] = {"in_flight_events": case.in_flight, "in_flight_bytes": "512MiB"}
     text["apns"]["connections"] = {"min": 1, "max": case.connections}
@@ -62,48 +92,12 @@ def settings(case, kafka, topics, simulator):
 
 
 @contextlib.contextmanager
-def running(case, kafka, simulator, folder, topics):
-    """A service on these topics; yields it, and the file of its allocations if they count."""
-    counts, environment = None, None
-    if case.counts_allocations:
-        counts = folder / f"allocations-{uuid.uuid4().hex[:8]}"
-        counts.write_bytes(bytes(8))
-        library = built("Whole/allocations.c", "allocations.so", "-shared", "-fPIC")
-        environment = {"LD_PRELOAD": str(library), "ALLOCATION_COUNTS": str(counts)}
-    text = settings(case, kafka, topics, simulator)
+def running(case, kafka, simulator, folder, environment=None):
+    text = settings(case, kafka, simulator)
     with Service(folder / f"service-{uuid.uuid4().hex[:8]}", text, environment) as service:
         # The tests' sampler would be a load of its own.
         service.sampler.stop()
-        yield service, counts
-
-
-def new_topics(kafka, case):
-    return Topics.create(kafka, f"bench-{uuid.uuid4().hex[:8]}", case.partitions)
-
-
-def drain(case):
-    """A backlog, worked off: what an event costs from the first fifth to nearly the last.
-
-    The beginning (connections, first fetches, warm caches) and the end (idle waits) are left out.
-    """
-    with world(case) as (kafka, simulator, folder):
-        topics = new_topics(kafka, case)
-        workload.fill(kafka, topics.source, case.events, case.payload_bytes)
-        with running(case, kafka, simulator, folder, topics) as (service, counts):
-            first = sample_from(case.events // 5, service, counts)
-            last = sample_from(case.events * 9 // 10, service, counts)
-            assert last.terminal > first.terminal, "too few events to measure"
-            events = last.terminal - first.terminal
-            spent = last.usage - first.usage
-            found = {
-                "cpu_us_per_event": spent.cpu_seconds / events * 1e6,
-                "events_per_second": events / (last.at - first.at),
-                "context_switches_per_event": spent.context_switches / events,
-                "rss_peak_mib": gauges.resident_bytes(service.child.pid, "VmHWM") / 2**20,
-            }
-            if spent.allocations is not None:
-                found["allocations_per_event"] = spent.allocations / events
-            return found
+        yield service
 
 
 @dataclasses.dataclass
@@ -113,32 +107,119 @@ class Sample:
     usage: gauges.Usage
 
 
-def sample_from(count, service, counts, seconds=120):
+def metric(service, name):
+    """0 until the admin port is open."""
+    return int(metric_sums(service.fetch("/metrics")[1]).get(name, 0))
+
+
+def sample_from(count, service, counts=None, seconds=120):
     """The first sample in which so many events have ended."""
     end = time.monotonic() + seconds
     while True:
         used = gauges.usage(service.child.pid, counts)
         at = time.monotonic()
-        # 0 until the admin port is open.
-        terminal = int(metric_sums(service.fetch("/metrics")[1]).get("events_terminal_total", 0))
+        terminal = metric(service, "events_terminal_total")
         if terminal >= count:
             return Sample(terminal, at, used)
         assert service.child.is_running, service.child.told()
         assert time.monotonic() < end, f"{terminal} of {count} after {seconds} s"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
-def latency(case, per_second, seconds):
-    """Milliseconds from an event's making to its outcome, at a steady rate."""
+def drain(case):
+    """A backlog, worked off: what an event costs from the first fifth to nearly the last.
+
+    The beginning (connections, first fetches, warm caches) and the end (idle waits) are left out.
+    """
     with world(case) as (kafka, simulator, folder):
-        topics = new_topics(kafka, case)
-        with running(case, kafka, simulator, folder, topics) as (service, _):
-            service.wait_until_ready()
-            count = workload.write_at_rate(
-                kafka, topics.source, per_second, seconds, case.payload_bytes
-            )
-            found = workload.latencies(kafka, topics, count)
+        workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
+        with running(case, kafka, simulator, folder) as service:
+            first = sample_from(case.count // 5, service)
+            last = sample_from(case.count * 9 // 10, service)
+            events = last.terminal - first.terminal
+            assert events > 0, "too few events to measure"
+            spent = last.usage - first.usage
             return {
-                f"p{name}_ms": workload.percentile(found, share)
-                for name, share in (("50", 0.5), ("99", 0.99), ("99.9", 0.999))
+                "cpu_us_per_event": spent.cpu_seconds / events * 1e6,
+                "events_per_second": events / (last.at - first.at),
+                "context_switches_per_event": spent.context_switches / events,
+                "rss_peak_mib": gauges.resident_bytes(service.child.pid, "VmHWM") / 2**20,
             }
+
+
+def count_calls(case):
+    """Allocations and system calls of an event, each in a run of its own: counting costs time."""
+    found = {"allocations_per_event": count_allocations(case)}
+    if gauges.SystemCalls.can_be_counted():
+        found["system_calls_per_event"] = count_system_calls(case)
+    return found
+
+
+def count_allocations(case):
+    with world(case) as (kafka, simulator, folder):
+        workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
+        counts = folder / "allocations"
+        counts.write_bytes(bytes(8))
+        library = built("Whole/allocations.c", "allocations.so", "-shared", "-fPIC")
+        environment = {"LD_PRELOAD": str(library), "ALLOCATION_COUNTS": str(counts)}
+        with running(case, kafka, simulator, folder, environment) as service:
+            first = sample_from(case.count // 5, service, counts)
+            last = sample_from(case.count * 9 // 10, service, counts)
+            spent = last.usage - first.usage
+            return spent.allocations / (last.terminal - first.terminal)
+
+
+def count_system_calls(case):
+    with world(case) as (kafka, simulator, folder):
+        workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
+        with running(case, kafka, simulator, folder) as service:
+            # The service waits for its group meanwhile.
+            assert service.port
+            calls = gauges.SystemCalls(service.child.pid)
+            first = sample_from(case.count // 5, service)
+            calls.begin()
+            last = sample_from(case.count * 9 // 10, service)
+            return calls.end() / (last.terminal - first.terminal)
+
+
+def at_a_rate(case, per_second, seconds):
+    """Events a second, and milliseconds from an event's writing to its outcome.
+
+    `per_second` 0: as fast as outcomes come back, 20,000 events under way.
+
+    The embedded broker answers a fetch that found nothing when its time is up, and not when a
+    record comes, as Kafka does. So both sides wait for a millisecond only.
+    """
+    case = dataclasses.replace(case, fetch_wait_ms=1)
+    with world(case) as (kafka, simulator, folder):
+        with running(case, kafka, simulator, folder) as service:
+            service.wait_until_ready()
+            count = max(int(per_second * seconds), 1) if per_second else case.events
+            command = pace_command(kafka, count, int(per_second), case.payload_bytes)
+            output, _ = gauges.run_and_measure(command)
+            names = [f"{to} p{share} ms" for to in ("made", "read") for share in (50, 99, 99.9)]
+            return dict(zip(["events/s", *names], map(float, output.split())))
+
+
+def pace_command(kafka, count, per_second, payload_bytes):
+    program = built("Whole/kafka_pace.c", "kafka_pace", "-lrdkafka", "-lpthread")
+    words = [program, kafka.bootstrap_servers, TOPICS.source, TOPICS.results]
+    return [*map(str, words), str(count), str(per_second), str(payload_bytes)]
+
+
+def memory(in_flight):
+    """RSS of an idle service, and with so many events in hand whose answers do not come."""
+    case = Case(events=in_flight + 20_000, in_flight=in_flight, latency_ms=60_000)
+    case.partitions = 64
+    with world(case) as (kafka, simulator, folder):
+        with running(case, kafka, simulator, folder) as service:
+            service.wait_until_ready()
+            idle = gauges.resident_bytes(service.child.pid)
+            workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
+            end = time.monotonic() + 60
+            # The gate closes a few events before the limit.
+            while (held := metric(service, "inflight_events")) < in_flight * 0.99:
+                assert time.monotonic() < end, f"{held} of {in_flight} in flight after 60 s"
+                time.sleep(0.1)
+            full = gauges.resident_bytes(service.child.pid)
+            return {"rss_idle_mib": idle / 2**20, "rss_full_mib": full / 2**20}

@@ -1,0 +1,184 @@
+/* Writes events to Kafka and reads their outcomes, for latency and for endurance.
+ *
+ *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES
+ *
+ * Events are written evenly at that rate, whatever becomes of them; with a rate of 0 as fast as
+ * outcomes come back, 20,000 events under way. Each is for a device of its own, and its id begins
+ * with the time of its writing in microseconds. The first fifth of the outcomes warms up. Of the
+ * others it prints how many came a second, and the milliseconds from the event's writing to the
+ * outcome's own timestamp and to its being read here, each p50, p99 and p99.9.
+ *
+ * In C, for what generates the load must not be it. Two threads: one writes, one reads.
+ */
+#define _GNU_SOURCE
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WINDOW = 20000, SILENCE_MS = 60000, SAMPLES_MAX = 4000000, TEXT_MAX = 8192 };
+
+struct task {
+    const char *servers, *source, *results;
+    long count, per_second, payload_bytes;
+};
+
+static _Atomic long seen;
+
+static void fail(const char *what, const char *why) {
+    fprintf(stderr, "kafka_pace: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
+    char error[256];
+    if (rd_kafka_conf_set(conf, name, value, error, sizeof error) != RD_KAFKA_CONF_OK)
+        fail(name, error);
+}
+
+static rd_kafka_t *client(rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *servers) {
+    char error[256];
+    set(conf, "bootstrap.servers", servers);
+    rd_kafka_t *made = rd_kafka_new(type, conf, error, sizeof error);
+    if (!made) fail("rd_kafka_new", error);
+    return made;
+}
+
+static long microseconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1000000L + now.tv_nsec / 1000;
+}
+
+/* The same shape as an event of workload.py. */
+static int event(char *text, long number, long payload_bytes, const char *padding) {
+    static const char frame[] = "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"\"}}}";
+    long room = payload_bytes - (long)(sizeof frame - 1);
+    return snprintf(text, TEXT_MAX,
+                    "{\"id\":\"%ld-%ld\",\"device_token\":\"be7c%060lx\","
+                    "\"bundle_id\":\"com.example.News\",\"push_type\":\"alert\",\"payload\":"
+                    "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"%.*s\"}}}}",
+                    microseconds(CLOCK_REALTIME), number, number, (int)(room > 0 ? room : 0),
+                    padding);
+}
+
+static void *write_events(void *argument) {
+    const struct task *task = argument;
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    set(conf, "linger.ms", "1");
+    set(conf, "queue.buffering.max.messages", "1000000");
+    rd_kafka_t *producer = client(RD_KAFKA_PRODUCER, conf, task->servers);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, task->source, NULL);
+    char text[TEXT_MAX], padding[TEXT_MAX], key[32];
+    memset(padding, 'x', sizeof padding - 1);
+    padding[sizeof padding - 1] = 0;
+    long begun = microseconds(CLOCK_MONOTONIC);
+    for (long number = 0; number < task->count; number++) {
+        if (task->per_second > 0) {
+            long due = begun + number * 1000000 / task->per_second;
+            while (due - microseconds(CLOCK_MONOTONIC) > 0) rd_kafka_poll(producer, 1);
+        } else {
+            while (number - seen >= WINDOW) rd_kafka_poll(producer, 1);
+        }
+        int length = event(text, number, task->payload_bytes, padding);
+        int key_length = snprintf(key, sizeof key, "%lx", number);
+        while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, text,
+                                (size_t)length, key, (size_t)key_length, NULL))
+            rd_kafka_poll(producer, 1);
+        if (number % 64 == 0) rd_kafka_poll(producer, 0);
+    }
+    if (rd_kafka_flush(producer, SILENCE_MS)) fail("flush", "records were not written");
+    return NULL;
+}
+
+static rd_kafka_t *reader(const struct task *task) {
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    set(conf, "group.id", "kafka-pace");
+    set(conf, "enable.auto.commit", "false");
+    /* The embedded broker does not wake a fetch that waits when a record comes. */
+    set(conf, "fetch.wait.max.ms", "1");
+    rd_kafka_t *consumer = client(RD_KAFKA_CONSUMER, conf, task->servers);
+    rd_kafka_poll_set_consumer(consumer);
+    rd_kafka_topic_t *topic = rd_kafka_topic_new(consumer, task->results, NULL);
+    const struct rd_kafka_metadata *metadata;
+    if (rd_kafka_metadata(consumer, 0, topic, &metadata, 10000)) fail("metadata", task->results);
+    rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(8);
+    for (int i = 0; i < metadata->topics[0].partition_cnt; i++)
+        rd_kafka_topic_partition_list_add(all, task->results,
+                                          metadata->topics[0].partitions[i].id)
+            ->offset = RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_metadata_destroy(metadata);
+    rd_kafka_assign(consumer, all);
+    return consumer;
+}
+
+/* When the event was written, from the outcome that tells its id. */
+static long written_at(const rd_kafka_message_t *message) {
+    static const char name[] = "\"event_id\":\"";
+    const char *found = memmem(message->payload, message->len, name, sizeof name - 1);
+    if (!found) fail("outcome", "it names no event");
+    if (!memmem(message->payload, message->len, "\"accepted\"", strlen("\"accepted\"")))
+        fail("outcome", "it is not accepted");
+    /* The digits end with the id's hyphen, inside of the value. */
+    return strtol(found + sizeof name - 1, NULL, 10);
+}
+
+static int ascending(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static void tell(double *figures, long count) {
+    static const double shares[] = {0.5, 0.99, 0.999};
+    qsort(figures, (size_t)count, sizeof *figures, ascending);
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        long index = (long)((double)count * shares[i]);
+        printf(" %.3f", figures[index < count ? index : count - 1]);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 7) {
+        fprintf(stderr,
+                "usage: kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES\n");
+        return 64;
+    }
+    struct task task = {argv[1], argv[2], argv[3], atol(argv[4]), atol(argv[5]), atol(argv[6])};
+    if (task.count < 1 || task.per_second < 0 || task.payload_bytes > TEXT_MAX / 2)
+        fail("arguments", "out of range");
+    long first = task.count / 5, kept = task.count - first, begun = 0;
+    if (kept > SAMPLES_MAX) kept = SAMPLES_MAX;
+    double *made = malloc((size_t)kept * sizeof *made), *read = malloc((size_t)kept * sizeof *read);
+    rd_kafka_t *consumer = reader(&task);
+    pthread_t writer;
+    if (pthread_create(&writer, NULL, write_events, &task)) fail("pthread_create", "no thread");
+    while (seen < task.count) {
+        rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, SILENCE_MS);
+        if (!message) fail("outcomes", "none came for 60 s");
+        if (!message->err) {
+            double at = (double)written_at(message), now = (double)microseconds(CLOCK_REALTIME);
+            rd_kafka_timestamp_type_t type;
+            double stamp = (double)rd_kafka_message_timestamp(message, &type);
+            /* The last ones, if there are more than fit. */
+            if (seen == first) begun = microseconds(CLOCK_MONOTONIC);
+            if (seen >= first) {
+                made[(seen - first) % kept] = stamp - at / 1000;
+                read[(seen - first) % kept] = (now - at) / 1000;
+            }
+            seen++;
+        }
+        rd_kafka_message_destroy(message);
+    }
+    double seconds = (double)(microseconds(CLOCK_MONOTONIC) - begun) / 1e6;
+    pthread_join(writer, NULL);
+    printf("%.1f", (double)(task.count - first) / seconds);
+    tell(made, kept);
+    tell(read, kept);
+    printf("\n");
+    fflush(stdout);
+    /* Destroying the clients waits for their threads; nothing of that is measured. */
+    _Exit(0);
+}

@@ -1,4 +1,4 @@
-"""Counts the instructions of the parts under callgrind, and compares them with the kept ones.
+"""Counts the parts' instructions and allocations under callgrind, and compares with the kept ones.
 
     instructions.py PROGRAM           prints the counts and how they changed
     instructions.py PROGRAM --write   keeps them in instructions.json
@@ -20,6 +20,7 @@ KEPT = pathlib.Path(__file__).with_name("instructions.json")
 REPETITIONS = 1024
 # Less than this is noise.
 SHOWN_PERCENT = 0.1
+ALLOCATORS = {"malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign"}
 
 
 def dumps(folder):
@@ -27,13 +28,33 @@ def dumps(folder):
     return sorted(folder.glob("counts.*"), key=lambda path: int(path.suffix[1:]))
 
 
-def collected(dump):
-    lines = dump.read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("summary:")).split()[1])
+def counted(dump):
+    """The instructions of a dump, and the calls of the allocator.
+
+    The calls that a dump tells are those of the whole run. What was called while callgrind counted
+    shows in how often a function's first instruction was run.
+    """
+    instructions, function, is_callee = 0, "", False
+    executions = {}
+    for line in dump.read_text(errors="replace").splitlines():
+        if line.startswith("summary:"):
+            instructions = int(line.split()[1])
+        elif line.startswith("fn="):
+            function = line[3:]
+        elif line.startswith("calls="):
+            # The next line is what the callee cost.
+            is_callee = True
+        elif line.startswith("0x"):
+            if function in ALLOCATORS and not is_callee:
+                address, _, times = line.split()
+                costs = executions.setdefault(function, {})
+                costs[int(address, 16)] = costs.get(int(address, 16), 0) + int(times)
+            is_callee = False
+    return instructions, sum(costs[min(costs)] for costs in executions.values())
 
 
 def count(program):
-    """{part: instructions of one repetition}."""
+    """{part: what one repetition takes}."""
     with tempfile.TemporaryDirectory() as folder:
         # Debian's valgrind stumbles over the debug information of Swift's compiler.
         stripped = f"{folder}/program"
@@ -42,6 +63,9 @@ def count(program):
             "valgrind",
             "--quiet",
             "--tool=callgrind",
+            "--compress-strings=no",
+            "--compress-pos=no",
+            "--dump-instr=yes",
             f"--callgrind-out-file={folder}/counts",
             "--toggle-collect=hg_bench_measured",
             "--dump-after=hg_bench_part_ended",
@@ -50,38 +74,57 @@ def count(program):
         ]
         # The hashes of a dictionary decide how long a look-up is.
         environment = {**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"}
-        run = subprocess.run(
-            words, env=environment, stdout=subprocess.PIPE, text=True, check=True
-        )
+        run = subprocess.run(words, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         parts = [line.split(" ", 1) for line in run.stdout.splitlines()]
         found = dumps(pathlib.Path(folder))
         if not parts or len(parts) != len(found):
             sys.exit(f"{len(parts)} parts, but {len(found)} dumps of callgrind")
         return {
-            name: round(collected(dump) / int(repetitions))
-            for (repetitions, name), dump in zip(parts, found)
+            name: {
+                "instructions": round(instructions / int(repetitions)),
+                "allocations": round(allocations / int(repetitions), 1),
+            }
+            for (repetitions, name), (instructions, allocations) in zip(parts, map(counted, found))
         }
 
 
 def change(kept, now):
-    if kept is None:
-        return "new"
     percent = (now - kept) / kept * 100
     return "" if abs(percent) < SHOWN_PERCENT else f"{percent:+.1f} %"
 
 
 def comparison(kept, now):
-    lines = ["| part | kept | now | change |", "|---|---:|---:|---:|"]
-    for name, figure in now.items():
+    lines = [
+        "| part | instructions kept | now | change | allocations kept | now |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, figures in now.items():
+        instructions, allocations = figures["instructions"], figures["allocations"]
         before = kept.get(name)
-        shown = "" if before is None else before
-        lines.append(f"| {name} | {shown} | {figure} | {change(before, figure)} |")
-    lines += [f"| {name} | {kept[name]} | | gone |" for name in kept if name not in now]
+        if before is None:
+            lines.append(f"| {name} | | {instructions} | new | | {allocations} |")
+            continue
+        lines.append(
+            f"| {name} | {before['instructions']} | {instructions} "
+            f"| {change(before['instructions'], instructions)} "
+            f"| {before['allocations']} | {allocations} |"
+        )
+    lines += [f"| {name} | | | gone | | |" for name in kept if name not in now]
     return "\n".join(lines)
 
 
+def text(counts):
+    """JSON with a line for each part, in the order of their names."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(counts[name])}" for name in sorted(counts)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/bench --check", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench --check",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("program")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
@@ -89,7 +132,7 @@ def main():
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     print(comparison(kept, now))
     if arguments.write:
-        KEPT.write_text(json.dumps(now, indent=2, sort_keys=True) + "\n")
+        KEPT.write_text(text(now))
 
 
 main()

@@ -62,7 +62,7 @@ def whole(arguments):
 
 def loads(arguments):
     """Latency at shares of what passes while somebody writes and reads beside the service."""
-    case, found = Case(events=2 * arguments.events), {}
+    case, found = service.steady(events=2 * arguments.events), {}
     full = summaries(rounds(arguments.rounds, lambda: service.at_a_rate(case, 0, 0)))
     for share in (0.25, 0.5, 0.9):
         rate = full["events/s"]["median"] * share

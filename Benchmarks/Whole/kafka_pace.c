@@ -72,7 +72,7 @@ static void *write_events(void *argument) {
     set(conf, "queue.buffering.max.messages", "1000000");
     rd_kafka_t *producer = client(RD_KAFKA_PRODUCER, conf, task->servers);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, task->source, NULL);
-    char text[TEXT_MAX], padding[TEXT_MAX], key[32];
+    char text[TEXT_MAX], padding[TEXT_MAX];
     memset(padding, 'x', sizeof padding - 1);
     padding[sizeof padding - 1] = 0;
     long begun = microseconds(CLOCK_MONOTONIC);
@@ -84,9 +84,9 @@ static void *write_events(void *argument) {
             while (number - seen >= WINDOW) rd_kafka_poll(producer, 1);
         }
         int length = event(text, number, task->payload_bytes, padding);
-        int key_length = snprintf(key, sizeof key, "%lx", number);
+        /* Without keys, which keeps batches together: the broker looks through all of them. */
         while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, text,
-                                (size_t)length, key, (size_t)key_length, NULL))
+                                (size_t)length, NULL, 0, NULL))
             rd_kafka_poll(producer, 1);
         if (number % 64 == 0) rd_kafka_poll(producer, 0);
     }

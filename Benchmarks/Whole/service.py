@@ -182,15 +182,23 @@ def count_system_calls(case):
             return calls.end() / (last.terminal - first.terminal)
 
 
+def steady(**values):
+    """A case for a stream of events in place of a backlog, made to suit the embedded broker.
+
+    It answers a fetch that found nothing when its time is up, and not when a record comes, as Kafka
+    does; so both sides wait for a millisecond only. And it finds an offset by going through all
+    batches of its partition; so there are few partitions, which makes batches large.
+    """
+    return Case(partitions=4, outcome_partitions=4, fetch_wait_ms=1, **values)
+
+
 def at_a_rate(case, per_second, seconds):
     """Events a second, and milliseconds from an event's writing to its outcome.
 
     `per_second` 0: as fast as outcomes come back, 20,000 events under way.
 
-    The embedded broker answers a fetch that found nothing when its time is up, and not when a
-    record comes, as Kafka does. So both sides wait for a millisecond only.
+    `case` should be a `steady` one.
     """
-    case = dataclasses.replace(case, fetch_wait_ms=1)
     with world(case) as (kafka, simulator, folder):
         with running(case, kafka, simulator, folder) as service:
             service.wait_until_ready()

@@ -4,14 +4,14 @@ import subprocess
 import time
 
 from . import gauges
-from .service import Case, metric, pace_command, running, world
+from .service import metric, pace_command, running, steady, world
 
 ROWS = 24
 
 
 def measured(events, payload_bytes=200):
     """Samples once a second while the events pass as fast as outcomes come back."""
-    case = Case(payload_bytes=payload_bytes)
+    case = steady(payload_bytes=payload_bytes)
     with world(case) as (kafka, simulator, folder):
         with running(case, kafka, simulator, folder) as service:
             service.wait_until_ready()

@@ -4,7 +4,8 @@ Every figure has its minimum, median and maximum over the rounds. The floor of a
 librdkafka takes to read and to write a record, and h2load to send a request: bare loops, run one
 after the other in every round. On shared machines only the ratio to it can be compared.
 
-The report is .build/bench/report.md and report.json; `soak` writes soak.md and soak.json.
+The report is .build/bench/report.md and report.json; `soak` writes soak.md and soak.json. With
+`--publish` it also takes the place of the one before in docs/performance.md.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import json
 import os
 import re
 import time
+
+from harness.processes import ROOT
 
 from . import floors, markdown, parts, service, soak, workload
 from .figures import rounds, summaries, with_ratio
@@ -33,6 +36,7 @@ GROWTH = {
 # The far side holds every stream so long: more of them, or the streams are the limit.
 CONNECTIONS_FOR_LATENCY = 8
 IN_FLIGHT_FOR_LATENCY = 50_000
+PAGE = ROOT / "docs" / "performance.md"
 
 
 def measure_floors(case):
@@ -112,6 +116,7 @@ def parsed():
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
     parser.add_argument("--growth", action="store_true", help="also by partitions, payload, ...")
+    parser.add_argument("--publish", action="store_true", help="put it into docs/performance.md")
     arguments = parser.parse_args()
     if arguments.events is None:
         arguments.events = 10_000_000 if arguments.what == "soak" else 100_000
@@ -144,6 +149,8 @@ def main():
     (FOLDER / f"{name}.json").write_text(json.dumps(report, indent=2) + "\n")
     text = markdown.of(report)
     (FOLDER / f"{name}.md").write_text(text)
+    if arguments.publish:
+        PAGE.write_text(markdown.published(PAGE.read_text(), name, text))
     print(text)
 
 

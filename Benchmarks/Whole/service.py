@@ -205,7 +205,7 @@ def at_a_rate(case, per_second, seconds):
             count = max(int(per_second * seconds), 1) if per_second else case.events
             command = pace_command(kafka, count, int(per_second), case.payload_bytes)
             output, _ = gauges.run_and_measure(command)
-            names = [f"{to} p{share} ms" for to in ("made", "read") for share in (50, 99, 99.9)]
+            names = [f"{to} p{share}" for to in ("made", "read") for share in (50, 99, 99.9)]
             return dict(zip(["events/s", *names], map(float, output.split())))
 
 

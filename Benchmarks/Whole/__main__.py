@@ -14,6 +14,7 @@ import functools
 import json
 import os
 import re
+import sys
 import time
 
 from harness.processes import ROOT
@@ -90,7 +91,10 @@ def growth(arguments):
     for name, values in GROWTH.items():
         for value in values:
             case = growth_case(name, value, arguments.events)
-            table.setdefault(name, {})[value] = summaries(beside_floors(case, arguments.rounds))
+            found = summaries(beside_floors(case, arguments.rounds))
+            table.setdefault(name, {})[value] = found
+            # Whoever ends a long run early has what was measured.
+            print(*markdown.growth(name, {value: found}), sep="\n", file=sys.stderr)
     return table
 
 

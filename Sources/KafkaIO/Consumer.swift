@@ -85,27 +85,36 @@ package final class Consumer {
         if let error = KafkaError(unlessSuccess: code) { throw error }
     }
 
-    /// Appends what has happened, at most `budget` events.
+    /// Hands over what has happened, at most `budget` events, each as it is taken from the queue.
     ///
-    /// It ends behind the record that uses up `byteBudget`, and behind the first event that
-    /// `isLast` says is to be acted on before the next poll.
+    /// It ends behind the record that uses up `byteBudget`, and behind the first event for which
+    /// `take` returns false: it is to be acted on before the next poll.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
     ///   waits on the eventfd comes back by itself.
     package func poll(
         budget: Int,
         byteBudget: Int = .max,
-        into events: inout [ConsumerEvent],
-        until isLast: (ConsumerEvent) -> Bool = { _ in false }
+        _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
         var bytesLeft = byteBudget
         for _ in 0..<budget {
-            guard let event = client.nextEvent() else { return finishPoll(into: &events) }
-            translate(event, into: &events)
-            if case .recordArrived(let record)? = events.last { bytesLeft -= record.byteCount }
-            if bytesLeft <= 0 { break }
-            if let last = events.last, isLast(last) { break }
+            guard let event = client.nextEvent() else {
+                if let last = endOfQueue() { _ = take(last) }
+                return false
+            }
+            guard let message = unsafe event.fetchedMessage else {
+                let isLast = translate(event).map { take($0) }.contains(false)
+                if isLast { break }
+                continue
+            }
+            let record = unsafe reader.record(from: message)
+            bytesLeft -= record.byteCount
+            if let begun = reader.takeBegun(), let known = knownOffsets(of: begun) {
+                _ = take(.endSeen(begun, Offset(known.upperBound)))
+            }
+            guard take(.recordArrived(record)), bytesLeft > 0 else { break }
         }
         client.ring()
         return true
@@ -280,13 +289,12 @@ package final class Consumer {
         self.starts = Dictionary(starts) { $1 }
     }
 
-    private func finishPoll(into events: inout [ConsumerEvent]) -> Bool {
-        let isClosed = unsafe hasNothingToLeave || rd_kafka_consumer_closed(client.raw) != 0
-        if isClosing, isClosed {
-            phase = .closed
-            events.append(.closed)
-        }
-        return false
+    /// What an empty queue means.
+    private func endOfQueue() -> ConsumerEvent? {
+        guard isClosing, unsafe hasNothingToLeave || rd_kafka_consumer_closed(client.raw) != 0
+        else { return nil }
+        phase = .closed
+        return .closed
     }
 
     /// A rebalance voids what was known of the assignment before it.

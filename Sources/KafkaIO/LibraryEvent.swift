@@ -36,6 +36,14 @@ import Vocabulary
     /// The number that was given to the request this event answers; 0 for none.
     var requestNumber: UInt { unsafe UInt(bitPattern: rd_kafka_event_opaque(raw)) }
 
+    /// The one message of a `FETCH` event (rdkafka.h, `rd_kafka_event_message_next`), else nil.
+    ///
+    /// Valid until the event is freed.
+    var fetchedMessage: UnsafePointer<rd_kafka_message_t>? {
+        guard type == RD_KAFKA_EVENT_FETCH else { return nil }
+        return unsafe nextMessage()
+    }
+
     /// The next message of a `FETCH` or `DR` event, valid until the event is freed.
     func nextMessage() -> UnsafePointer<rd_kafka_message_t>? {
         unsafe rd_kafka_event_message_next(raw)

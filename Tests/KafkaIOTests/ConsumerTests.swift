@@ -57,9 +57,11 @@ import Vocabulary
         var largest = 0
         var total = 0
         try turn(member.wakeup, until: { total == 10 }) {
-            var events: [ConsumerEvent] = []
-            let more = member.consumer.poll(budget: 1000, byteBudget: 2500, into: &events)
-            let records = events.count { if case .recordArrived = $0 { true } else { false } }
+            var records = 0
+            let more = member.consumer.poll(budget: 1000, byteBudget: 2500) { event in
+                if case .recordArrived = event { records += 1 }
+                return true
+            }
             largest = max(largest, records)
             total += records
             return more
@@ -143,25 +145,26 @@ import Vocabulary
         try member.turn { !member.assigned.isEmpty }
         let consumer = member.consumer
         var texts: [String] = []
-        // Each hundredth record stops the partition before the next poll, as a retry topic does.
-        func isStop(_ event: ConsumerEvent) -> Bool {
-            guard case .recordArrived(let record) = event else { return false }
-            return record.offset.rawValue % 100 == 99
-        }
         try turn(member.wakeup) {
             texts.count == 500
         } poll: {
-            var events: [ConsumerEvent] = []
-            let more = consumer.poll(budget: 64, into: &events, until: isStop)
-            for case .recordArrived(let record) in events {
+            var isStopped = false
+            let more = consumer.poll(budget: 64) { event in
+                guard case .recordArrived(let record) = event else { return true }
+                #expect(!isStopped)
                 texts.append(String(record.text.prefix { $0 != "." }))
+                // Each hundredth record stops the partition, as one of a retry topic does.
+                isStopped = record.offset.rawValue % 100 == 99
+                return !isStopped
             }
-            #expect(!events.dropLast().contains(where: isStop))
-            if let last = events.last, isStop(last) {
+            if isStopped {
                 consumer.pause(member.assigned)
-                var behind: [ConsumerEvent] = []
-                _ = consumer.poll(budget: 1000, into: &behind)
-                #expect(!behind.contains { if case .recordArrived = $0 { true } else { false } })
+                var behind = 0
+                _ = consumer.poll(budget: 1000) { event in
+                    if case .recordArrived = event { behind += 1 }
+                    return true
+                }
+                #expect(behind == 0)
                 consumer.resume(member.assigned)
             }
             return more

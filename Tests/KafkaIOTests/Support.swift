@@ -111,7 +111,10 @@ final class Member {
 
     func poll(budget: Int = 1000) throws -> Bool {
         var batch: [ConsumerEvent] = []
-        let more = consumer.poll(budget: budget, into: &batch)
+        let more = consumer.poll(budget: budget) {
+            batch.append($0)
+            return true
+        }
         for event in batch { try note(event) }
         return more
     }

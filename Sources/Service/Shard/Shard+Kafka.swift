@@ -9,11 +9,13 @@ import Vocabulary
 extension Shard {
     // MARK: Consumer
 
-    func consumerHappened(_ event: ConsumerEvent) {
-        switch event {
+    /// - Returns: false for a record that stops its partition: nothing behind it may be taken in
+    ///   this turn.
+    func consumerHappened(_ event: consuming ConsumerEvent) -> Bool {
+        switch consume event {
         case .recordArrived(let record):
             progress &+= 1
-            recordArrived(record)
+            return recordArrived(record)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
         case .partitionsAssigned(let partitions):
@@ -47,17 +49,21 @@ extension Shard {
         case .logged(let line): kafkaLogged(line)
         case .closed: hasConsumerClosed = true
         }
+        return true
     }
 
     /// A record of a retry topic goes on as the event it was, with its history beside it.
-    private func recordArrived(_ arrived: Record) {
-        var record = arrived
+    ///
+    /// - Returns: false if its time has not come.
+    private func recordArrived(_ arrived: consuming Record) -> Bool {
         let history = history(of: arrived)
+        var record = arrived
         if let history {
             record.headers = RetryHistory.stripped(record.headers)
             record.timestamp = history.timestamp
         }
         let decoded = decode(&record)
+        let partition = record.partition
         let tokens = settings.suppressedTokens
         let isTaken = engine.recordArrived(
             record,
@@ -66,9 +72,10 @@ extension Shard {
             now: now,
             unregisteredSince: { tokens[$0] }
         )
-        guard isTaken else { return }
-        count(decoded, decoder.framing, of: record.partition)
-        if history != nil { metrics.returned.add() }
+        if isTaken { count(decoded, decoder.framing, of: partition) }
+        guard let history else { return true }
+        if isTaken { metrics.returned.add() }
+        return settings.engine.later.wait(of: history, now: now.timestamp) <= .zero
     }
 
     private func history(of record: Record) -> RetryHistory? {
@@ -77,13 +84,6 @@ extension Shard {
 
     private func isOfRetryTopic(_ partition: PartitionID) -> Bool {
         retryPartitions.contains(partition, in: consumer.partitions)
-    }
-
-    /// Whether the record stops its partition: nothing behind it may be taken in this turn.
-    func isNotDue(_ event: ConsumerEvent) -> Bool {
-        guard case .recordArrived(let record) = event, let history = history(of: record)
-        else { return false }
-        return settings.engine.later.wait(of: history, now: now.timestamp) > .zero
     }
 
     /// Tells the engine which source each partition is of; a retry topic is of its source's.

@@ -82,7 +82,6 @@ final class Shard {
     private var producerHasMore = false
     private var actions: [Action] = []
     var happenings: [APNsConnections.Happening] = []
-    private var consumerEvents: [ConsumerEvent] = []
     private var producerEvents: [ProducerEvent] = []
     var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     var hasConsumerClosed = false
@@ -231,11 +230,8 @@ final class Shard {
         guard consumerHasMore, budget > 0 else { return }
         consumerHasMore = consumer.poll(
             budget: budget,
-            byteBudget: engine.intakeByteBudget,
-            into: &consumerEvents
-        ) { isNotDue($0) }
-        for event in consumerEvents { consumerHappened(event) }
-        consumerEvents.removeAll(keepingCapacity: true)
+            byteBudget: engine.intakeByteBudget
+        ) { consumerHappened($0) }
     }
 
     private func takeReports() {

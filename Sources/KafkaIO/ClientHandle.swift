@@ -12,6 +12,8 @@ import Glibc
     let queue: OpaquePointer
     /// Cached `rd_kafka_topic_t`: they must be freed before the instance.
     private var topics: [String: OpaquePointer] = unsafe [:]
+    /// The one asked for last: nearly all records of a producer go to the same topic.
+    private var latestTopic: (name: String, handle: OpaquePointer)?
     private let wakeup: Int32
     private var isAlive = true
 
@@ -89,9 +91,13 @@ import Glibc
 
     /// The library's handle of a topic, made at first use.
     func topic(_ name: String) -> OpaquePointer? {
-        if let known = unsafe topics[name] { return unsafe known }
-        guard let handle = unsafe rd_kafka_topic_new(raw, name, nil) else { return nil }
+        if let latest = unsafe latestTopic, unsafe latest.name == name {
+            return unsafe latest.handle
+        }
+        guard let handle = unsafe topics[name] ?? rd_kafka_topic_new(raw, name, nil)
+        else { return nil }
         unsafe topics[name] = handle
+        unsafe latestTopic = (name, handle)
         return unsafe handle
     }
 
@@ -136,7 +142,10 @@ import Glibc
     private func letGo() -> Remains {
         unhook()
         isAlive = false
-        defer { unsafe topics.removeAll() }
+        defer {
+            unsafe topics.removeAll()
+            unsafe latestTopic = nil
+        }
         return unsafe Remains(raw: raw, queue: queue, topics: Array(topics.values))
     }
 

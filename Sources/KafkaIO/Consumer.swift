@@ -76,6 +76,9 @@ package final class Consumer {
     /// What the identifiers in events stand for.
     package var partitions: PartitionTable { reader.partitions }
 
+    /// One of them, without a copy of the table.
+    package func name(of partition: PartitionID) -> TopicPartition { reader.partitions[partition] }
+
     /// To be called once: a changed subscription rewinds partitions in 2.0.2.
     package func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
         let list = PartitionList(

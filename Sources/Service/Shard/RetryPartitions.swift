@@ -3,8 +3,15 @@ import Vocabulary
 
 /// Which partitions belong to retry topics, by index: the hot path hashes no names.
 struct RetryPartitions {
+    private struct Role {
+        /// The partition's topic, or the source that its retry topic was made for.
+        var source: KafkaTopic
+        /// Nil for a partition of a source.
+        var purpose: RetryTopics.Purpose?
+    }
+
     private let topics: RetryTopics
-    private var purposes: [RetryTopics.Purpose?] = []
+    private var roles: [Role] = []
 
     init(_ topics: RetryTopics) {
         self.topics = topics
@@ -14,7 +21,15 @@ struct RetryPartitions {
         _ partition: PartitionID,
         in table: @autoclosure () -> PartitionTable
     ) -> Bool {
-        purpose(of: partition, in: table()) != nil
+        role(of: partition, in: table()).purpose != nil
+    }
+
+    /// The source topic of a partition; a retry topic stands for the one that it was made for.
+    mutating func source(
+        of partition: PartitionID,
+        in table: @autoclosure () -> PartitionTable
+    ) -> KafkaTopic {
+        role(of: partition, in: table()).source
     }
 
     /// Reads what a record says of earlier rounds.
@@ -25,7 +40,7 @@ struct RetryPartitions {
         in table: @autoclosure () -> PartitionTable,
         now: Timestamp
     ) -> RetryHistory? {
-        guard let purpose = purpose(of: record.partition, in: table()) else { return nil }
+        guard let purpose = role(of: record.partition, in: table()).purpose else { return nil }
         return RetryHistory(
             headers: record.headers,
             writtenAt: record.timestamp,
@@ -35,13 +50,15 @@ struct RetryPartitions {
         )
     }
 
-    private mutating func purpose(
+    private mutating func role(
         of partition: PartitionID,
         in table: @autoclosure () -> PartitionTable
-    ) -> RetryTopics.Purpose? {
-        if purposes.count <= partition.index {
-            purposes = table().partitions.map { topics.purpose(of: $0.topic) }
+    ) -> Role {
+        if roles.count <= partition.index {
+            roles = table().partitions.map {
+                Role(source: topics.source(of: $0.topic), purpose: topics.purpose(of: $0.topic))
+            }
         }
-        return purposes[partition.index]
+        return roles[partition.index]
     }
 }

@@ -90,7 +90,7 @@ extension Shard {
     private func nameSources(of partitions: [PartitionID]) {
         let sources = settings.sources.prefix(settings.engine.sourceWeights.count)
         for partition in partitions {
-            let topic = consumer.partitions[partition].topic
+            let topic = consumer.name(of: partition).topic
             let source =
                 sources.firstIndex(of: topic)
                 ?? sources.firstIndex { topic.name.hasPrefix("\($0.name).retry.") }
@@ -203,7 +203,7 @@ extension Shard {
     }
 
     private func names(_ partitions: [PartitionID]) -> String {
-        partitions.map { consumer.partitions[$0].description }.joined(separator: " ")
+        partitions.map { consumer.name(of: $0).description }.joined(separator: " ")
     }
 
     // MARK: Producer
@@ -237,7 +237,7 @@ extension Shard {
             try publisher.publish(
                 tag,
                 of: delivery,
-                source: consumer.partitions[delivery.record.partition],
+                source: consumer.name(of: delivery.record.partition),
                 through: producer
             )
         } catch {

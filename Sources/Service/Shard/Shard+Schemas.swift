@@ -18,16 +18,11 @@ extension Shard {
 
     /// Decodes a record as the kind of its source asks.
     func decode(_ record: inout Record) -> DecodedRecord {
-        let source = source(of: record)
+        let source = retryPartitions.source(of: record.partition, in: consumer.partitions)
         if let broadcastSchema, settings.broadcastSources.contains(source) {
             return decoder.decodeBroadcast(&record, from: source, broadcastSchema)
         }
         return decoder.decode(&record, from: source)
-    }
-
-    /// The source topic of a record; a retry topic stands for the one that it was made for.
-    func source(of record: Record) -> KafkaTopic {
-        settings.topics.retry.source(of: consumer.partitions[record.partition].topic)
     }
 
     private func schemaAnswered(_ answer: SchemaRegistry.Answer) {

@@ -1,4 +1,5 @@
-import Foundation
+import Glibc
+import Service
 
 /// Standard error and the exit.
 enum Console {
@@ -12,7 +13,7 @@ enum Console {
     /// Prints each line with the command's name before it.
     static func complain(_ text: String) {
         let lines = text.split(separator: "\n").map { "heliograph: \($0)\n" }.joined()
-        FileHandle.standardError.write(Data(lines.utf8))
+        StandardError.write(Array(lines.utf8))
     }
 
     /// Ends the process without waiting for the libraries' threads: everything that matters is

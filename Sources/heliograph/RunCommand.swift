@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Service
 
 struct RunCommand: AsyncParsableCommand {
@@ -14,6 +15,9 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var file: ConfigurationOption
 
     func run() async throws {
+        // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to a
+        // log collector's pipe. A reader that has gone must be a failed write, not the end.
+        _ = signal(SIGPIPE, SIG_IGN)
         let configuration = try file.load()
         do {
             _ = try await Service.Heliograph(configuration).run()

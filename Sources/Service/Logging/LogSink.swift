@@ -63,8 +63,8 @@ final class LogSink: Sendable {
 
     private func write(_ line: LogLine) {
         switch format {
-        case .json: StandardError.write(line.json)
-        case .text: StandardError.write(Array(line.text.utf8))
+        case .json: StandardError.write(line.json + [UInt8(ascii: "\n")])
+        case .text: StandardError.write(Array((line.text + "\n").utf8))
         }
     }
 }
@@ -90,16 +90,5 @@ struct SinkLogHandler: LogHandler {
                 facts: all.mapValues { "\($0)" }
             )
         )
-    }
-}
-
-/// Whole lines on standard error, one at a time.
-enum StandardError {
-    private static let lock = Mutex(())
-
-    static func write(_ line: [UInt8]) {
-        lock.withLock { _ in
-            FileHandle.standardError.write(Data(line + [UInt8(ascii: "\n")]))
-        }
     }
 }

@@ -84,6 +84,17 @@ def test_what_cannot_be_done_is_one_line_and_its_code(words):
     assert not said.stdout
 
 
+def test_a_complaint_that_nobody_can_read_changes_no_exit_code():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [built_binary("heliograph"), "run", "--config", "/nowhere.yaml"],
+            stderr=full,
+            timeout=60,
+            env=clean_environment(),
+        )
+    assert done.returncode == COMMANDS["run"]
+
+
 def test_every_command_has_such_a_case():
     assert {words[0] for words in NOT_THERE} == set(COMMANDS)
 

@@ -6,10 +6,13 @@ package import Vocabulary
 /// once for their names, the rest always. Nothing is allocated when a block is used again.
 package struct RequestHeaders: Hashable, Sendable {
     private let authority: String
+    /// What every notification begins with.
+    private let postStart: HeaderBlock
 
     /// - Parameter authority: host of the endpoint, with the port where it is not 443.
     package init(authority: String) {
         self.authority = authority
+        postStart = Self.start(method: "POST", authority: authority)
     }
 
     /// Replaces what is in the block by the headers of one request.
@@ -63,16 +66,23 @@ package struct RequestHeaders: Hashable, Sendable {
         providerToken: [UInt8]?,
         writingPath writePath: (inout [UInt8]) -> Void
     ) {
-        block.removeAll()
-        block.append(":method", method)
-        block.append(":scheme", "https")
-        block.append(":authority", authority)
+        block.replaceAll(
+            with: method == "POST" ? postStart : Self.start(method: method, authority: authority)
+        )
         block.append(":path", indexing: .neverIndexed, writingValue: writePath)
         guard let providerToken else { return }
         block.append("authorization", indexing: .neverIndexed) { bytes in
             bytes.append(contentsOf: "bearer ".utf8)
             bytes.append(contentsOf: providerToken)
         }
+    }
+
+    private static func start(method: String, authority: String) -> HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":method", method)
+        block.append(":scheme", "https")
+        block.append(":authority", authority)
+        return block
     }
 
     /// The priority of an event that names none.

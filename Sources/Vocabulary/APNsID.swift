@@ -95,14 +95,18 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// Appends the 36 bytes of the canonical form.
     package func appendUTF8(to text: inout [UInt8]) {
-        for index in 0..<16 {
-            if index == 4 || index == 6 || index == 8 || index == 10 {
-                text.append(UInt8(ascii: "-"))
-            }
-            let word = index < 8 ? high : low
-            let octet = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7)))
-            text.append(Self.digit(octet >> 4))
-            text.append(Self.digit(octet & 15))
+        let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
+        text.append(addingCapacity: 36) { room in
+            Self.append(8, of: Self.digits(of: high >> 32), to: &room)
+            room.append(UInt8(ascii: "-"))
+            Self.append(4, of: middle.0, to: &room)
+            room.append(UInt8(ascii: "-"))
+            Self.append(4, of: middle.0 << 32, to: &room)
+            room.append(UInt8(ascii: "-"))
+            Self.append(4, of: middle.1, to: &room)
+            room.append(UInt8(ascii: "-"))
+            Self.append(4, of: middle.1 << 32, to: &room)
+            Self.append(8, of: Self.digits(of: low & 0xFFFF_FFFF), to: &room)
         }
     }
 
@@ -124,8 +128,22 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         return APNsID(high: words.0, low: words.1)
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+    /// The eight hexadecimal digits of 32 bits, the first in the highest byte.
+    ///
+    /// All at once: the nibbles are spread over the bytes, and those above 9 are moved from behind
+    /// "9" to "a".
+    private static func digits(of word: UInt64) -> UInt64 {
+        var nibbles = (word << 16 | word) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
+        let areLetters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ areLetters &* 0x27
+    }
+
+    private static func append(_ count: Int, of digits: UInt64, to text: inout OutputSpan<UInt8>) {
+        for index in 0..<count {
+            text.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index)))
+        }
     }
 
     private static func value(ofDigit byte: UInt8) -> UInt64? {

@@ -30,6 +30,13 @@ package struct HeaderBlock: Hashable, Sendable {
         fields.removeAll(keepingCapacity: true)
     }
 
+    /// Replaces what is in the block by another's fields, within the capacity that it has.
+    package mutating func replaceAll(with other: HeaderBlock) {
+        removeAll()
+        bytes.append(contentsOf: other.bytes)
+        fields.append(contentsOf: other.fields)
+    }
+
     package mutating func append(
         _ name: some Sequence<UInt8>,
         _ value: some Sequence<UInt8>,
@@ -38,8 +45,15 @@ package struct HeaderBlock: Hashable, Sendable {
         append(name, indexing: indexing) { $0.append(contentsOf: value) }
     }
 
+    /// Not generic, for the hot path: generic code is not specialised over module borders.
     package mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
-        append(name.utf8, value.utf8, indexing: indexing)
+        let nameStart = bytes.count
+        append(name)
+        let valueStart = bytes.count
+        append(value)
+        fields.append(
+            Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
+        )
     }
 
     /// Appends a field whose value `write` puts behind the bytes it is given.
@@ -59,13 +73,19 @@ package struct HeaderBlock: Hashable, Sendable {
 
     /// Appends a field whose value `write` puts behind the bytes it is given.
     ///
-    /// Not generic, for the hot path: generic code is not specialised over module borders.
+    /// Not generic, for the hot path.
     package mutating func append(
         _ name: String,
         indexing: Indexing,
         writingValue write: (inout [UInt8]) -> Void
     ) {
-        append(name.utf8, indexing: indexing, writingValue: write)
+        let nameStart = bytes.count
+        append(name)
+        let valueStart = bytes.count
+        write(&bytes)
+        fields.append(
+            Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
+        )
     }
 
     /// The bytes of the first field of that name.
@@ -79,5 +99,11 @@ package struct HeaderBlock: Hashable, Sendable {
     /// The text of the first field of that name.
     package func text(of name: String) -> String? {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// As a span, because an array copies that at once.
+    private mutating func append(_ text: String) {
+        let text = text.utf8.span
+        unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
 }

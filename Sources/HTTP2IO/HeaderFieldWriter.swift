@@ -1,4 +1,5 @@
 import CNghttp2
+import Glibc
 import Vocabulary
 
 /// Turns header blocks into nghttp2's form, with the HPACK representation each field asks for.
@@ -25,12 +26,15 @@ import Vocabulary
             guard let base = unsafe UnsafeMutablePointer(mutating: bytes.baseAddress) else {
                 return nil
             }
+            let mayHaveControls = unsafe Self.mayHaveControls(bytes)
             // SAFETY: a HeaderBlock's ranges lie in its bytes; nghttp2 reads and copies them
             // within `submit`.
             for field in block.fields {
                 let name = unsafe UnsafeBufferPointer(rebasing: bytes[field.name])
                 let value = unsafe UnsafeBufferPointer(rebasing: bytes[field.value])
-                guard unsafe Self.isValid(value) else { return nil }
+                guard unsafe Self.isValid(value, mayHaveControls: mayHaveControls) else {
+                    return nil
+                }
                 let isIndexed = unsafe mayIndex(name, field.indexing)
                 let flag = isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
                 unsafe fields.append(
@@ -49,9 +53,37 @@ import Vocabulary
         }
     }
 
-    /// A value may not hold NUL, CR or LF: a producer's text must not break the framing.
-    private static func isValid(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
-        unsafe nghttp2_check_header_value_rfc9113(value.baseAddress, value.count) != 0
+    /// A value may not hold NUL, CR or LF, nor begin or end with white space: a producer's text
+    /// must not break the framing.
+    private static func isValid(
+        _ value: UnsafeBufferPointer<UInt8>,
+        mayHaveControls: Bool
+    ) -> Bool {
+        if mayHaveControls {
+            return unsafe nghttp2_check_header_value_rfc9113(value.baseAddress, value.count) != 0
+        }
+        return unsafe value.first != UInt8(ascii: " ") && value.last != UInt8(ascii: " ")
+    }
+
+    /// Whether any byte may be a control character, which few requests have.
+    ///
+    /// Eight bytes at a time, the last eight together whether seen before or not.
+    private static func mayHaveControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let bytes = UnsafeRawBufferPointer(bytes)
+        let last = bytes.count - 8
+        guard last >= 0 else { return true }
+        // In each byte's highest bit: it is below 0x20; or it is 0x7F, which becomes 0.
+        var found: UInt64 = 0
+        var offset = 0
+        while true {
+            // SAFETY: the offset is at most `last`.
+            let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            let word0 = word ^ (0x7F &* ones)
+            found |= (word &- 0x20 &* ones) & ~word | (word0 &- ones) & ~word0
+            if offset == last { return found & (0x80 &* ones) != 0 }
+            offset = min(offset &+ 8, last)
+        }
     }
 
     private mutating func mayIndex(
@@ -62,13 +94,18 @@ import Vocabulary
         case .indexed: return true
         case .neverIndexed: return false
         case .nameIndexedOnce:
-            for known in indexedNames
-            where unsafe known.count == name.count && known.elementsEqual(name) {
-                return false
-            }
+            for index in indexedNames.indices where unsafe isIndexed(name, index) { return false }
             guard indexedNames.count < Self.maxIndexedNames else { return false }
             unsafe indexedNames.append(Array(name))
             return true
         }
+    }
+
+    private func isIndexed(_ name: UnsafeBufferPointer<UInt8>, _ index: Int) -> Bool {
+        guard indexedNames[index].count == name.count, let start = name.baseAddress else {
+            return false
+        }
+        // SAFETY: both have that many bytes.
+        return unsafe memcmp(indexedNames[index], start, name.count) == 0
     }
 }

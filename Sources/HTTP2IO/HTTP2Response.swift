@@ -29,7 +29,7 @@ package struct HTTP2Response: Hashable, Sendable {
         var index = 0
         while index < fields.count {
             let (nameRange, valueRange) = field(at: index)
-            if nameRange.count == name.utf8.count, fields[nameRange].elementsEqual(name.utf8) {
+            if nameRange.count == name.utf8.count, isName(name, at: nameRange.lowerBound) {
                 return fields[valueRange]
             }
             index = valueRange.upperBound
@@ -81,10 +81,8 @@ package struct HTTP2Response: Hashable, Sendable {
         _ value: UnsafeBufferPointer<UInt8>
     ) {
         if fields.isEmpty { fields.reserveCapacity(128) }
-        for count in [name.count, value.count] {
-            fields.append(UInt8(truncatingIfNeeded: count >> 8))
-            fields.append(UInt8(truncatingIfNeeded: count))
-        }
+        appendLength(name.count)
+        appendLength(value.count)
         unsafe fields.append(contentsOf: name)
         unsafe fields.append(contentsOf: value)
     }
@@ -93,6 +91,18 @@ package struct HTTP2Response: Hashable, Sendable {
         let accepted = min(bytes.count, limit - body.count)
         unsafe body.append(contentsOf: bytes.prefix(accepted))
         if accepted < bytes.count { isBodyTruncated = true }
+    }
+
+    private mutating func appendLength(_ count: Int) {
+        fields.append(UInt8(truncatingIfNeeded: count >> 8))
+        fields.append(UInt8(truncatingIfNeeded: count))
+    }
+
+    private func isName(_ name: String, at start: Int) -> Bool {
+        let name = name.utf8.span
+        let bytes = fields.span
+        for index in name.indices where name[index] != bytes[start + index] { return false }
+        return true
     }
 
     private func field(at index: Int) -> (name: Range<Int>, value: Range<Int>) {

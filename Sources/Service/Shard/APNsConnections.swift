@@ -51,7 +51,7 @@ final class APNsConnections {
     /// Links whose addresses still race.
     var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
-    private var touched: [ConnectionID] = []
+    private var touched: [APNsLink] = []
     /// The request that is being made; used again and again.
     private var block = HeaderBlock()
     private var events: [ConnectionEvent] = []
@@ -96,13 +96,13 @@ final class APNsConnections {
             happenings.append(.streamBroke(id, .unprocessed))
             return
         }
-        endpoint(link.route).headers.fill(
+        endpoints[link.route.index].headers.fill(
             &block,
             for: request.event,
             topic: request.topic,
             providerToken: providerToken
         )
-        touched.append(connectionID)
+        touch(link)
         do throws(SubmitError) {
             try connection.submit(
                 block,
@@ -120,18 +120,21 @@ final class APNsConnections {
     }
 
     func cancel(_ id: DeliveryID, on connectionID: ConnectionID) {
-        links[connectionID]?.connection?.cancel(id.rawValue)
-        touched.append(connectionID)
+        guard let link = links[connectionID] else { return }
+        link.connection?.cancel(id.rawValue)
+        touch(link)
     }
 
     func ping(_ id: ConnectionID) {
-        links[id]?.connection?.ping()
-        touched.append(id)
+        guard let link = links[id] else { return }
+        link.connection?.ping()
+        touch(link)
     }
 
     func drain(_ id: ConnectionID) {
-        links[id]?.connection?.shutdown()
-        touched.append(id)
+        guard let link = links[id] else { return }
+        link.connection?.shutdown()
+        touch(link)
     }
 
     func close(_ id: ConnectionID, _ failure: ConnectionFailure, _ happenings: inout [Happening]) {
@@ -141,7 +144,7 @@ final class APNsConnections {
         if link.attempts.isEmpty {
             fail(id, failure, &happenings)
         } else {
-            touched.append(id)
+            touch(link)
         }
     }
 
@@ -160,16 +163,19 @@ final class APNsConnections {
 
     func readinessChanged(loopID: UInt64, _ readiness: Readiness) {
         let id = ConnectionID(rawValue: UInt32(loopID >> Self.attemptBitCount))
-        guard let attempt = links[id]?.attempt(loopID & Self.maxAttempts) else { return }
+        guard let link = links[id], let attempt = link.attempt(loopID & Self.maxAttempts) else {
+            return
+        }
         attempt.connection.readinessChanged(readiness)
-        touched.append(id)
+        touch(link)
     }
 
     /// Sends what the turn gathered, one write a connection where the socket allows, and takes
     /// what happened.
     func flush(_ loop: borrowing EventLoop, _ happenings: inout [Happening]) {
-        while let id = touched.popLast() {
-            guard let link = links[id] else { continue }
+        while let link = touched.popLast() {
+            link.isTouched = false
+            guard links[link.id] != nil else { continue }
             // A winner ends the others while we go through them.
             for attempt in link.attempts where link.attempt(attempt.number) != nil {
                 attempt.connection.flush()
@@ -185,6 +191,13 @@ final class APNsConnections {
     var hasUnsentFrames: Bool { !touched.isEmpty }
 
     // MARK: Private
+
+    private func touch(_ link: APNsLink) {
+        // Once a turn: a full one has a thousand requests for a connection.
+        guard !link.isTouched else { return }
+        link.isTouched = true
+        touched.append(link)
+    }
 
     func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
 

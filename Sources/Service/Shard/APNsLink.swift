@@ -26,6 +26,8 @@ final class APNsLink {
     /// The one attempt that is left has TCP.
     private(set) var hasWinner = false
     private(set) var isOpen = false
+    /// It waits for `APNsConnections.flush`.
+    var isTouched = false
 
     init(id: ConnectionID, route: Route) {
         self.id = id

@@ -68,6 +68,12 @@
         }
     }
 
+    /// Drops bytes from the end.
+    package mutating func removeLast(_ byteCount: Int) {
+        precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
+        end -= byteCount
+    }
+
     package mutating func removeAll() {
         removeFirst(count)
     }

@@ -94,6 +94,12 @@ private func frameArrived(
         if isLast { unsafe streams.pointee.responseEnded(slot) }
     case NGHTTP2_SETTINGS where !isAnswer:
         unsafe streams.pointee.hasNewSettings = true
+        let settings = unsafe frame.pointee.settings
+        let entries = unsafe Array(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
+        for entry in entries
+        where entry.settings_id == Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue) {
+            unsafe streams.pointee.headerTableSizes.append(Int(entry.value))
+        }
     case NGHTTP2_PING where isAnswer:
         unsafe streams.pointee.events.append(.pingAnswered)
     case NGHTTP2_GOAWAY:

@@ -3,26 +3,72 @@ import Vocabulary
 
 /// How a client's connection makes progress: nothing here is for its owner.
 extension ClientConnection {
+    /// Has nghttp2 open a stream, with a single header field that is never sent; `writeHeaders`
+    /// puts the request's own in its place.
+    ///
     /// - Returns: The new stream's ID.
-    func submit(_ headers: HeaderBlock, hasBody: Bool) throws(SubmitError) -> Int32 {
+    func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
         let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
         let raw = unsafe channel.session.raw
-        let streamID = unsafe writer.withFields(of: headers) { fields, count in
-            // SAFETY: nghttp2 copies the fields and the provider. Without a priority
-            // specification HEADERS carry no priority (RFC 9113, 5.3.2).
-            guard hasBody else {
-                return unsafe nghttp2_submit_request(raw, nil, fields, count, nil, userData)
-            }
-            var provider = unsafe nghttp2_data_provider(
-                source: nghttp2_data_source(),
-                read_callback: readRequestBody
-            )
-            return unsafe nghttp2_submit_request(raw, nil, fields, count, &provider, userData)
-        }
+        var field = unsafe Self.placeholder
+        var provider = unsafe nghttp2_data_provider(
+            source: nghttp2_data_source(),
+            read_callback: readRequestBody
+        )
+        // SAFETY: nghttp2 copies the field and the provider. Without a priority specification
+        // HEADERS carry no priority (RFC 9113, 5.3.2).
+        let streamID =
+            hasBody
+            ? unsafe nghttp2_submit_request(raw, nil, &field, 1, &provider, userData)
+            : unsafe nghttp2_submit_request(raw, nil, &field, 1, nil, userData)
         switch streamID {
-        case .some(let id) where id > 0: return id
+        case 1...: return streamID
         case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue: throw .streamIDsExhausted
-        default: throw .badHeaderField
+        default: throw .notOpen
+        }
+    }
+
+    /// `:method`, from which nghttp2 takes how a response may look, and which is not to change its
+    /// own dynamic table.
+    private static var placeholder: nghttp2_nv {
+        let name: StaticString = ":method"
+        let value: StaticString = "POST"
+        let flags =
+            NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
+            | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue
+        // SAFETY: static strings stay where they are, and nghttp2 only reads them.
+        return unsafe nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: UnsafeMutablePointer(mutating: value.utf8Start),
+            namelen: name.utf8CodeUnitCount,
+            valuelen: value.utf8CodeUnitCount,
+            flags: UInt8(flags)
+        )
+    }
+
+    /// Puts a request's header block into a HEADERS frame that was just made.
+    private func writeHeaders(_ frames: inout ByteQueue, _ frameByteCount: Int) {
+        // SAFETY: the frame's bytes are lent for the closure; its length is checked first.
+        let streamID: Int32? = unsafe frames.withLast(frameByteCount) { frame in
+            // A header of nine bytes: length, type, flags, stream (RFC 9113, 4.1).
+            guard unsafe frame.count >= 9 && frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else {
+                return nil
+            }
+            return unsafe Int32(
+                bigEndian: frame.loadUnaligned(fromByteOffset: 5, as: Int32.self)
+            )
+        }
+        guard let streamID else { return }
+        frames.removeLast(frameByteCount - 9)
+        let start = frames.count
+        unsafe waitingHeaders.take(streamID: streamID) { fields in
+            unsafe encoder.encode(fields, into: &frames)
+        }
+        let byteCount = frames.count - start
+        unsafe frames.withLast(byteCount + 9) { frame in
+            for byte in 0..<3 {
+                unsafe frame[byte] = UInt8(truncatingIfNeeded: byteCount >> (16 - 8 * byte))
+            }
         }
     }
 
@@ -131,6 +177,8 @@ extension ClientConnection {
     private func noteSettings() {
         guard streams.value.hasNewSettings else { return }
         streams.value.hasNewSettings = false
+        for size in streams.value.headerTableSizes { encoder.limitTable(to: size) }
+        streams.value.headerTableSizes.removeAll()
         // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
         // peers to allow: no peer is hurt by it.
         let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
@@ -179,7 +227,7 @@ extension ClientConnection {
         repeat {
             repeat {
                 streams.value.writeMark = channel.producedByteCount
-            } while try channel.sendBatch(failure)
+            } while try channel.sendBatch(failure, correct: writeHeaders)
             wasFull = channel.isBacklogFull
             try channel.flush()
             // A socket that took everything will not become writable once more.

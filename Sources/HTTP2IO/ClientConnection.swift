@@ -30,7 +30,8 @@ package final class ClientConnection {
 
     var phase: Phase
     let streams: Pinned<ClientStreams>
-    var writer = HeaderFieldWriter()
+    var waitingHeaders = WaitingHeaders()
+    var encoder = HeaderBlockEncoder()
     let tunnel: ProxyTunnel?
     var proxyHandshake = ProxyHandshake()
     var channel: FrameChannel
@@ -201,7 +202,11 @@ package final class ClientConnection {
         guard phase == .open else { throw .notOpen }
         guard openStreamCount < maxConcurrentStreams else { throw .streamLimitReached }
         guard !channel.isBacklogFull else { throw .backlogged }
-        let streamID = try submit(headers, hasBody: !range.isEmpty)
+        guard headers.hasValidValues, headers.bytes.count <= WaitingHeaders.maxByteCount else {
+            throw .badHeaderField
+        }
+        let streamID = try openStream(hasBody: !range.isEmpty)
+        waitingHeaders.append(headers, streamID: streamID)
         var stream = ClientStream(streamID: streamID)
         stream.tag = tag
         stream.body = OutgoingBody(body, range)

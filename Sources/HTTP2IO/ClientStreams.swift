@@ -34,6 +34,8 @@ struct ClientStreams {
     /// Answered while the request's body was still on its way; to be reset.
     var earlyAnswers: [Int32] = []
     var hasNewSettings = false
+    /// The values of SETTINGS_HEADER_TABLE_SIZE that came with them, each of which counts.
+    var headerTableSizes: [Int] = []
     /// The lowest last stream ID of the peer's GOAWAYs; the code of the first that tells one.
     var goAway: (lastStreamID: Int32, errorCode: HTTP2ErrorCode)?
     /// The error code of a GOAWAY that nghttp2 sent by itself.

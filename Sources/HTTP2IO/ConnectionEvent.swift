@@ -87,7 +87,7 @@ package enum SubmitError: Error, Hashable, Sendable {
     case streamLimitReached
     /// Too many bytes wait for the socket.
     case backlogged
-    /// A header field holds a byte that HTTP forbids.
+    /// A header field holds a byte that HTTP forbids, or all together are too long for a frame.
     case badHeaderField
     /// All stream IDs are used up: open another connection.
     case streamIDsExhausted

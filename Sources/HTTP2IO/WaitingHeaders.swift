@@ -1,0 +1,127 @@
+import Vocabulary
+
+/// The header fields of requests that are submitted and not yet made frames of, in the order of
+/// their streams.
+///
+/// Not encoded yet: a request that is cancelled before it is sent must leave no trace in the peer's
+/// dynamic table.
+struct WaitingHeaders: ~Copyable {
+    /// A request after the other: its stream and its length, four bytes each, then its fields.
+    private var records = ByteQueue(capacity: 16384)
+    private static let headByteCount = 8
+
+    /// The most bytes of one request's names and values; a frame holds them in any case.
+    static let maxByteCount = 15_000
+
+    /// Adds a request, whose stream is above all before.
+    mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
+        let byteCount =
+            unsafe block.bytes.count + HeaderFieldReader.headByteCount * block.fields.count
+        precondition(block.bytes.count <= Self.maxByteCount, "headers too long")
+        unsafe records.append(upTo: Self.headByteCount + byteCount) { room in
+            unsafe room.storeBytes(of: UInt32(streamID), as: UInt32.self)
+            unsafe room.storeBytes(of: UInt32(byteCount), toByteOffset: 4, as: UInt32.self)
+            let fields = unsafe UnsafeMutableRawBufferPointer(
+                rebasing: room[Self.headByteCount...]
+            )
+            unsafe HeaderFieldReader.write(block, to: fields)
+            return room.count
+        }
+    }
+
+    /// Lends the fields of a stream, and forgets them and all before: those were never sent.
+    mutating func take<Value>(
+        streamID: Int32,
+        _ body: (HeaderFieldReader) -> Value
+    ) -> Value {
+        while true {
+            let (found, byteCount) = unsafe records.withBytes { bytes in
+                precondition(bytes.count >= Self.headByteCount, "a stream without headers")
+                return unsafe (
+                    Int32(bytes.loadUnaligned(as: UInt32.self)),
+                    Int(bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+                )
+            }
+            let end = Self.headByteCount + byteCount
+            defer { records.removeFirst(end) }
+            guard found == streamID else { continue }
+            return unsafe records.withBytes { bytes in
+                // SAFETY: the record ends there; the fields are lent for the call.
+                unsafe body(
+                    HeaderFieldReader(
+                        UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<end])
+                    )
+                )
+            }
+        }
+    }
+}
+
+/// Header fields one after the other in memory that somebody lends.
+///
+/// Each is its indexing, the lengths of name and value in two bytes each, name and value.
+@unsafe struct HeaderFieldReader {
+    @unsafe struct Field {
+        var indexing: HeaderBlock.Indexing
+        var name: UnsafeBufferPointer<UInt8>
+        var value: UnsafeBufferPointer<UInt8>
+    }
+
+    static let headByteCount = 5
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        unsafe self.bytes = bytes
+    }
+
+    var byteCount: Int { unsafe bytes.count }
+
+    mutating func next() -> Field? {
+        guard unsafe position < bytes.count else { return nil }
+        // SAFETY: `write` wrote it so.
+        let indexing = unsafe HeaderBlock.Indexing(rawValue: bytes[position])
+        let nameCount = unsafe Int(
+            bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt16.self)
+        )
+        let valueCount = unsafe Int(
+            bytes.loadUnaligned(fromByteOffset: position + 3, as: UInt16.self)
+        )
+        let name = unsafe position + Self.headByteCount
+        unsafe position = name + nameCount + valueCount
+        return unsafe Field(
+            indexing: indexing ?? .neverIndexed,
+            name: texts(name..<name + nameCount),
+            value: texts(name + nameCount..<position)
+        )
+    }
+
+    static func write(_ block: borrowing HeaderBlock, to room: UnsafeMutableRawBufferPointer) {
+        var position = 0
+        unsafe block.bytes.withUnsafeBytes { bytes in
+            for field in block.fields {
+                unsafe room[position] = field.indexing.rawValue
+                unsafe room.storeBytes(
+                    of: UInt16(field.name.count),
+                    toByteOffset: position + 1,
+                    as: UInt16.self
+                )
+                unsafe room.storeBytes(
+                    of: UInt16(field.value.count),
+                    toByteOffset: position + 3,
+                    as: UInt16.self
+                )
+                unsafe position += headByteCount
+                for part in [field.name, field.value] {
+                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: room[position...])
+                    unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[part]))
+                    position += part.count
+                }
+            }
+        }
+    }
+
+    private func texts(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        unsafe UnsafeRawBufferPointer(rebasing: bytes[range]).assumingMemoryBound(to: UInt8.self)
+    }
+}

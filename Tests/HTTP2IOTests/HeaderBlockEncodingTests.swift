@@ -1,0 +1,116 @@
+import HTTP2IO
+import Testing
+import Vocabulary
+
+/// What a server reads in the client's header blocks; nghttp2 is the judge.
+@Suite struct HeaderBlockEncodingTests {
+    private func fields(_ block: HeaderBlock) -> [[ArraySlice<UInt8>]] {
+        block.fields.map { [block.bytes[$0.name], block.bytes[$0.value]] }
+    }
+
+    /// Sends the blocks in one turn, and expects the server to read them as they are.
+    private func expectRead(_ blocks: [HeaderBlock], _ pair: Pair) throws {
+        for (tag, block) in blocks.enumerated() {
+            try pair.client.submit(block, body: [], tag: UInt64(tag))
+        }
+        pair.run()
+        #expect(pair.requests.map { fields($0.headers) } == blocks.map(fields))
+        pair.answerAll()
+        pair.run()
+        pair.clientEvents = []
+        pair.serverEvents = []
+    }
+
+    private func block(topic: String, id: String, path: String = "/3/device/00") -> HeaderBlock {
+        var block = HeaderBlock()
+        block.append(":method", "POST")
+        block.append(":scheme", "https")
+        block.append(":authority", "api.push.apple.com")
+        block.append(":path", path, indexing: .neverIndexed)
+        block.append("apns-topic", topic)
+        block.append("apns-id", id, indexing: .nameIndexedOnce)
+        return block
+    }
+
+    @Test func `topics beyond what the table holds are read all the same`() throws {
+        let pair = try Pair.opened()
+        var random = SeededGenerator(seed: 20)
+        for _ in 0..<40 {
+            let blocks = (0..<50).map { number in
+                let topic = Int.random(in: 0..<200, using: &random)
+                return block(
+                    topic: "com.example.app-\(topic)" + String(repeating: "x", count: topic),
+                    id: "\(number)"
+                )
+            }
+            try expectRead(blocks, pair)
+        }
+    }
+
+    @Test func `a table of another size is kept to at once`() throws {
+        let pair = try Pair.opened()
+        var random = SeededGenerator(seed: 21)
+        for size: UInt32 in [4096, 0, 100, 4096, 65536, 200, 33, 300] {
+            pair.server.submitSettings([.headerTableSize(size)])
+            pair.run()
+            pair.serverEvents = []
+            let blocks = (0..<20).map { number in
+                block(topic: "topic-\(Int.random(in: 0..<8, using: &random))", id: "\(number)")
+            }
+            try expectRead(blocks, pair)
+        }
+    }
+
+    @Test func `a size that was lowered and raised between two requests empties the table`() throws
+    {
+        let pair = try Pair.opened()
+        try expectRead([block(topic: "a", id: "1")], pair)
+        for size: UInt32 in [0, 4096] { pair.server.submitSettings([.headerTableSize(size)]) }
+        pair.run()
+        pair.serverEvents = []
+        try expectRead([block(topic: "a", id: "2"), block(topic: "a", id: "3")], pair)
+    }
+
+    @Test func `what a cancelled request would have brought into the table is not referred to`()
+        throws
+    {
+        let pair = try Pair.opened()
+        try pair.client.submit(block(topic: "new", id: "1"), body: [], tag: 100)
+        #expect(pair.client.cancel(100))
+        try expectRead([block(topic: "new", id: "2"), block(topic: "new", id: "3")], pair)
+    }
+
+    @Test(arguments: [0, 1, 126, 127, 128, 254, 255, 256, 2000, 3030, 3031, 3032, 4900])
+    func `a value of any length is read`(count: Int) throws {
+        let pair = try Pair.opened()
+        let text = String(repeating: "v", count: count)
+        try expectRead(
+            [
+                block(topic: text, id: text, path: "/" + text),
+                block(topic: text, id: text, path: "/" + text),
+            ],
+            pair
+        )
+    }
+
+    @Test func `a block that no frame may hold is refused`() throws {
+        let pair = try Pair.opened()
+        let long = block(topic: String(repeating: "t", count: 16384), id: "1")
+        #expect(throws: SubmitError.badHeaderField) {
+            try pair.client.submit(long, body: [], tag: 1)
+        }
+        #expect(pair.client.openStreamCount == 0)
+        try expectRead([block(topic: "t", id: "2")], pair)
+    }
+
+    @Test(arguments: [" a", "a ", "a\t", "\ta", "a\u{7F}b", "\r", "12345678\n", "\u{1}2345678"])
+    func `a value with white space around it or a control character is refused`(
+        value: String
+    ) throws {
+        let pair = try Pair.opened()
+        #expect(throws: SubmitError.badHeaderField) {
+            try pair.client.submit(block(topic: value, id: "1"), body: [], tag: 1)
+        }
+        try expectRead([block(topic: "a\tb c\u{E9}", id: "1")], pair)
+    }
+}

@@ -40,8 +40,8 @@ package struct RequestHeaders: Hashable, Sendable {
             return
         }
         begin(&block, method: "POST", providerToken: providerToken) { bytes in
-            bytes.append(contentsOf: "/3/device/".utf8)
-            bytes.append(contentsOf: deviceToken.hexadecimal.utf8)
+            bytes.append(text: "/3/device/")
+            bytes.append(text: deviceToken.hexadecimal)
         }
         block.append("apns-topic", topic.name)
         block.append("apns-push-type", event.pushType.rawValue)
@@ -72,7 +72,7 @@ package struct RequestHeaders: Hashable, Sendable {
         block.append(":path", indexing: .neverIndexed, writingValue: writePath)
         guard let providerToken else { return }
         block.append("authorization", indexing: .neverIndexed) { bytes in
-            bytes.append(contentsOf: "bearer ".utf8)
+            bytes.append(text: "bearer ")
             bytes.append(contentsOf: providerToken)
         }
     }

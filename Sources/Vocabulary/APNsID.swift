@@ -97,16 +97,22 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     package func appendUTF8(to text: inout [UInt8]) {
         let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
         text.append(addingCapacity: 36) { room in
-            Self.append(8, of: Self.digits(of: high >> 32), to: &room)
-            room.append(UInt8(ascii: "-"))
-            Self.append(4, of: middle.0, to: &room)
-            room.append(UInt8(ascii: "-"))
-            Self.append(4, of: middle.0 << 32, to: &room)
-            room.append(UInt8(ascii: "-"))
-            Self.append(4, of: middle.1, to: &room)
-            room.append(UInt8(ascii: "-"))
-            Self.append(4, of: middle.1 << 32, to: &room)
-            Self.append(8, of: Self.digits(of: low & 0xFFFF_FFFF), to: &room)
+            unsafe room.withUnsafeMutableBufferPointer { buffer, count in
+                let bytes = UnsafeMutableRawBufferPointer(buffer)
+                // SAFETY: the room is for 36 bytes, and each of them is written.
+                // Eight digits at a time; the next group covers those that do not belong.
+                unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
+                unsafe Self.write(middle.0, to: bytes, at: 9)
+                unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
+                unsafe Self.write(middle.1, to: bytes, at: 19)
+                unsafe Self.write(middle.1 << 32, to: bytes, at: 24)
+                unsafe Self.write(Self.digits(of: low & 0xFFFF_FFFF), to: bytes, at: 28)
+                unsafe bytes[8] = UInt8(ascii: "-")
+                unsafe bytes[13] = UInt8(ascii: "-")
+                unsafe bytes[18] = UInt8(ascii: "-")
+                unsafe bytes[23] = UInt8(ascii: "-")
+                count = 36
+            }
         }
     }
 
@@ -140,10 +146,12 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         return nibbles &+ 0x3030_3030_3030_3030 &+ areLetters &* 0x27
     }
 
-    private static func append(_ count: Int, of digits: UInt64, to text: inout OutputSpan<UInt8>) {
-        for index in 0..<count {
-            text.append(UInt8(truncatingIfNeeded: digits >> UInt64(56 - 8 * index)))
-        }
+    private static func write(
+        _ digits: UInt64,
+        to bytes: UnsafeMutableRawBufferPointer,
+        at offset: Int
+    ) {
+        unsafe bytes.storeBytes(of: digits.bigEndian, toByteOffset: offset, as: UInt64.self)
     }
 
     private static func value(ofDigit byte: UInt8) -> UInt64? {

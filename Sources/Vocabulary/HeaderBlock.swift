@@ -101,9 +101,13 @@ package struct HeaderBlock: Hashable, Sendable {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// As a span, because an array copies that at once.
-    private mutating func append(_ text: String) {
+    private mutating func append(_ text: String) { bytes.append(text: text) }
+}
+
+extension [UInt8] {
+    /// Appends the text in UTF-8; as a span, which is copied at once.
+    package mutating func append(text: String) {
         let text = text.utf8.span
-        unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+        unsafe text.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

@@ -65,7 +65,7 @@ package enum Action: Hashable, Sendable {
 
     // Kafka
     /// Produce these records of the delivery's outcome, or its retry record, for the first time.
-    case publish(DeliveryID, Set<Publication>)
+    case publish(DeliveryID, Publications)
     /// Produce one of them again: the first try failed.
     case publishAgain(DeliveryID, Publication)
     /// Ask for the group's committed offsets and their metadata.

@@ -17,7 +17,7 @@ package struct Delivery: Sendable {
         case backingOff
         /// The outcome is decided, or that there is none yet (`retry`); these records are not
         /// acknowledged yet. Then the delivery ends.
-        case publishing(Set<Publication>)
+        case publishing(Publications)
     }
 
     package let record: Record
@@ -109,15 +109,6 @@ package struct DeliveryRequest: Sendable {
 struct AttemptFailure: Hashable, Sendable {
     var reason: Reason
     var httpStatus: Int?
-}
-
-/// The records that an outcome can consist of, and the one that stands for its absence.
-package enum Publication: UInt8, Hashable, Sendable, CaseIterable {
-    case outcome
-    case tokenStatus
-    case deadLetter
-    /// The event itself, to be tried again later; never together with the others.
-    case retry
 }
 
 /// A delivery and one of its records, as the number that a delivery report carries back.

@@ -25,8 +25,9 @@ extension DeliveryEngine {
     @discardableResult
     package mutating func published(_ tag: PublicationTag) -> Delivery? {
         guard case .publishing(var awaited)? = deliveries[tag.delivery]?.phase,
-            awaited.remove(tag.publication) != nil
+            awaited.contains(tag.publication)
         else { return nil }
+        awaited.remove(tag.publication)
         guard awaited.isEmpty, transactions == nil else {
             acknowledged(tag.delivery, missing: awaited)
             return nil
@@ -112,8 +113,8 @@ extension DeliveryEngine {
         return delivery
     }
 
-    private func publications(of outcome: Outcome) -> Set<Publication> {
-        var publications: Set<Publication> = [.outcome]
+    private func publications(of outcome: Outcome) -> Publications {
+        var publications: Publications = .outcome
         if settings.publishesTokenStatus, outcome.concernsToken {
             publications.insert(.tokenStatus)
         }

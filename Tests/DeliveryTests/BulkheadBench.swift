@@ -88,7 +88,7 @@ struct BulkheadBench {
                 else { continue }
                 outcomes[event.id] = delivery.outcome
                 reasons[event.id] = delivery.deferral?.reason ?? delivery.outcome?.reason
-                for publication in publications {
+                for publication in Publication.allCases where publications.contains(publication) {
                     engine.published(PublicationTag(id, publication))
                 }
             default: break

@@ -130,7 +130,7 @@ private struct Desk {
         return nil
     }
 
-    static func published(_ actions: [Action]) -> (id: DeliveryID, records: Set<Publication>)? {
+    static func published(_ actions: [Action]) -> (id: DeliveryID, records: Publications)? {
         for case .publish(let id, let records) in actions { return (id, records) }
         return nil
     }

@@ -93,7 +93,7 @@ struct Bench {
     }
 
     /// The outcome that the actions publish, and with which records.
-    func published(_ actions: [Action]) -> (Outcome, Set<Publication>)? {
+    func published(_ actions: [Action]) -> (Outcome, Publications)? {
         for case .publish(let id, let publications) in actions {
             return engine.delivery(id)?.outcome.map { ($0, publications) }
         }
@@ -109,20 +109,20 @@ struct Bench {
 @Suite struct DeliveryEngineTests {
     @Test(
         arguments: [
-            (200, nil, OutcomeKind.accepted, TokenAction.keep, Set<Publication>([.outcome])),
+            (200, nil, OutcomeKind.accepted, TokenAction.keep, Publications([.outcome])),
             (410, .unregistered, .unregistered, .remove, [.outcome, .tokenStatus]),
             (400, .badDeviceToken, .rejected, .checkEnvironment, [.outcome, .tokenStatus]),
             (400, .deviceTokenNotForTopic, .rejected, .checkTopic, [.outcome, .tokenStatus]),
             (400, .badCollapseID, .rejected, .keep, [.outcome]),
             (403, .invalidProviderToken, .undeliverable, .keep, [.outcome, .deadLetter]),
-        ] as [(Int, APNsReason?, OutcomeKind, TokenAction, Set<Publication>)]
+        ] as [(Int, APNsReason?, OutcomeKind, TokenAction, Publications)]
     )
     func `a final answer becomes one outcome`(
         status: Int,
         reason: APNsReason?,
         kind: OutcomeKind,
         tokenAction: TokenAction,
-        publications: Set<Publication>
+        publications: Publications
     ) throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))

@@ -114,7 +114,9 @@ private struct Backlog {
                 outcomes[source] += 1
                 lastOutcome[source] = millisecond
             }
-            for publication in publications { engine.published(PublicationTag(id, publication)) }
+            for publication in Publication.allCases where publications.contains(publication) {
+                engine.published(PublicationTag(id, publication))
+            }
         case .commit: engine.commitFinished(failed: [])
         case .pause(let partitions):
             pauses += 1

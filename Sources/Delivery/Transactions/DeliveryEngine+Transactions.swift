@@ -61,7 +61,7 @@ extension DeliveryEngine {
     // MARK: From the engine
 
     /// Has the records of a decided delivery published: now, or in the next transaction.
-    mutating func announce(_ id: DeliveryID, _ publications: Set<Publication>) {
+    mutating func announce(_ id: DeliveryID, _ publications: Publications) {
         deliveries.update(id) { $0.phase = .publishing(publications) }
         guard transactions != nil else {
             actions.append(.publish(id, publications))
@@ -72,7 +72,7 @@ extension DeliveryEngine {
     }
 
     /// One more record of the delivery is acknowledged.
-    mutating func acknowledged(_ id: DeliveryID, missing: Set<Publication>) {
+    mutating func acknowledged(_ id: DeliveryID, missing: Publications) {
         deliveries.update(id) { $0.phase = .publishing(missing) }
         if missing.isEmpty { transactions?.finished(id) }
     }

@@ -76,7 +76,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// Those for the next one.
     package private(set) var waiting: [DeliveryID] = []
     /// Of all these: the records that belong to each.
-    private var records: [DeliveryID: Set<Publication>] = [:]
+    private var records: [DeliveryID: Publications] = [:]
     /// Members with a record that is not acknowledged.
     private var unfinished = 0
     /// How often the call under way has failed.
@@ -97,13 +97,13 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// A delivery has ended: its records go into the next transaction that takes any.
     ///
     /// One that is here already has other records than before.
-    package mutating func announced(_ id: DeliveryID, _ publications: Set<Publication>) {
+    package mutating func announced(_ id: DeliveryID, _ publications: Publications) {
         guard records.updateValue(publications, forKey: id) == nil else { return }
         waiting.append(id)
     }
 
     /// Takes what waits into the transaction, if it is open: these are to be produced.
-    package mutating func admit(now: Instant) -> [(id: DeliveryID, records: Set<Publication>)] {
+    package mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
         waiting += refusedOutcomes.takeDue(now: now)

@@ -92,7 +92,7 @@ extension World {
         by member: Member
     ) {
         let awaited = member.publishing[delivery]?.awaited ?? []
-        guard !awaited.contains(Publications(publication)) else { return }
+        guard !awaited.contains(publication) else { return }
         found(.noRepeatWithoutCause, "\(publication) was acknowledged already")
     }
 

@@ -29,13 +29,13 @@ struct RetryRecord {
 extension World {
     mutating func publish(
         _ delivery: DeliveryID,
-        _ publications: Set<Publication>,
+        _ publications: Publications,
         by member: Member
     ) {
         guard let facts = member.engine.delivery(delivery),
             let event = event(of: facts.record)
         else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
-        var needed = Publications(.retry)
+        var needed = Publications.retry
         if let outcome = facts.outcome {
             needed = Publications(neededFor: outcome)
             checkPublication(of: delivery, facts, outcome, event, by: member)
@@ -46,14 +46,13 @@ extension World {
             found(.everyEventHasAnOutcome, "published neither an outcome nor a deferral")
         }
         if facts.receivedAt.instant >= member.assignedAt { noteEnd(of: event, by: member) }
-        let awaited = Publications(publications)
         member.publishing[delivery] = Member.Pending(
             event: event,
             partition: facts.record.partition,
             offset: facts.record.offset.rawValue,
             arrivedAt: facts.receivedAt.instant,
-            awaited: awaited,
-            unwritten: awaited.union(needed)
+            awaited: publications,
+            unwritten: publications.union(needed)
         )
         if let pending = member.publishing[delivery], facts.outcome != nil {
             noteDeparture(of: pending, by: member)
@@ -196,7 +195,7 @@ extension World {
         member.engine.published(tag)
         if let pending = member.publishing[tag.delivery] {
             var pending = pending
-            pending.awaited.remove(Publications(tag.publication))
+            pending.awaited.remove(tag.publication)
             member.publishing[tag.delivery] = pending.awaited.isEmpty ? nil : pending
             if pending.awaited.isEmpty {
                 if tag.publication == .retry { noteDeparture(of: pending, by: member) }
@@ -244,7 +243,7 @@ extension World {
         guard let member = member(request.member),
             var pending = member.publishing[request.tag.delivery]
         else { return }
-        pending.unwritten.remove(Publications(record.publication))
+        pending.unwritten.remove(record.publication)
         member.publishing[request.tag.delivery] = pending
         guard pending.unwritten.isEmpty else { return }
         kafka.partitions[record.partition.index].entries[Int(record.offset)].isResolved = true

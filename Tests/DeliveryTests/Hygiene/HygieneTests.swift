@@ -100,7 +100,7 @@ private final class HygieneBench {
     }
 
     /// The outcome that the actions publish, and with which records.
-    func outcome(_ actions: [Action]) -> (Outcome, Set<Publication>)? {
+    func outcome(_ actions: [Action]) -> (Outcome, Publications)? {
         for case .publish(let id, let publications) in actions {
             return engine.delivery(id)?.outcome.map { ($0, publications) }
         }

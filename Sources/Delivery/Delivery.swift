@@ -20,16 +20,7 @@ package struct Delivery: Sendable {
         case publishing(Publications)
     }
 
-    package let record: Record
-    /// Nil for a record that is no valid event.
-    package internal(set) var event: Event?
-    package let receivedAt: Moment
-    /// What was tried in earlier rounds; nil for an event that comes from its source.
-    package let history: RetryHistory?
-    let ledgerEntry: OffsetLedger.Entry
-    let byteCount: Int
-    /// By its place in the configuration.
-    let source: Int
+    package internal(set) var arrival: Arrival
     /// The schema that has to be fetched before the event can be sent.
     var awaitedSchema: SchemaReference?
     /// Nil for what is never sent.

@@ -57,22 +57,17 @@ extension DeliveryEngine {
         entry: OffsetLedger.Entry,
         now: Moment
     ) -> DeliveryID {
-        let byteCount = record.byteCount
-        gate.entered(byteCount: byteCount)
-        let source = source(of: record.partition)
-        shares.entered(source: source, byteCount: byteCount)
-        return deliveries.insert(
-            Delivery(
-                record: record,
-                event: event,
-                receivedAt: now,
-                history: history,
-                ledgerEntry: entry,
-                byteCount: byteCount,
-                source: source,
-                phase: .waitingForStream
-            )
+        let arrival = Arrival(
+            record: record,
+            event: event,
+            receivedAt: now,
+            history: history,
+            ledgerEntry: entry,
+            source: source(of: record.partition)
         )
+        gate.entered(byteCount: arrival.byteCount)
+        shares.entered(source: arrival.source, byteCount: arrival.byteCount)
+        return deliveries.insert(Delivery(arrival: arrival, phase: .waitingForStream))
     }
 
     mutating func route(
@@ -91,17 +86,19 @@ extension DeliveryEngine {
             return
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
+        let topic = APNsTopicRule.topic(of: event)
         deliveries.update(id) {
             $0.route = route
-            $0.topic = APNsTopicRule.topic(of: event)
+            $0.topic = topic
         }
         guard !event.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return
         }
-        guard !endsUnsent(id, event, unregisteredSince: unregisteredSince, now: now)
+        let hashes = hashes(of: event, topic, route.environment)
+        guard !endsUnsent(id, event, hashes, unregisteredSince: unregisteredSince, now: now)
         else { return }
-        enterFlow(id, event, route, now: now)
+        enterFlow(id, event, route, device: hashes.token, now: now)
     }
 }
 

@@ -127,7 +127,7 @@ extension DeliveryEngine {
         while lanes[index].breaker.admits, parking[index / 2].admits,
             let id = nextToSend(lane: index)
         {
-            guard let delivery = deliveries[id], let event = delivery.event else {
+            guard let arrival = deliveries[id]?.arrival, let event = arrival.event else {
                 lanes[index].waiting.popFirst()
                 continue
             }
@@ -304,8 +304,8 @@ extension DeliveryEngine {
     ///
     /// - Returns: false when the delivery is still this shard's to finish.
     mutating func handBack(_ id: DeliveryID) -> Bool {
-        guard let delivery = deliveries[id],
-            !membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)
+        guard let arrival = deliveries[id]?.arrival,
+            !membership.isCurrent(arrival.record.partition, arrival.ledgerEntry)
         else { return false }
         release(id)
         return true

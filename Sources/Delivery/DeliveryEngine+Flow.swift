@@ -8,13 +8,14 @@ extension DeliveryEngine {
         _ id: DeliveryID,
         _ event: Event,
         _ route: Route,
+        device: KeyedHash,
         now: Moment
     ) {
-        guard let device = deliveries[id]?.hashes?.token else {
-            preconditionFailure("an event without its device's hash")
+        let rateLimit = rates.limit(for: event.destination, event.pushType)
+        deliveries.update(id) {
+            $0.device = device
+            $0.rateLimit = rateLimit
         }
-        deliveries.update(id) { $0.device = device }
-        deliveries.update(id) { $0.rateLimit = rates.limit(for: event.destination, event.pushType) }
         lanes[route.index].held += 1
         if pacing.joined(id, device) {
             approach(id, now: now)
@@ -50,8 +51,10 @@ extension DeliveryEngine {
     mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
         guard let route = deliveries[id]?.route, let source = deliveries[id]?.source
         else { return }
-        deliveries.update(id) { $0.phase = .waitingForStream }
-        deliveries.update(id) { $0.queuedAt = now.instant }
+        deliveries.update(id) {
+            $0.phase = .waitingForStream
+            $0.queuedAt = now.instant
+        }
         if first {
             lanes[route.index].waiting.prepend(id, to: source)
         } else {

@@ -95,7 +95,7 @@ extension DeliveryEngine {
         switch decoded {
         case .event(let event):
             deliveries.update(id) {
-                $0.event = event
+                $0.arrival = $0.arrival.decoded(as: event)
                 $0.awaitedSchema = nil
                 $0.phase = .waitingForStream
             }

@@ -77,7 +77,7 @@ MUTATIONS = [
     Mutation(
         "try deliveries of an earlier assignment again",
         [expression(ATTEMPTS,
-                    "!membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)",
+                    "!membership.isCurrent(arrival.record.partition, arrival.ledgerEntry)",
                     "false")],
     ),
     Mutation(

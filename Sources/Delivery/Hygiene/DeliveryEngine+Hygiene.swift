@@ -51,12 +51,12 @@ extension DeliveryEngine {
     mutating func endsUnsent(
         _ id: DeliveryID,
         _ event: Event,
+        _ hashes: DeliveryHashes,
         unregisteredSince: (KeyedHash) -> Timestamp?,
         now: Moment
     ) -> Bool {
-        guard let delivery = deliveries[id], let route = delivery.route, let topic = delivery.topic
-        else { return false }
-        var names = hashes(of: event, topic, route.environment)
+        guard let arrival = deliveries[id]?.arrival else { return false }
+        var names = hashes
         if hygiene.settings.suppressesUnregistered, !event.isBroadcast {
             names.unregisteredAt = deadSince(names.token, unregisteredSince)
         }
@@ -66,15 +66,15 @@ extension DeliveryEngine {
             return true
         }
         // What comes out of a retry topic is no duplicate of its own first round.
-        let isRepeated = hygiene.window.arrived(names.notification, from: delivery.place)
-        if isRepeated, delivery.history == nil {
+        let isRepeated = hygiene.window.arrived(names.notification, from: arrival.place)
+        if isRepeated, arrival.history == nil {
             conclude(id, with: .duplicate, now: now)
             return true
         }
         return false
     }
 
-    private func hashes(
+    func hashes(
         of event: Event,
         _ topic: APNsTopic,
         _ environment: APNsEnvironment
@@ -117,8 +117,8 @@ extension DeliveryEngine {
         unregisteredSince: (KeyedHash) -> Timestamp?,
         now: Moment
     ) -> Bool {
-        guard hygiene.recentlyDead.count > 0, let delivery = deliveries[id],
-            let event = delivery.event, let names = delivery.hashes,
+        guard hygiene.recentlyDead.count > 0, let event = deliveries[id]?.event,
+            let names = deliveries[id]?.hashes,
             hygiene.recentlyDead[names.token] != nil,
             let since = deadSince(names.token, unregisteredSince)
         else { return false }
@@ -173,7 +173,7 @@ extension DeliveryEngine {
     }
 }
 
-extension Delivery {
+extension Arrival {
     fileprivate var place: DedupWindow.Place {
         DedupWindow.Place(partition: record.partition, offset: record.offset)
     }
@@ -181,7 +181,7 @@ extension Delivery {
 
 extension DedupWindow {
     fileprivate mutating func withdraw(_ names: DeliveryHashes, _ delivery: Delivery) {
-        withdraw(names.notification, from: delivery.place)
+        withdraw(names.notification, from: delivery.arrival.place)
     }
 }
 

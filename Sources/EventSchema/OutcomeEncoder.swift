@@ -2,7 +2,13 @@ import JSON
 package import Vocabulary
 
 /// Writes outcomes as `schemas/notification-outcome.v1` has them.
+///
+/// Key and headers are written to memory that the encoder keeps: nothing is allocated for them as
+/// long as the last record's are not held any more.
 package struct OutcomeEncoder: Sendable {
+    private var keyBytes: [UInt8] = []
+    private var headerList: [RecordHeader] = []
+
     package init() {}
 
     /// Appends the value of the outcome record.
@@ -48,26 +54,35 @@ package struct OutcomeEncoder: Sendable {
     }
 
     /// The device token, or a broadcast's channel ID, else the record's own key.
-    package func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
-        if let token = outcome.subject.deviceToken { return Array(token.hexadecimal.utf8) }
-        if let channel = outcome.subject.channel { return Array(channel.base64.utf8) }
-        return record.key
+    package mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
+        let subject = outcome.subject
+        guard let text = subject.deviceToken?.hexadecimal ?? subject.channel?.base64
+        else { return record.key }
+        keyBytes.replaceAll(by: text)
+        return keyBytes
     }
 
     /// `outcome`, `reason`, `event-id` where there is one, and the event's trace context.
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
     /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
-    package func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
-        var headers: [RecordHeader] = []
-        // These three, and the trace context's two.
-        headers.reserveCapacity(5)
-        headers.append(RecordHeader("outcome", outcome.kind.rawValue))
-        if let reason = outcome.reason { headers.append(RecordHeader("reason", reason.text)) }
-        if let id = outcome.subject.eventID { headers.append(RecordHeader("event-id", id)) }
+    package mutating func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
+        var count = 0
+        setHeader(&count, "outcome", outcome.kind.rawValue)
+        if let reason = outcome.reason { setHeader(&count, "reason", reason.text) }
+        if let id = outcome.subject.eventID { setHeader(&count, "event-id", id) }
+        headerList.removeLast(headerList.count - count)
         let trace = TraceContext(record.headers) ?? TraceContext(record.traceContext)
-        if let trace { headers.append(contentsOf: trace.headers) }
-        return headers
+        if let trace { headerList.append(contentsOf: trace.headers) }
+        return headerList
+    }
+
+    /// Writes the next header over the one that the last record had in its place.
+    private mutating func setHeader(_ count: inout Int, _ name: String, _ text: String) {
+        if count == headerList.count { headerList.append(RecordHeader(name: name, value: [])) }
+        headerList[count].name = name
+        headerList[count].value?.replaceAll(by: text)
+        count += 1
     }
 
     private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
@@ -130,18 +145,25 @@ extension RecordHeader {
     }
 }
 
+extension [UInt8] {
+    fileprivate mutating func replaceAll(by text: String) {
+        removeAll(keepingCapacity: true)
+        append(contentsOf: text.utf8)
+    }
+}
+
 extension JSONWriter {
-    mutating func field(_ name: String) {
-        self.name(name)
+    mutating func field(_ name: StaticString) {
+        self.name(plain: name)
     }
 
-    mutating func field(_ name: String, _ text: String?) {
-        self.name(name)
+    mutating func field(_ name: StaticString, _ text: String?) {
+        self.name(plain: name)
         string(text)
     }
 
-    mutating func timestamp(_ name: String, _ timestamp: Timestamp) {
-        self.name(name)
+    mutating func timestamp(_ name: StaticString, _ timestamp: Timestamp) {
+        self.name(plain: name)
         plainString { timestamp.appendRFC3339(to: &$0) }
     }
 }

@@ -37,28 +37,26 @@ extension Timestamp {
         let seconds = (limited - millisecond) / 1000
         let second = (seconds % 86_400 + 86_400) % 86_400
         let (year, month, day) = Self.date((seconds - second) / 86_400)
-        Self.append(year, 4, "-", &text)
-        Self.append(month, 2, "-", &text)
-        Self.append(day, 2, "T", &text)
-        Self.append(second / 3600, 2, ":", &text)
-        Self.append(second / 60 % 60, 2, ":", &text)
-        Self.append(second % 60, 2, ".", &text)
-        Self.append(millisecond, 3, "Z", &text)
+        Self.appendDigits(year / 100, &text)
+        Self.appendDigits(year % 100, then: "-", &text)
+        Self.appendDigits(month, then: "-", &text)
+        Self.appendDigits(day, then: "T", &text)
+        Self.appendDigits(second / 3600, then: ":", &text)
+        Self.appendDigits(second / 60 % 60, then: ":", &text)
+        Self.appendDigits(second % 60, then: ".", &text)
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: millisecond / 100))
+        Self.appendDigits(millisecond % 100, then: "Z", &text)
     }
 
-    private static func append(
+    /// Two digits: by a constant, the compiler divides without a division.
+    private static func appendDigits(
         _ value: Int64,
-        _ width: Int,
-        _ separator: Unicode.Scalar,
+        then separator: Unicode.Scalar? = nil,
         _ text: inout [UInt8]
     ) {
-        var divisor: Int64 = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
-        }
-        text.append(UInt8(ascii: separator))
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+        if let separator { text.append(UInt8(ascii: separator)) }
     }
 
     private static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int64? {

@@ -22,6 +22,19 @@ package struct JSONWriter {
         needsComma = false
     }
 
+    /// Writes a name that is known to need no escape.
+    package mutating func name(plain text: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        // SAFETY: a static string of more than one scalar has its bytes at an address, for ever.
+        unsafe bytes.append(
+            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+        )
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
     package mutating func null() { raw("null".utf8) }
 
     package mutating func bool(_ value: Bool) { raw((value ? "true" : "false").utf8) }
@@ -29,7 +42,18 @@ package struct JSONWriter {
     package mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
 
     /// The same for the common type: generic code is not specialised in other modules.
-    package mutating func integer(_ value: Int64) { raw("\(value)".utf8) }
+    package mutating func integer(_ value: Int64) {
+        separate()
+        if value < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        var weight: UInt64 = 1
+        while rest / weight >= 10 { weight *= 10 }
+        while weight > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / weight))
+            rest %= weight
+            weight /= 10
+        }
+    }
 
     /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
     package mutating func number(_ value: Double) {

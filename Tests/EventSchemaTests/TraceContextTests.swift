@@ -119,7 +119,8 @@ import Vocabulary
             receivedAt: Timestamp(milliseconds: 0),
             completedAt: Timestamp(milliseconds: 0)
         )
-        return OutcomeEncoder().headers(outcome, record: source)
+        var encoder = OutcomeEncoder()
+        return encoder.headers(outcome, record: source)
             .filter { $0.name.hasPrefix("trace") }
     }
 

@@ -18,7 +18,7 @@ final class OutcomePublisher {
     }
 
     private let topics: Topics
-    private let encoder = OutcomeEncoder()
+    private var encoder = OutcomeEncoder()
     private var value: [UInt8] = []
     /// What the producer's full queue did not take; tried again when reports have made room.
     private var refused: [PublicationTag] = []

@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// What a delivery begins with: a record, and what it turned out to be. It never changes.
+/// What a delivery begins with, and what never changes: a record, and what it turned out to be.
 ///
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference in place of twenty.
@@ -13,6 +13,7 @@ package final class Arrival: Sendable {
     package let history: RetryHistory?
     let ledgerEntry: OffsetLedger.Entry
     let byteCount: Int
+    let isBroadcast: Bool
     /// By its place in the configuration.
     let source: Int
 
@@ -30,6 +31,7 @@ package final class Arrival: Sendable {
         self.history = history
         self.ledgerEntry = ledgerEntry
         byteCount = record.byteCount
+        isBroadcast = event?.isBroadcast == true
         self.source = source
     }
 

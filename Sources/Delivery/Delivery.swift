@@ -54,6 +54,13 @@ package struct Delivery: Sendable {
     package internal(set) var deferral: Deferral?
 }
 
+extension Delivery {
+    /// Asks without a copy of the outcome.
+    var hasOutcome: Bool {
+        if case .some = outcome { true } else { false }
+    }
+}
+
 /// Where a notification goes: a credential, by its place in the configuration, in an environment.
 ///
 /// Each route of a shard has connections of its own, so a connection never mixes teams, keys or

@@ -45,7 +45,7 @@ extension DeliveryEngine {
         let verdict = Verdict.classify(
             status: answer.status,
             reason: answer.reason,
-            kind: deliveries[id]?.event?.isBroadcast == true ? .broadcast : .device
+            kind: deliveries[id]?.arrival.isBroadcast == true ? .broadcast : .device
         )
         withPool(of: id) {
             $0.streamAnswered(

@@ -157,7 +157,7 @@ package struct DeliveryEngine: Sendable {
     package func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
         guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
         else { return nil }
-        let isBroadcast = deliveries[id]?.event?.isBroadcast == true
+        let isBroadcast = deliveries[id]?.arrival.isBroadcast == true
         return DeliveryAttempt(route: route, isBroadcast: isBroadcast, sentAt: sentAt)
     }
 

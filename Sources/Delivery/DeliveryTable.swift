@@ -8,7 +8,9 @@ import Vocabulary
 struct DeliveryTable: Sendable {
     private struct Slot {
         var generation: UInt32 = 1
-        var delivery: Delivery?
+        /// Not optional: of an optional the compiler copies all to read one field.
+        var delivery: Delivery
+        var isTaken = true
         var deadline = Instant(nanoseconds: 0)
         var previous = DeliveryTable.none
         var next = DeliveryTable.none
@@ -29,6 +31,7 @@ struct DeliveryTable: Sendable {
         if let reused = free.popLast() {
             index = reused
             slots[index].delivery = delivery
+            slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
@@ -38,10 +41,11 @@ struct DeliveryTable: Sendable {
     }
 
     mutating func remove(_ id: DeliveryID) -> Delivery? {
-        guard contains(id), let delivery = slots[id.slot].delivery.take() else { return nil }
+        guard contains(id) else { return nil }
         slots[id.slot].generation &+= 1
+        slots[id.slot].isTaken = false
         free.append(id.slot)
-        return delivery
+        return exchange(&slots[id.slot].delivery, with: .nobody)
     }
 
     /// The delivery, unless it has left.
@@ -59,17 +63,17 @@ struct DeliveryTable: Sendable {
     @inline(__always)
     mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
         guard contains(id) else { return }
-        slots[id.slot].delivery?.undergo(change)
+        change(&slots[id.slot].delivery)
     }
 
     @inline(__always)
     func contains(_ id: DeliveryID) -> Bool {
         id.slot < slots.count && slots[id.slot].generation == id.generation
-            && slots[id.slot].delivery != nil
+            && slots[id.slot].isTaken
     }
 
     func contains(where isWanted: (Delivery) -> Bool) -> Bool {
-        slots.contains { $0.delivery.map(isWanted) ?? false }
+        slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
     }
 
     /// When the oldest delivery in hand arrived, those that wait to come due left out.
@@ -78,8 +82,9 @@ struct DeliveryTable: Sendable {
     var oldestArrival: Instant? {
         var oldest: Instant?
         for index in slots.indices {
-            guard let arrival = slots[index].delivery?.receivedAt.instant else { continue }
-            if case .waitingForDue? = slots[index].delivery?.phase { continue }
+            guard slots[index].isTaken else { continue }
+            if case .waitingForDue = slots[index].delivery.phase { continue }
+            let arrival = slots[index].delivery.arrival.receivedAt.instant
             oldest = min(oldest ?? arrival, arrival)
         }
         return oldest
@@ -87,7 +92,7 @@ struct DeliveryTable: Sendable {
 
     /// Every delivery in hand, in the order of its slot.
     var identifiers: [DeliveryID] {
-        slots.indices.filter { slots[$0].delivery != nil }.map(identifier(ofSlot:))
+        slots.indices.filter { slots[$0].isTaken }.map(identifier(ofSlot:))
     }
 
     // MARK: In flight
@@ -129,6 +134,25 @@ struct DeliveryTable: Sendable {
 }
 
 extension Delivery {
-    @inline(__always)
-    fileprivate mutating func undergo(_ change: (inout Delivery) -> Void) { change(&self) }
+    /// What stands in a slot that is free.
+    fileprivate static let nobody = Delivery(
+        arrival: Arrival(
+            record: Record(
+                partition: PartitionID(index: 0),
+                offset: Offset(0),
+                timestamp: nil,
+                key: nil,
+                value: nil
+            ),
+            event: nil,
+            receivedAt: Moment(
+                instant: Instant(nanoseconds: 0),
+                timestamp: Timestamp(milliseconds: 0)
+            ),
+            history: nil,
+            ledgerEntry: .nowhere,
+            source: 0
+        ),
+        phase: .waitingForStream
+    )
 }

@@ -236,7 +236,7 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        guard delivery.outcome == nil, let names = delivery.hashes "
+                "        guard !delivery.hasOutcome, let names = delivery.hashes "
                 "else { return }\n        hygiene.window.withdraw(names, delivery)\n",
             )
         ],

@@ -162,7 +162,7 @@ extension DeliveryEngine {
 
     /// A delivery left; without an outcome somebody else sends it, or this shard does later.
     mutating func forget(_ delivery: Delivery) {
-        guard delivery.outcome == nil, let names = delivery.hashes else { return }
+        guard !delivery.hasOutcome, let names = delivery.hashes else { return }
         hygiene.window.withdraw(names, delivery)
     }
 

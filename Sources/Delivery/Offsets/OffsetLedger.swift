@@ -13,6 +13,14 @@ package struct OffsetLedger: Sendable {
         fileprivate let restarts: UInt32
         fileprivate let line: Int32
         fileprivate let offset: Offset
+
+        /// Of no record.
+        static let nowhere = Entry(
+            epoch: AssignmentEpoch(),
+            restarts: 0,
+            line: OffsetLedger.none,
+            offset: Offset(0)
+        )
     }
 
     package enum Arrival: Hashable, Sendable {

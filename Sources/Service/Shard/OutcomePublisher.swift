@@ -77,23 +77,52 @@ final class OutcomePublisher {
         of delivery: Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
-        guard var outcome = delivery.outcome else { return nil }
-        let origin = delivery.origin(readFrom: source)
-        var record = delivery.record
-        record.offset = origin.offset
-        record.headers = RetryHistory.stripped(record.headers)
-        if shortened.contains(tag.delivery) {
-            outcome.violations = []
-            outcome.subject.metadata = nil
-            // What the outcome takes over from the record can be as large as the record.
-            record.key = nil
-            record.headers = []
-        }
-        var encoded = encoded(tag.publication, outcome, record, origin.partition)
+        guard let outcome = delivery.outcome else { return nil }
+        let arrival = delivery.arrival
+        var encoded =
+            if shortened.contains(tag.delivery) {
+                shortRecord(tag.publication, outcome, of: delivery, source)
+            } else if arrival.history == nil, arrival.record.headers.isEmpty {
+                encoded(tag.publication, outcome, arrival.record, source)
+            } else {
+                originalRecord(tag.publication, outcome, of: delivery, source)
+            }
         if topics.hasTimingHeaders, tag.publication == .outcome {
             encoded?.headers += delivery.times.headers
         }
         return encoded
+    }
+
+    /// Of the record that the event was first read from, whatever rounds it has been through.
+    private func originalRecord(
+        _ publication: Publication,
+        _ outcome: Outcome,
+        of delivery: Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        let origin = delivery.origin(readFrom: source)
+        var record = delivery.record
+        record.offset = origin.offset
+        record.headers = RetryHistory.stripped(record.headers)
+        return encoded(publication, outcome, record, origin.partition)
+    }
+
+    /// Without what the outcome takes over from the record, which can be as large as the record.
+    private func shortRecord(
+        _ publication: Publication,
+        _ outcome: Outcome,
+        of delivery: Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        let origin = delivery.origin(readFrom: source)
+        var outcome = outcome
+        outcome.violations = []
+        outcome.subject.metadata = nil
+        var record = delivery.record
+        record.offset = origin.offset
+        record.key = nil
+        record.headers = []
+        return encoded(publication, outcome, record, origin.partition)
     }
 
     /// Takes what the full queue refused, to be published again.

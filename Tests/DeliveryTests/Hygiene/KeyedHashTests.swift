@@ -46,6 +46,25 @@ import Vocabulary
         #expect(Set(names).count == names.count)
     }
 
+    /// Computed by another implementation of SipHash-1-3, byte for byte.
+    @Test(
+        arguments: [
+            ("00ff", "", 0x1F7F_68A3_11B5_95DF),
+            ("00ff", "e", 0xA738_33CD_795A_E355),
+            ("0A0A0A", "chat-1", 0x8DA6_C405_7F62_13AE),
+            ("be7Cbe7Cbe7Cbe7Cbe7Cbe7Cbe7Cbe7Cbe7C", "order-1234567890", 0xEFBB_6AB8_9DF4_AF15),
+            ("ABABABABABABAB", "xxxxxxxxxxxxxxxxxxxxxxx", 0xEBA3_0A6F_5BDF_3FA4),
+            ("0f0f0f0f", "0123456", 0x6E2A_BF42_AFB3_6167),
+        ] as [(String, String, UInt64)]
+    )
+    func `words count as their bytes do, wherever they begin`(
+        token: String,
+        id: String,
+        expected: UInt64
+    ) throws {
+        #expect(Self.key.hash(ofEvent: id, try Self.token(token)).rawValue == expected)
+    }
+
     @Test func `0 is no hash`() {
         #expect(KeyedHash(rawValue: 0).rawValue != 0)
     }

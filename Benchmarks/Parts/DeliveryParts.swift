@@ -139,7 +139,7 @@ private final class Desk {
         case .ping(let id): engine.pingAnswered(id, now: now)
         case .commit: engine.commitFinished(failed: [])
         case .publish(let id, let publications):
-            for publication in publications {
+            for publication in Publication.allCases where publications.contains(publication) {
                 engine.published(PublicationTag(id, publication))
             }
             settled += 1

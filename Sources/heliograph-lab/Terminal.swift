@@ -1,4 +1,5 @@
 import Foundation
+import Service
 
 /// Standard output, as a terminal or not, and the exit.
 enum Terminal {
@@ -13,14 +14,14 @@ enum Terminal {
     }
 
     static func print(_ line: String = "") {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+        write(line + "\n")
     }
 
     /// Draws over the line before, on a terminal; elsewhere prints a line.
     static func progress(_ line: String) {
         guard isInteractive else { return print(line) }
         // Without wrapping: a second row could not be drawn over.
-        FileHandle.standardOutput.write(Data(("\r\u{1B}[2K\u{1B}[?7l" + line + "\u{1B}[?7h").utf8))
+        write("\r\u{1B}[2K\u{1B}[?7l" + line + "\u{1B}[?7h")
     }
 
     /// Leaves the line that `progress` drew as it is.
@@ -30,7 +31,11 @@ enum Terminal {
 
     static func complain(_ text: String) {
         let lines = text.split(separator: "\n").map { "heliograph-lab: \($0)\n" }.joined()
-        FileHandle.standardError.write(Data(lines.utf8))
+        StandardError.write(Array(lines.utf8))
+    }
+
+    private static func write(_ text: String) {
+        StandardError.write(Array(text.utf8), to: STDOUT_FILENO)
     }
 
     /// Ends the process without waiting for the libraries' threads.

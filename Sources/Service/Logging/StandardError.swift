@@ -11,7 +11,7 @@ package enum StandardError {
     /// How long a reader may keep a line waiting, in a non-blocking pipe.
     private static let patienceMilliseconds: Int32 = 100
 
-    /// `descriptor` is for tests.
+    /// `descriptor`: another place that has to be treated so.
     package static func write(_ bytes: [UInt8], to descriptor: Int32 = STDERR_FILENO) {
         lock.withLock { _ in
             var written = 0

@@ -96,24 +96,24 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// Appends the 36 bytes of the canonical form.
     package func appendUTF8(to text: inout [UInt8]) {
         let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
-        var canonical = InlineArray<36, UInt8>(repeating: 0)
-        var room = canonical.mutableSpan
-        unsafe room.withUnsafeMutableBytes { bytes in
-            // SAFETY: eight digits at a time, the last of them in the last eight of the 36 bytes;
-            // the next group covers those that do not belong.
-            unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
-            unsafe Self.write(middle.0, to: bytes, at: 9)
-            unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
-            unsafe Self.write(middle.1, to: bytes, at: 19)
-            unsafe Self.write(middle.1 << 32, to: bytes, at: 24)
-            unsafe Self.write(Self.digits(of: low & 0xFFFF_FFFF), to: bytes, at: 28)
+        text.append(addingCapacity: 36) { room in
+            unsafe room.withUnsafeMutableBufferPointer { buffer, count in
+                let bytes = UnsafeMutableRawBufferPointer(buffer)
+                // SAFETY: the room is for 36 bytes, and each of them is written.
+                // Eight digits at a time; the next group covers those that do not belong.
+                unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
+                unsafe Self.write(middle.0, to: bytes, at: 9)
+                unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
+                unsafe Self.write(middle.1, to: bytes, at: 19)
+                unsafe Self.write(middle.1 << 32, to: bytes, at: 24)
+                unsafe Self.write(Self.digits(of: low & 0xFFFF_FFFF), to: bytes, at: 28)
+                unsafe bytes[8] = UInt8(ascii: "-")
+                unsafe bytes[13] = UInt8(ascii: "-")
+                unsafe bytes[18] = UInt8(ascii: "-")
+                unsafe bytes[23] = UInt8(ascii: "-")
+                count = 36
+            }
         }
-        canonical[8] = UInt8(ascii: "-")
-        canonical[13] = UInt8(ascii: "-")
-        canonical[18] = UInt8(ascii: "-")
-        canonical[23] = UInt8(ascii: "-")
-        // Not by `append(addingCapacity:)`, which grows the array by no more than that.
-        unsafe canonical.span.withUnsafeBufferPointer { unsafe text.append(contentsOf: $0) }
     }
 
     private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {

@@ -72,13 +72,46 @@ package struct CredentialRouting: Hashable, Sendable {
         }
     }
 
-    private struct Wildcard: Hashable, Sendable {
-        var prefix: String
-        var credentials: [Int]
+    /// Where a pattern leads, by the environment that an event names.
+    private struct Routes: Hashable, Sendable {
+        let production: Route?
+        let sandbox: Route?
+        /// For an event that names none.
+        let unnamed: Route?
+
+        /// Of each, the first credential that serves the environment.
+        init(among credentials: [Int], of scopes: [CredentialScope]) {
+            func first(_ environment: (CredentialScope) -> APNsEnvironment) -> Route? {
+                for credential in credentials {
+                    let scope = scopes[credential]
+                    let environment = environment(scope)
+                    guard scope.environments.contains(environment) else { continue }
+                    return Route(credential: credential, environment: environment)
+                }
+                return nil
+            }
+            production = first { _ in .production }
+            sandbox = first { _ in .sandbox }
+            unnamed = first(\.defaultEnvironment)
+        }
+
+        func route(in environment: APNsEnvironment?) -> Route? {
+            switch environment {
+            case .production?: production
+            case .sandbox?: sandbox
+            case nil: unnamed
+            }
+        }
     }
 
-    private let scopes: [CredentialScope]
-    private let exact: [String: [Int]]
+    private struct Wildcard: Hashable, Sendable {
+        var prefix: String
+        var routes: Routes
+    }
+
+    private let exact: BundleIDTable
+    /// By the place in `exact`.
+    private let exactRoutes: [Routes]
     /// Longest prefix first.
     private let wildcards: [Wildcard]
 
@@ -98,10 +131,16 @@ package struct CredentialRouting: Hashable, Sendable {
             }
         }
         guard problems.isEmpty else { throw CredentialProblems(problems: problems) }
-        self.scopes = scopes
-        exact = covered.filter { !$0.key.hasSuffix("*") }
+        let names = covered.keys.filter { !$0.hasSuffix("*") }.sorted()
+        exact = BundleIDTable(names)
+        exactRoutes = names.map { Routes(among: covered[$0, default: []], of: scopes) }
         wildcards = covered.filter { $0.key.hasSuffix("*") }
-            .map { Wildcard(prefix: String($0.key.dropLast()), credentials: $0.value) }
+            .map {
+                Wildcard(
+                    prefix: String($0.key.dropLast()),
+                    routes: Routes(among: $0.value, of: scopes)
+                )
+            }
             .sorted { left, right in
                 (left.prefix.utf8.count, left.prefix) > (right.prefix.utf8.count, right.prefix)
             }
@@ -128,8 +167,8 @@ package struct CredentialRouting: Hashable, Sendable {
     }
 
     private func route(bundleID: String, environment: APNsEnvironment?) -> Route? {
-        if let credentials = exact[bundleID],
-            let route = route(among: credentials, environment: environment)
+        if let place = exact.place(of: bundleID),
+            let route = exactRoutes[place].route(in: environment)
         {
             return route
         }
@@ -137,20 +176,7 @@ package struct CredentialRouting: Hashable, Sendable {
         where bundleID.utf8.count > wildcard.prefix.utf8.count
             && bundleID.hasPrefix(wildcard.prefix)
         {
-            if let route = route(among: wildcard.credentials, environment: environment) {
-                return route
-            }
-        }
-        return nil
-    }
-
-    private func route(among credentials: [Int], environment: APNsEnvironment?) -> Route? {
-        for credential in credentials {
-            let scope = scopes[credential]
-            let environment = environment ?? scope.defaultEnvironment
-            if scope.environments.contains(environment) {
-                return Route(credential: credential, environment: environment)
-            }
+            if let route = wildcard.routes.route(in: environment) { return route }
         }
         return nil
     }

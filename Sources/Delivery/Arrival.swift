@@ -1,3 +1,4 @@
+import APNsRules
 package import Vocabulary
 
 /// What a delivery begins with, and what never changes: a record, and what it turned out to be.
@@ -6,34 +7,58 @@ package import Vocabulary
 /// the record out of it, counts one reference in place of twenty.
 package final class Arrival: Sendable {
     package let record: Record
-    /// Nil for a record that is no valid event.
-    package let event: Event?
-    package let receivedAt: Moment
-    /// What was tried in earlier rounds; nil for an event that comes from its source.
-    package let history: RetryHistory?
-    let ledgerEntry: OffsetLedger.Entry
-    let byteCount: Int
+    /// Of no meaning unless `isEvent`; not optional, because to read one field of an optional the
+    /// compiler copies all of them.
+    package let content: Event
+    /// What the event's request names the app by; see `APNsTopicRule.topic(of:)`.
+    package let topic: APNsTopic
+    /// False for a record that is no valid event.
+    package let isEvent: Bool
     let isBroadcast: Bool
     /// By its place in the configuration.
     let source: Int
+    let byteCount: Int
+    let ledgerEntry: OffsetLedger.Entry
+    package let receivedAt: Moment
+    private let earlierRounds: EarlierRounds?
+    /// The schema that has to be fetched before the event can be sent.
+    let awaitedSchema: SchemaReference?
 
     init(
-        record: Record,
-        event: Event?,
+        record: consuming Record,
+        event: consuming Event?,
+        awaiting schema: SchemaReference? = nil,
         receivedAt: Moment,
         history: RetryHistory?,
         ledgerEntry: OffsetLedger.Entry,
         source: Int
     ) {
-        self.record = record
-        self.event = event
-        self.receivedAt = receivedAt
-        self.history = history
-        self.ledgerEntry = ledgerEntry
         byteCount = record.byteCount
-        isBroadcast = event?.isBroadcast == true
+        self.record = record
+        if let event {
+            topic = APNsTopicRule.topic(of: event)
+            isBroadcast = event.isBroadcast
+            content = event
+            isEvent = true
+        } else {
+            topic = Self.noEvent.topic
+            isBroadcast = false
+            content = Self.noEvent.content
+            isEvent = false
+        }
+        self.receivedAt = receivedAt
+        earlierRounds = history.map(EarlierRounds.init)
+        awaitedSchema = schema
+        self.ledgerEntry = ledgerEntry
         self.source = source
     }
+
+    package var event: Event? { isEvent ? content : nil }
+
+    /// What was tried in earlier rounds; nil for an event that comes from its source.
+    package var history: RetryHistory? { earlierRounds?.history }
+
+    var isRetry: Bool { earlierRounds != nil }
 
     /// The same record, whose event could be read only now.
     func decoded(as event: Event) -> Arrival {
@@ -45,6 +70,26 @@ package final class Arrival: Sendable {
             ledgerEntry: ledgerEntry,
             source: source
         )
+    }
+
+    private static let noEvent = (
+        content: Event(
+            id: "",
+            deviceToken: DeviceToken(checked: "00"),
+            destination: .bundleID(""),
+            pushType: .alert,
+            payload: 0..<0
+        ),
+        topic: APNsTopic("")
+    )
+}
+
+/// Apart, because few events have any.
+private final class EarlierRounds: Sendable {
+    let history: RetryHistory
+
+    init(_ history: RetryHistory) {
+        self.history = history
     }
 }
 

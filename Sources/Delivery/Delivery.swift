@@ -21,44 +21,36 @@ package struct Delivery: Sendable {
     }
 
     package internal(set) var arrival: Arrival
-    /// The schema that has to be fetched before the event can be sent.
-    var awaitedSchema: SchemaReference?
+    /// Made once, when the phase becomes `publishing`.
+    package internal(set) var decision: Decision?
+    /// Nil for what has no route.
+    var hashes: DeliveryHashes?
     /// Nil for what is never sent.
     package internal(set) var route: Route?
-    /// What its request names the app by; see `APNsTopicRule.topic(of:)`.
-    package internal(set) var topic: APNsTopic?
     package internal(set) var phase: Phase
+    /// It has a place in its device's line; false before, and once it has left.
+    var isInLine = false
+    /// The endpoint answered one of its attempts with a failure of its own, or not at all.
+    var hasFailed = false
+    var isProviderTokenRefreshed = false
+    /// Streams given back unprocessed, in a row.
+    var refusals: UInt8 = 0
     /// Streams opened and not given back unprocessed, in this round.
     package internal(set) var attempts = 0
+    /// The rate limit that it falls under.
+    var rateLimit: Int?
+    /// When it came to the end of its route's queue.
+    var queuedAt: Instant?
     /// When the present or last stream was asked for.
     package internal(set) var sentAt: Instant?
     /// When APNs answered last, whatever it said.
     package internal(set) var answeredAt: Instant?
     var firstFailureAt: Instant?
-    /// Streams given back unprocessed, in a row.
-    var refusals = 0
-    /// The endpoint answered one of its attempts with a failure of its own, or not at all.
-    var hasFailed = false
-    var isProviderTokenRefreshed = false
-    /// Its place in its device's line; nil before it has one, and once it has left.
-    var device: KeyedHash?
-    /// The rate limit that it falls under.
-    var rateLimit: Int?
-    /// When it came to the end of its route's queue.
-    var queuedAt: Instant?
-    /// Nil for what has no route.
-    var hashes: DeliveryHashes?
-    /// Set once, when the phase becomes `publishing`.
-    package internal(set) var outcome: Outcome?
-    /// Set instead of `outcome` when the event goes on in a retry topic.
-    package internal(set) var deferral: Deferral?
 }
 
 extension Delivery {
-    /// Asks without a copy of the outcome.
-    var hasOutcome: Bool {
-        if case .some = outcome { true } else { false }
-    }
+    /// Its device, or its channel, while it has a place in that line.
+    var device: KeyedHash? { isInLine ? hashes?.token : nil }
 }
 
 /// Where a notification goes: a credential, by its place in the configuration, in an environment.
@@ -66,20 +58,19 @@ extension Delivery {
 /// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
 /// environments.
 package struct Route: Hashable, Sendable {
-    package let credential: Int
-    package let environment: APNsEnvironment
-
-    package init(credential: Int, environment: APNsEnvironment) {
-        self.credential = credential
-        self.environment = environment
-    }
+    /// Two routes for each credential, production's first.
+    package let index: Int
 
     package init(index: Int) {
-        credential = index / 2
-        environment = index.isMultiple(of: 2) ? .production : .sandbox
+        self.index = index
     }
 
-    package var index: Int { credential * 2 + (environment == .production ? 0 : 1) }
+    package init(credential: Int, environment: APNsEnvironment) {
+        index = credential * 2 + (environment.isProduction ? 0 : 1)
+    }
+
+    package var credential: Int { index / 2 }
+    package var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
 
     /// Every route of so many credentials, in the order of `index`.
     package static func all(credentialCount: Int) -> [Route] {
@@ -95,11 +86,12 @@ package struct DeliveryAttempt: Hashable, Sendable {
 }
 
 /// What a delivery's request is made of.
+///
+/// The event, its topic and its bytes are the arrival's, and lent.
 package struct DeliveryRequest: Sendable {
     package let route: Route
-    package let event: Event
-    package let topic: APNsTopic
-    /// What the ranges of `event` point into.
+    package let arrival: Arrival
+    /// What the ranges of the event point into.
     package let eventBytes: [UInt8]
 }
 
@@ -135,4 +127,18 @@ package struct PublicationTag: Hashable, Sendable {
     /// Slots have 32 bits in a `DeliveryID`; `DeliveryTable` leaves the two highest to the tag.
     static let slotBitCount: UInt64 = 30
     private static let publicationMask: UInt64 = 3
+}
+
+extension APNsEnvironment {
+    /// Read where it is: `==` of an enum of another module is a call through a witness table.
+    @inline(__always)
+    var isProduction: Bool {
+        if case .production = self { true } else { false }
+    }
+}
+
+extension DeliveryID {
+    /// The slot, as arrays count.
+    @inline(__always)
+    var index: Int { Int(slot) }
 }

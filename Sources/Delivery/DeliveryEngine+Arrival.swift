@@ -13,8 +13,8 @@ extension DeliveryEngine {
     /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.
     @discardableResult
     package mutating func recordArrived(
-        _ record: Record,
-        decoded: DecodedRecord,
+        _ record: consuming Record,
+        decoded: consuming DecodedRecord,
         history: RetryHistory? = nil,
         now: Moment,
         unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
@@ -30,75 +30,81 @@ extension DeliveryEngine {
             return false
         }
         counts.consumed += 1
-        switch decoded {
+        switch consume decoded {
         case .tombstone:
             counts.tombstones += 1
             membership.settle(record.partition, entry)
         case .invalid(let invalid):
-            let id = insert(record, event: nil, history, entry: entry, now: now)
-            conclude(id, with: .invalid(invalid), now: now)
+            let (id, _) = insert(record, event: nil, history, entry: entry, now: now)
+            conclude(id, as: invalid, now: now)
         case .event(let event):
-            let id = insert(record, event: event, history, entry: entry, now: now)
-            guard !holdUntilDue(id, now: now) else { break }
-            route(event, id, unregisteredSince, now: now)
+            let (id, arrival) = insert(record, event: event, history, entry: entry, now: now)
+            guard !holdUntilDue(id, arrival, now: now) else { break }
+            route(id, arrival, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
-            let id = insert(record, event: event, history, entry: entry, now: now)
-            deliveries.update(id) { $0.awaitedSchema = schema }
-            guard !holdUntilDue(id, now: now) else { break }
+            let (id, arrival) = insert(
+                record,
+                event: event,
+                awaiting: schema,
+                history,
+                entry: entry,
+                now: now
+            )
+            guard !holdUntilDue(id, arrival, now: now) else { break }
             wait(id, for: schema, now: now)
         }
         return true
     }
 
     private mutating func insert(
-        _ record: Record,
-        event: Event?,
+        _ record: consuming Record,
+        event: consuming Event?,
+        awaiting schema: SchemaReference? = nil,
         _ history: RetryHistory?,
         entry: OffsetLedger.Entry,
         now: Moment
-    ) -> DeliveryID {
+    ) -> (DeliveryID, Arrival) {
+        let source = source(of: record.partition)
         let arrival = Arrival(
             record: record,
             event: event,
+            awaiting: schema,
             receivedAt: now,
             history: history,
             ledgerEntry: entry,
-            source: source(of: record.partition)
+            source: source
         )
         gate.entered(byteCount: arrival.byteCount)
-        shares.entered(source: arrival.source, byteCount: arrival.byteCount)
-        return deliveries.insert(Delivery(arrival: arrival, phase: .waitingForStream))
+        shares.entered(source: source, byteCount: arrival.byteCount)
+        let id = deliveries.insert(Delivery(arrival: arrival, phase: .waitingForStream))
+        return (id, arrival)
     }
 
     mutating func route(
-        _ event: Event,
         _ id: DeliveryID,
+        _ arrival: Arrival,
         _ unregisteredSince: (KeyedHash) -> Timestamp?,
         now: Moment
     ) {
         let choice = settings.routing.route(
-            for: event.destination,
-            pushType: event.pushType,
-            environment: event.environment
+            for: arrival.content.destination,
+            pushType: arrival.content.pushType,
+            environment: arrival.content.environment
         )
         guard let choice else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
         let route = Route(credential: choice.credential, environment: choice.environment)
-        let topic = APNsTopicRule.topic(of: event)
-        deliveries.update(id) {
-            $0.route = route
-            $0.topic = topic
-        }
-        guard !event.isExpired(at: now.timestamp) else {
+        deliveries.update(id) { $0.route = route }
+        guard !arrival.content.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return
         }
-        let hashes = hashes(of: event, topic, route.environment)
-        guard !endsUnsent(id, event, hashes, unregisteredSince: unregisteredSince, now: now)
-        else { return }
-        enterFlow(id, event, route, device: hashes.token, now: now)
+        let hashes = hashes(of: arrival, route.environment, unregisteredSince)
+        deliveries.update(id) { $0.hashes = hashes }
+        guard !endsUnsent(id, arrival, hashes, now: now) else { return }
+        enterFlow(id, arrival, route, device: hashes.token, now: now)
     }
 }
 
@@ -106,6 +112,7 @@ extension Event {
     /// Whether `expiration` has passed.
     ///
     /// 0 is no moment: it asks for one attempt without storage.
+    @inline(__always)
     func isExpired(at timestamp: Timestamp) -> Bool {
         guard let expiration, expiration != 0 else { return false }
         return expiration <= timestamp.seconds

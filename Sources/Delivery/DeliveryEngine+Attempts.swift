@@ -39,30 +39,32 @@ extension DeliveryEngine {
     // MARK: Inputs
 
     package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
-        let sentAt = deliveries[id]?.sentAt ?? now.instant
-        guard let connection = attemptEnded(id) else { return }
+        guard let attempt = attemptEnded(id) else { return }
         deliveries.update(id) { $0.answeredAt = now.instant }
         let verdict = Verdict.classify(
             status: answer.status,
             reason: answer.reason,
-            kind: deliveries[id]?.arrival.isBroadcast == true ? .broadcast : .device
+            kind: attempt.isBroadcast ? .broadcast : .device
         )
-        withPool(of: id) {
+        withPool(of: attempt.route) {
             $0.streamAnswered(
-                on: connection,
-                provesCredential: verdict.fault != .credential,
-                after: now.instant - sentAt,
+                on: attempt.connection,
+                provesCredential: !verdict.isOfCredential,
+                after: now.instant - attempt.sentAt,
                 now: now.instant
             )
         }
-        answered(answer, verdict, for: id, now: now)
+        answered(verdict, attempt, of: id, now: now)
+        if case .delivered = verdict.disposition {
+            conclude(id, with: .accepted(answer), now: now)
+            return
+        }
         let failure = AttemptFailure(
             reason: answer.reason ?? .local(.unexplainedStatus),
             httpStatus: answer.status
         )
         switch verdict.disposition {
-        case .delivered:
-            conclude(id, with: .accepted(answer), now: now)
+        case .delivered: break
         case .unregistered, .rejected:
             conclude(id, with: .refused(answer, verdict), now: now)
         case .parkCredential:
@@ -76,7 +78,7 @@ extension DeliveryEngine {
                 now: now
             )
         case .retryElsewhere:
-            retire(connection, of: id)
+            retire(attempt)
             retry(id, after: failure, retryAfter: answer.retryAfter, now: now)
         case .refreshProviderToken:
             refreshProviderToken(id, after: failure, now: now)
@@ -84,9 +86,9 @@ extension DeliveryEngine {
     }
 
     package mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
-        guard let connection = attemptEnded(id) else { return }
-        withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
-        unanswered(id, isOverdue: false, now: now)
+        guard let attempt = attemptEnded(id) else { return }
+        withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
+        unanswered(attempt, of: id, isOverdue: false, now: now)
         switch kind {
         case .unprocessed: resend(id, now: now)
         case .unknown:
@@ -99,13 +101,13 @@ extension DeliveryEngine {
 
     mutating func endOverdueAttempts(now: Moment) {
         while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
-            guard let connection = attemptEnded(id) else {
+            guard let attempt = attemptEnded(id) else {
                 preconditionFailure("a delivery without a stream among those in flight")
             }
             counts.requestTimeouts += 1
-            withPool(of: id) { $0.streamBroke(on: connection, now: now.instant) }
-            unanswered(id, isOverdue: true, now: now)
-            actions.append(.cancel(id, on: connection))
+            withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
+            unanswered(attempt, of: id, isOverdue: true, now: now)
+            actions.append(.cancel(id, on: attempt.connection))
             let failure = AttemptFailure(reason: .local(.requestTimeout), httpStatus: nil)
             retryUnknown(id, after: failure, now: now)
         }
@@ -124,14 +126,15 @@ extension DeliveryEngine {
         now: Moment,
         _ unregisteredSince: (KeyedHash) -> Timestamp?
     ) {
+        let deadline = now.instant + settings.requestTimeout
         while lanes[index].breaker.admits, parking[index / 2].admits,
             let id = nextToSend(lane: index)
         {
-            guard let arrival = deliveries[id]?.arrival, let event = arrival.event else {
+            guard let arrival = deliveries[id]?.arrival, arrival.isEvent else {
                 lanes[index].waiting.popFirst()
                 continue
             }
-            guard !event.isExpired(at: now.timestamp) else {
+            guard !arrival.content.isExpired(at: now.timestamp) else {
                 lanes[index].waiting.popFirst()
                 conclude(id, with: .expired, now: now)
                 continue
@@ -147,7 +150,7 @@ extension DeliveryEngine {
                 $0.attempts += 1
                 $0.sentAt = now.instant
             }
-            deliveries.sent(id, deadline: now.instant + settings.requestTimeout)
+            deliveries.sent(id, deadline: deadline)
             lanes[index].breaker.requestStarted()
             parking[index / 2].requestStarted()
             counts.attempts += 1
@@ -157,15 +160,31 @@ extension DeliveryEngine {
 
     // MARK: Between attempts
 
+    /// A stream that has ended, and what it was opened for.
+    struct EndedAttempt {
+        let connection: ConnectionID
+        let route: Route
+        let sentAt: Instant
+        let isBroadcast: Bool
+    }
+
     /// Takes the delivery off its stream.
     ///
     /// - Returns: nil when no answer is expected for it any more.
-    private mutating func attemptEnded(_ id: DeliveryID) -> ConnectionID? {
-        guard case .inFlight(let connection)? = deliveries[id]?.phase else { return nil }
+    private mutating func attemptEnded(_ id: DeliveryID) -> EndedAttempt? {
+        guard case .inFlight(let connection)? = deliveries[id]?.phase,
+            let route = deliveries[id]?.route, let sentAt = deliveries[id]?.sentAt,
+            let isBroadcast = deliveries[id]?.arrival.isBroadcast
+        else { return nil }
         deliveries.returned(id)
         // Every caller stores the next phase before the turn is over.
         deliveries.update(id) { $0.phase = .backingOff }
-        return connection
+        return EndedAttempt(
+            connection: connection,
+            route: route,
+            sentAt: sentAt,
+            isBroadcast: isBroadcast
+        )
     }
 
     /// The next attempt after a wait, or later, unless the last one was the last.
@@ -198,7 +217,7 @@ extension DeliveryEngine {
                 now: now
             )
             // A newer event may have taken its place.
-            guard deliveries[id]?.outcome == nil else { return }
+            guard deliveries[id]?.hasOutcome != true else { return }
         }
         // Not from the first attempt: one that ran into its own limit would have used all up.
         let giveUpAt = firstFailureAt + settings.retryHereFor
@@ -254,7 +273,7 @@ extension DeliveryEngine {
         conclude(id, with: .undeliverable(failure.reason, status: nil), now: now)
     }
 
-    private static let refusalsPerAttempt = 8
+    private static let refusalsPerAttempt: UInt8 = 8
 
     /// At once, elsewhere, and without counting: the peer did not process the request.
     ///
@@ -311,15 +330,16 @@ extension DeliveryEngine {
         return true
     }
 
-    private mutating func retire(_ connection: ConnectionID, of id: DeliveryID) {
+    private mutating func retire(_ attempt: EndedAttempt) {
         var poolActions: [PoolMachine.Action] = []
-        withPool(of: id) { $0.connectionRetired(connection, actions: &poolActions) }
-        carryOut(poolActions, lane: deliveries[id]?.route?.index)
+        withPool(of: attempt.route) {
+            $0.connectionRetired(attempt.connection, actions: &poolActions)
+        }
+        carryOut(poolActions, lane: attempt.route.index)
     }
 
-    private mutating func withPool(of id: DeliveryID, _ body: (inout PoolMachine) -> Void) {
-        guard let index = deliveries[id]?.route?.index else { return }
-        body(&lanes[index].pool)
-        wakes.touch(index)
+    private mutating func withPool(of route: Route, _ body: (inout PoolMachine) -> Void) {
+        body(&lanes[route.index].pool)
+        wakes.touch(route.index)
     }
 }

@@ -32,40 +32,42 @@ extension DeliveryEngine {
 
     /// Tells the bulkheads of an answer, before the delivery itself is decided.
     mutating func answered(
-        _ answer: APNsAnswer,
         _ verdict: Verdict,
-        for id: DeliveryID,
+        _ attempt: EndedAttempt,
+        of id: DeliveryID,
         now: Moment
     ) {
-        guard let route = deliveries[id]?.route else { return }
-        let sentAt = deliveries[id]?.sentAt ?? now.instant
+        let route = attempt.route
         switch verdict.fault {
-        case .server: endpointFailed(id, route, sentAt: sentAt, now: now)
-        case .connection: lanes[route.index].breaker.requestAbandoned(sentAt: sentAt)
+        case .server: endpointFailed(id, route, sentAt: attempt.sentAt, now: now)
+        case .connection: lanes[route.index].breaker.requestAbandoned(sentAt: attempt.sentAt)
         case .nobody, .event, .token, .channel, .credential:
-            lanes[route.index].breaker.requestSucceeded(sentAt: sentAt, now: now.instant)
+            lanes[route.index].breaker.requestSucceeded(sentAt: attempt.sentAt, now: now.instant)
         }
-        if verdict.fault == .credential {
+        if verdict.isOfCredential {
             // What the delivery comes to parks it, or leaves it to the next probe.
             parking[route.credential].requestAbandoned()
         } else {
             parking[route.credential].worked()
         }
-        if verdict.disposition == .delivered { budgets[route.credential].succeeded() }
+        if case .delivered = verdict.disposition { budgets[route.credential].succeeded() }
         guard let device = deliveries[id]?.device, !verdict.throttlesDevice else { return }
         pacing.relieved(device)
     }
 
     /// A stream ended without an answer, so it proved nothing.
-    mutating func unanswered(_ id: DeliveryID, isOverdue: Bool, now: Moment) {
-        guard let route = deliveries[id]?.route else { return }
-        let sentAt = deliveries[id]?.sentAt ?? now.instant
+    mutating func unanswered(
+        _ attempt: EndedAttempt,
+        of id: DeliveryID,
+        isOverdue: Bool,
+        now: Moment
+    ) {
         if isOverdue {
-            endpointFailed(id, route, sentAt: sentAt, now: now)
+            endpointFailed(id, attempt.route, sentAt: attempt.sentAt, now: now)
         } else {
-            lanes[route.index].breaker.requestAbandoned(sentAt: sentAt)
+            lanes[attempt.route.index].breaker.requestAbandoned(sentAt: attempt.sentAt)
         }
-        parking[route.credential].requestAbandoned()
+        parking[attempt.route.credential].requestAbandoned()
     }
 
     private mutating func endpointFailed(
@@ -146,7 +148,7 @@ extension DeliveryEngine {
 
     /// Whether a delivery in a blocked lane has waited for it long enough.
     func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
-        guard let receivedAt = deliveries[id]?.receivedAt.instant else { return false }
+        guard let receivedAt = deliveries[id]?.arrival.receivedAt.instant else { return false }
         return max(receivedAt, blockedSince) + Self.patience <= now.instant
     }
 
@@ -205,6 +207,13 @@ extension DeliveryEngine {
 extension Verdict {
     /// The device, or the channel, has had enough for now.
     var throttlesDevice: Bool {
-        disposition == .retryHere && (fault == .token || fault == .channel)
+        switch (disposition, fault) {
+        case (.retryHere, .token), (.retryHere, .channel): true
+        default: false
+        }
+    }
+
+    var isOfCredential: Bool {
+        if case .credential = fault { true } else { false }
     }
 }

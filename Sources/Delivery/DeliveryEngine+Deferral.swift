@@ -39,7 +39,7 @@ extension DeliveryEngine {
             )
             return
         }
-        deliveries.update(id) { $0.deferral = deferral }
+        deliveries.update(id) { $0.decision = .deferral(DecidedDeferral(deferral)) }
         announce(id, [.retry])
     }
 
@@ -48,7 +48,7 @@ extension DeliveryEngine {
         guard let delivery = deliveries[id], case .publishing([.retry]) = delivery.phase,
             let deferral = delivery.deferral
         else { return }
-        deliveries.update(id) { $0.deferral = nil }
+        deliveries.update(id) { $0.decision = nil }
         abortTransaction(now: now)
         conclude(
             id,
@@ -94,21 +94,21 @@ extension DeliveryEngine {
     /// Holds a retry record that is not due, and stops its partition.
     ///
     /// - Returns: false when the record may be sent now.
-    mutating func holdUntilDue(_ id: DeliveryID, now: Moment) -> Bool {
-        guard let delivery = deliveries[id], let history = delivery.history else { return false }
+    mutating func holdUntilDue(_ id: DeliveryID, _ arrival: Arrival, now: Moment) -> Bool {
+        guard let history = arrival.history else { return false }
         let wait = settings.later.wait(of: history, now: now.timestamp)
         guard wait > .zero else { return false }
         let delay = settings.later.delays[history.tier]
         deliveries.update(id) { $0.phase = .waitingForDue }
         // Not the intake's for now: records that wait must not keep others out. There is one for
         // each partition of a retry topic, which is bound enough.
-        gate.left(byteCount: delivery.byteCount)
-        shares.left(source: delivery.source, byteCount: delivery.byteCount)
+        gate.left(byteCount: arrival.byteCount)
+        shares.left(source: arrival.source, byteCount: arrival.byteCount)
         tierHold.hold(
             TierHold.Held(
                 delivery: id,
-                partition: delivery.record.partition,
-                byteCount: delivery.byteCount
+                partition: arrival.record.partition,
+                byteCount: arrival.byteCount
             ),
             until: now.instant + wait,
             stopUntil: now.instant + TierHold.shortestStop(ofDelay: delay)
@@ -123,12 +123,12 @@ extension DeliveryEngine {
         _ unregisteredSince: (KeyedHash) -> Timestamp?
     ) {
         while isRoomForHeld, let id = takeHeld(now: now.instant) {
-            guard let event = deliveries[id]?.event else { continue }
-            if let schema = deliveries[id]?.awaitedSchema {
+            guard let arrival = deliveries[id]?.arrival else { continue }
+            if let schema = arrival.awaitedSchema {
                 wait(id, for: schema, now: now)
                 continue
             }
-            route(event, id, unregisteredSince, now: now)
+            route(id, arrival, unregisteredSince, now: now)
         }
         if tierHold.freePartitions(now: now.instant) { pauses.reasonChanged() }
     }
@@ -154,7 +154,7 @@ extension DeliveryEngine {
     private mutating func takeHeld(now: Instant) -> DeliveryID? {
         guard let held = tierHold.popDue(now: now) else { return nil }
         gate.entered(byteCount: held.byteCount)
-        if let source = deliveries[held.delivery]?.source {
+        if let source = deliveries[held.delivery]?.arrival.source {
             shares.entered(source: source, byteCount: held.byteCount)
         }
         return held.delivery

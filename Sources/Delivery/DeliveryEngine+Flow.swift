@@ -6,22 +6,24 @@ extension DeliveryEngine {
     /// A routed delivery comes to the end of its device's line.
     mutating func enterFlow(
         _ id: DeliveryID,
-        _ event: Event,
+        _ arrival: Arrival,
         _ route: Route,
         device: KeyedHash,
         now: Moment
     ) {
-        let rateLimit = rates.limit(for: event.destination, event.pushType)
+        let rateLimit =
+            rates.isEmpty
+            ? nil : rates.limit(for: arrival.content.destination, arrival.content.pushType)
         deliveries.update(id) {
-            $0.device = device
+            $0.isInLine = true
             $0.rateLimit = rateLimit
         }
         lanes[route.index].held += 1
         if pacing.joined(id, device) {
             approach(id, now: now)
-        } else if event.isBroadcast {
+        } else if arrival.isBroadcast {
             supersedeOlder(than: id, device, now: now)
-        } else if let collapseID = event.collapseID, pacing.isThrottled(device) {
+        } else if let collapseID = arrival.content.collapseID, pacing.isThrottled(device) {
             for older in pacing.line(of: device).dropFirst()
             where deliveries[older]?.event?.collapseID == collapseID {
                 supersede(older, now: now)
@@ -49,7 +51,7 @@ extension DeliveryEngine {
     }
 
     mutating func enqueue(_ id: DeliveryID, first: Bool = false, now: Moment) {
-        guard let route = deliveries[id]?.route, let source = deliveries[id]?.source
+        guard let route = deliveries[id]?.route, let source = deliveries[id]?.arrival.source
         else { return }
         deliveries.update(id) {
             $0.phase = .waitingForStream
@@ -69,7 +71,7 @@ extension DeliveryEngine {
     mutating func leaveFlow(_ id: DeliveryID) {
         guard let device = deliveries[id]?.device, let route = deliveries[id]?.route
         else { return }
-        deliveries.update(id) { $0.device = nil }
+        deliveries.update(id) { $0.isInLine = false }
         lanes[route.index].held -= 1
         guard let (next, notBefore) = pacing.left(id, device) else { return }
         deliveries.update(next) { $0.phase = .backingOff }

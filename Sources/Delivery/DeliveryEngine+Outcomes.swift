@@ -2,19 +2,6 @@ import APNsRules
 import EventSchema
 package import Vocabulary
 
-/// How a delivery ends, with the facts that its outcome needs.
-enum Conclusion {
-    case accepted(APNsAnswer)
-    case refused(APNsAnswer, Verdict)
-    case invalid(InvalidEvent)
-    case expired
-    /// A newer event took its place.
-    case superseded
-    case undeliverable(Reason, status: Int?)
-    case suppressed(since: Timestamp)
-    case duplicate
-}
-
 extension DeliveryEngine {
     // MARK: Inputs
 
@@ -28,7 +15,7 @@ extension DeliveryEngine {
             awaited.contains(tag.publication)
         else { return nil }
         awaited.remove(tag.publication)
-        guard awaited.isEmpty, transactions == nil else {
+        guard awaited.isEmpty, !settings.isTransactional else {
             acknowledged(tag.delivery, missing: awaited)
             return nil
         }
@@ -53,7 +40,7 @@ extension DeliveryEngine {
         guard case .publishing(let awaited)? = deliveries[tag.delivery]?.phase,
             awaited.contains(tag.publication)
         else { return }
-        guard transactions == nil else {
+        guard !settings.isTransactional else {
             if isRefused, let phase = transactions?.phase, phase == .open || phase == .closing {
                 transactions?.refused(tag.delivery, now: now.instant)
                 undo(.undone)
@@ -83,13 +70,30 @@ extension DeliveryEngine {
 
     /// Decides the outcome and has it published.
     mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
-        if transactions != nil, handBack(id) { return }
+        if settings.isTransactional, handBack(id) { return }
         leaveFlow(id)
         guard let delivery = deliveries[id] else { return }
+        var conclusion = conclusion
+        learn(from: &conclusion, of: delivery, now: now)
+        let decided = DecidedOutcome(outcome(of: delivery, conclusion, now: now))
+        publish(id, decided)
+    }
+
+    /// Ends a delivery that is no valid event, with whatever of it could be read.
+    mutating func conclude(_ id: DeliveryID, as invalid: InvalidEvent, now: Moment) {
+        if settings.isTransactional, handBack(id) { return }
+        leaveFlow(id)
+        guard let delivery = deliveries[id] else { return }
+        let conclusion = Conclusion(kind: .invalid, reason: .local(invalid.reason))
         var outcome = outcome(of: delivery, conclusion, now: now)
-        learn(from: &outcome, of: delivery, now: now)
-        let publications = publications(of: outcome)
-        deliveries.update(id) { $0.outcome = outcome }
+        outcome.subject = subject(of: invalid)
+        outcome.violations = invalid.violations
+        publish(id, DecidedOutcome(outcome))
+    }
+
+    private mutating func publish(_ id: DeliveryID, _ decided: DecidedOutcome) {
+        deliveries.update(id) { $0.decision = .outcome(decided) }
+        let publications = publications(of: decided)
         announce(id, publications)
     }
 
@@ -113,86 +117,61 @@ extension DeliveryEngine {
         return delivery
     }
 
-    private func publications(of outcome: Outcome) -> Publications {
+    private func publications(of decided: DecidedOutcome) -> Publications {
         var publications: Publications = .outcome
-        if settings.publishesTokenStatus, outcome.concernsToken {
+        // Most are accepted, and those have the one record.
+        if case .accepted = decided.outcome.kind, !decided.outcome.isTokenReadmitted {
+            return publications
+        }
+        if settings.publishesTokenStatus, decided.outcome.concernsToken {
             publications.insert(.tokenStatus)
         }
-        if settings.publishesDeadLetters, outcome.isDeadLetter { publications.insert(.deadLetter) }
+        if settings.publishesDeadLetters, decided.outcome.isDeadLetter {
+            publications.insert(.deadLetter)
+        }
         return publications
     }
 
+    /// Put together in one place, because it is large: each function that it were handed through
+    /// would copy it.
+    @inline(__always)
     private func outcome(
         of delivery: Delivery,
         _ conclusion: Conclusion,
         now: Moment
     ) -> Outcome {
+        let arrival = delivery.arrival
         var outcome = Outcome(
-            kind: .undeliverable,
-            reason: nil,
-            decidedBy: .heliograph,
-            subject: subject(of: delivery),
-            credential: delivery.route.map { settings.credentials[$0.credential].name },
-            violations: delivery.event?.warnings ?? [],
+            kind: conclusion.kind,
+            decidedBy: conclusion.decidedBy,
             attempts: delivery.totalAttempts,
-            receivedAt: delivery.history?.receivedAt ?? delivery.receivedAt.timestamp,
+            receivedAt: arrival.history?.receivedAt ?? arrival.receivedAt.timestamp,
             completedAt: now.timestamp
         )
-        switch conclusion {
-        case .accepted(let answer):
-            outcome.kind = .accepted
-            outcome.decidedBy = .apns
-            outcome.httpStatus = answer.status
-            outcome.apnsUniqueID = answer.apnsUniqueID
-        case .refused(let answer, let verdict):
-            outcome.kind = verdict.disposition == .unregistered ? .unregistered : .rejected
-            outcome.reason = answer.reason ?? .local(.unexplainedStatus)
-            outcome.decidedBy = .apns
-            outcome.tokenAction = verdict.tokenAction
-            outcome.httpStatus = answer.status
-            outcome.apnsUniqueID = answer.apnsUniqueID
-            outcome.unregisteredAt = answer.unregisteredAt
-        case .invalid(let invalid):
-            outcome.kind = .invalid
-            outcome.reason = .local(invalid.reason)
-            outcome.subject = subject(of: invalid)
-            outcome.violations = invalid.violations
-        case .expired:
-            outcome.kind = .expired
-            outcome.reason = .local(.expired)
-        case .superseded:
-            outcome.kind = .expired
-            outcome.reason = .local(.superseded)
-        case .undeliverable(let reason, let status):
-            outcome.reason = reason
-            outcome.httpStatus = status
-        case .suppressed(let since):
-            outcome.kind = .suppressed
-            outcome.reason = .local(.tokenUnregistered)
-            outcome.unregisteredAt = since
-        case .duplicate:
-            outcome.kind = .duplicate
-            outcome.reason = .local(.duplicateEvent)
+        outcome.reason = conclusion.reason
+        outcome.tokenAction = conclusion.tokenAction
+        outcome.httpStatus = conclusion.httpStatus
+        outcome.apnsUniqueID = conclusion.apnsUniqueID
+        outcome.unregisteredAt = conclusion.unregisteredAt
+        outcome.isTokenReadmitted = conclusion.isTokenReadmitted
+        outcome.violations = arrival.content.warnings
+        if let route = delivery.route {
+            outcome.credential = settings.credentials[route.credential].name
         }
-        return outcome
-    }
-
-    private func subject(of delivery: Delivery) -> OutcomeSubject {
-        var subject = OutcomeSubject()
-        guard let event = delivery.event else { return subject }
-        subject.eventID = event.id
-        subject.apnsID = event.apnsID
-        switch event.target {
+        guard arrival.isEvent else { return outcome }
+        outcome.subject.eventID = arrival.content.id
+        outcome.subject.apnsID = arrival.content.apnsID
+        switch arrival.content.target {
         case .device(let token):
-            subject.deviceToken = token
-            subject.topic = delivery.topic ?? APNsTopicRule.topic(of: event)
-        case .channel(let channel): subject.channel = channel
+            outcome.subject.deviceToken = token
+            outcome.subject.topic = arrival.topic
+        case .channel(let channel): outcome.subject.channel = channel
         }
-        subject.pushType = event.pushType
-        subject.environment = delivery.route?.environment ?? event.environment
-        subject.metadata = event.metadata
-        subject.occurredAt = event.occurredAt
-        return subject
+        outcome.subject.pushType = arrival.content.pushType
+        outcome.subject.environment = delivery.route?.environment ?? arrival.content.environment
+        outcome.subject.metadata = arrival.content.metadata
+        outcome.subject.occurredAt = arrival.content.occurredAt
+        return outcome
     }
 
     private func subject(of invalid: InvalidEvent) -> OutcomeSubject {

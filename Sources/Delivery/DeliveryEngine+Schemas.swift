@@ -94,13 +94,13 @@ extension DeliveryEngine {
         guard deliveries[id]?.phase == .awaitingSchema else { return }
         switch decoded {
         case .event(let event):
+            guard let arrival = deliveries[id]?.arrival.decoded(as: event) else { return }
             deliveries.update(id) {
-                $0.arrival = $0.arrival.decoded(as: event)
-                $0.awaitedSchema = nil
+                $0.arrival = arrival
                 $0.phase = .waitingForStream
             }
-            route(event, id, unregisteredSince, now: now)
-        case .invalid(let invalid): conclude(id, with: .invalid(invalid), now: now)
+            route(id, arrival, unregisteredSince, now: now)
+        case .invalid(let invalid): conclude(id, as: invalid, now: now)
         case .awaitingSchema(_, let schema): wait(id, for: schema, now: now)
         case .tombstone: preconditionFailure("a record lost its value while it waited")
         }
@@ -138,7 +138,8 @@ extension DeliveryEngine {
     private var schemaShare: Int { max(1, settings.intake.events / 8) }
 
     private func canPostpone(_ id: DeliveryID) -> Bool {
-        settings.canPostpone && deliveries[id]?.event?.isBroadcast == false
+        settings.canPostpone && deliveries[id]?.arrival.isEvent == true
+            && deliveries[id]?.arrival.isBroadcast == false
     }
 
     mutating func fetchSchemasAgain(now: Moment) {

@@ -24,7 +24,7 @@ package struct DeliveryEngine: Sendable {
     /// By the credential's place in the configuration.
     var parking: [CredentialParking]
     var budgets: [RetryBudget]
-    var pacing = DevicePacing()
+    var pacing: DevicePacing
     var rates: RateLimits
     var shares: IntakeShares
     /// By the partition's index; what is missing belongs to the first source.
@@ -75,6 +75,7 @@ package struct DeliveryEngine: Sendable {
         wakes = WakeList(count: lanes.count)
         parking = settings.credentials.map { _ in CredentialParking(limits: settings.parking) }
         budgets = settings.credentials.map { _ in RetryBudget(limits: settings.retryBudget) }
+        pacing = DevicePacing(maxEvents: settings.intake.events)
         rates = RateLimits(settings.rateLimits)
         shares = IntakeShares(
             events: settings.intake.events,
@@ -163,10 +164,10 @@ package struct DeliveryEngine: Sendable {
 
     /// What the delivery's request is made of; nil when it has left, or is never sent.
     package func request(_ id: DeliveryID) -> DeliveryRequest? {
-        guard let route = deliveries[id]?.route, let event = deliveries[id]?.event,
-            let topic = deliveries[id]?.topic, let bytes = deliveries[id]?.record.eventBytes
+        guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival,
+            let bytes = arrival.record.eventBytes
         else { return nil }
-        return DeliveryRequest(route: route, event: event, topic: topic, eventBytes: bytes)
+        return DeliveryRequest(route: route, arrival: arrival, eventBytes: bytes)
     }
 
     package var inFlightEvents: Int { gate.events + tierHold.count }

@@ -6,20 +6,23 @@ import Vocabulary
 /// have the same time limit, so the first of the list is the next to run out of it, and an answer
 /// takes its delivery out in constant time.
 struct DeliveryTable: Sendable {
+    /// What the table itself keeps of a delivery.
     private struct Slot {
         var generation: UInt32 = 1
-        /// Not optional: of an optional the compiler copies all to read one field.
-        var delivery: Delivery
         var isTaken = true
-        var deadline = Instant(nanoseconds: 0)
         var previous = DeliveryTable.none
         var next = DeliveryTable.none
+        var deadline = Instant(nanoseconds: 0)
     }
 
-    private static let none = -1
+    private static let none: Int32 = -1
     private static let capacity = 1 << PublicationTag.slotBitCount
 
     private var slots: [Slot] = []
+    /// By slot.
+    ///
+    /// Not optional: of an optional the compiler copies all to read one field.
+    private var deliveries: [Delivery] = []
     private var free: [Int] = []
     private var oldest = none
     private var newest = none
@@ -30,22 +33,23 @@ struct DeliveryTable: Sendable {
         let index: Int
         if let reused = free.popLast() {
             index = reused
-            slots[index].delivery = delivery
+            deliveries[index] = delivery
             slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
-            slots.append(Slot(delivery: delivery))
+            deliveries.append(delivery)
+            slots.append(Slot())
         }
         return identifier(ofSlot: index)
     }
 
     mutating func remove(_ id: DeliveryID) -> Delivery? {
         guard contains(id) else { return nil }
-        slots[id.slot].generation &+= 1
-        slots[id.slot].isTaken = false
-        free.append(id.slot)
-        return exchange(&slots[id.slot].delivery, with: .nobody)
+        slots[id.index].generation &+= 1
+        slots[id.index].isTaken = false
+        free.append(id.index)
+        return exchange(&deliveries[id.index], with: .nobody)
     }
 
     /// The delivery, unless it has left.
@@ -53,7 +57,7 @@ struct DeliveryTable: Sendable {
     /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
     /// (let alone a coroutine, which allocates its frame) would copy them all.
     subscript(id: DeliveryID) -> Delivery? {
-        @inline(__always) get { contains(id) ? slots[id.slot].delivery : nil }
+        @inline(__always) get { contains(id) ? deliveries[id.index] : nil }
     }
 
     /// Changes the delivery where it is, unless it has left.
@@ -63,17 +67,17 @@ struct DeliveryTable: Sendable {
     @inline(__always)
     mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
         guard contains(id) else { return }
-        change(&slots[id.slot].delivery)
+        change(&deliveries[id.index])
     }
 
     @inline(__always)
     func contains(_ id: DeliveryID) -> Bool {
-        id.slot < slots.count && slots[id.slot].generation == id.generation
-            && slots[id.slot].isTaken
+        // A slot that is free has a generation that nobody was told of.
+        id.index < slots.count && slots[id.index].generation == id.generation
     }
 
     func contains(where isWanted: (Delivery) -> Bool) -> Bool {
-        slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
+        slots.indices.contains { slots[$0].isTaken && isWanted(deliveries[$0]) }
     }
 
     /// When the oldest delivery in hand arrived, those that wait to come due left out.
@@ -83,8 +87,8 @@ struct DeliveryTable: Sendable {
         var oldest: Instant?
         for index in slots.indices {
             guard slots[index].isTaken else { continue }
-            if case .waitingForDue = slots[index].delivery.phase { continue }
-            let arrival = slots[index].delivery.arrival.receivedAt.instant
+            if case .waitingForDue = deliveries[index].phase { continue }
+            let arrival = deliveries[index].arrival.receivedAt.instant
             oldest = min(oldest ?? arrival, arrival)
         }
         return oldest
@@ -99,32 +103,34 @@ struct DeliveryTable: Sendable {
 
     /// The next delivery in flight to run out of time.
     var nextDeadline: (delivery: DeliveryID, at: Instant)? {
-        oldest == Self.none ? nil : (identifier(ofSlot: oldest), slots[oldest].deadline)
+        guard oldest != Self.none else { return nil }
+        return (identifier(ofSlot: Int(oldest)), slots[Int(oldest)].deadline)
     }
 
     mutating func sent(_ id: DeliveryID, deadline: Instant) {
-        slots[id.slot].deadline = deadline
-        slots[id.slot].previous = newest
-        slots[id.slot].next = Self.none
+        slots[id.index].deadline = deadline
+        slots[id.index].previous = newest
+        slots[id.index].next = Self.none
+        let place = Int32(truncatingIfNeeded: id.index)
         if newest == Self.none {
-            oldest = id.slot
+            oldest = place
         } else {
-            slots[newest].next = id.slot
+            slots[Int(newest)].next = place
         }
-        newest = id.slot
+        newest = place
     }
 
     mutating func returned(_ id: DeliveryID) {
-        let (previous, next) = (slots[id.slot].previous, slots[id.slot].next)
+        let (previous, next) = (slots[id.index].previous, slots[id.index].next)
         if previous == Self.none {
             oldest = next
         } else {
-            slots[previous].next = next
+            slots[Int(previous)].next = next
         }
         if next == Self.none {
             newest = previous
         } else {
-            slots[next].previous = previous
+            slots[Int(next)].previous = previous
         }
     }
 

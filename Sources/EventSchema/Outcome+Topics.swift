@@ -25,5 +25,10 @@ extension Outcome {
     }
 
     /// Nobody got the notification, and the event itself is worth keeping.
-    package var isDeadLetter: Bool { kind == .invalid || kind == .undeliverable }
+    package var isDeadLetter: Bool {
+        switch kind {
+        case .invalid, .undeliverable: true
+        case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate: false
+        }
+    }
 }

@@ -2,18 +2,21 @@
 ///
 /// A late answer for an event that has left carries an old generation and is dropped.
 package struct DeliveryID: Hashable, Comparable, Sendable {
-    package let rawValue: UInt64
-
-    package init(rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    // Stored apart: the parts are read all the time, and a getter of another module is a call.
+    package let slot: UInt32
+    package let generation: UInt32
 
     package init(slot: UInt32, generation: UInt32) {
-        rawValue = UInt64(generation) << 32 | UInt64(slot)
+        self.slot = slot
+        self.generation = generation
     }
 
-    package var slot: Int { Int(rawValue & 0xFFFF_FFFF) }
-    package var generation: UInt32 { UInt32(rawValue >> 32) }
+    package init(rawValue: UInt64) {
+        slot = UInt32(truncatingIfNeeded: rawValue)
+        generation = UInt32(truncatingIfNeeded: rawValue >> 32)
+    }
+
+    package var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     package static func < (left: DeliveryID, right: DeliveryID) -> Bool {
         left.rawValue < right.rawValue

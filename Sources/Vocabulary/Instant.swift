@@ -24,13 +24,9 @@ package struct Instant: Hashable, Comparable, Sendable {
 
 extension Duration {
     /// The whole duration in nanoseconds, saturated at 292 years.
-    package var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
-    }
+    ///
+    /// One division; `components` takes several.
+    package var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     /// The whole duration in milliseconds, rounded down.
     package var milliseconds: Int64 { nanoseconds / 1_000_000 }

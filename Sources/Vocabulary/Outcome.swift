@@ -66,12 +66,42 @@ package struct Outcome: Hashable, Sendable {
     package var apnsUniqueID: String?
     package var unregisteredAt: Timestamp?
     /// Accepted though the token was known as dead: its token-status record is taken back.
-    package var isTokenReadmitted = false
+    package var isTokenReadmitted: Bool
     package var violations: [Violation]
     /// Streams opened for the event.
     package var attempts: Int
     package var receivedAt: Timestamp
     package var completedAt: Timestamp
+}
+
+// Outside of the type, so that it keeps its memberwise initialiser: an outcome that is put together
+// field by field is copied once more.
+extension Outcome {
+    /// Of an event of which nothing else is known yet.
+    package init(
+        kind: OutcomeKind,
+        decidedBy: Decider,
+        attempts: Int,
+        receivedAt: Timestamp,
+        completedAt: Timestamp
+    ) {
+        self.init(
+            kind: kind,
+            reason: nil,
+            decidedBy: decidedBy,
+            tokenAction: .keep,
+            subject: OutcomeSubject(),
+            credential: nil,
+            httpStatus: nil,
+            apnsUniqueID: nil,
+            unregisteredAt: nil,
+            isTokenReadmitted: false,
+            violations: [],
+            attempts: attempts,
+            receivedAt: receivedAt,
+            completedAt: completedAt
+        )
+    }
 
     package init(
         kind: OutcomeKind,
@@ -88,18 +118,21 @@ package struct Outcome: Hashable, Sendable {
         receivedAt: Timestamp,
         completedAt: Timestamp
     ) {
-        self.kind = kind
-        self.reason = reason
-        self.decidedBy = decidedBy
-        self.tokenAction = tokenAction
-        self.subject = subject
-        self.credential = credential
-        self.httpStatus = httpStatus
-        self.apnsUniqueID = apnsUniqueID
-        self.unregisteredAt = unregisteredAt
-        self.violations = violations
-        self.attempts = attempts
-        self.receivedAt = receivedAt
-        self.completedAt = completedAt
+        self.init(
+            kind: kind,
+            reason: reason,
+            decidedBy: decidedBy,
+            tokenAction: tokenAction,
+            subject: subject,
+            credential: credential,
+            httpStatus: httpStatus,
+            apnsUniqueID: apnsUniqueID,
+            unregisteredAt: unregisteredAt,
+            isTokenReadmitted: false,
+            violations: violations,
+            attempts: attempts,
+            receivedAt: receivedAt,
+            completedAt: completedAt
+        )
     }
 }

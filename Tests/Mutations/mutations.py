@@ -71,8 +71,7 @@ MUTATIONS = [
     ),
     Mutation(
         "let the result of an earlier assignment settle a record",
-        [expression(LEDGERS, "isOwned(partition) && owned[partition.index]?.ledger.epoch == entry.epoch",
-                    "isOwned(partition)")],
+        [expression(LEDGERS, "owned[place].ledger.epoch == entry.epoch", "true")],
     ),
     Mutation(
         "try deliveries of an earlier assignment again",
@@ -82,7 +81,7 @@ MUTATIONS = [
     ),
     Mutation(
         "take a refused commit for done",
-        [statements(LEDGERS, "        owned[partition.index]?.ledger.commitFailed()\n")],
+        [statements(LEDGERS, "            owned[place].ledger.commitFailed()\n")],
     ),
     Mutation(
         "go on reading at the end of the log",
@@ -197,15 +196,16 @@ MUTATIONS = [
         [
             statements(
                 ARRIVAL,
-                "            deliveries.update(id) { $0.awaitedSchema = schema }\n"
-                "            guard !holdUntilDue(id, now: now) else { break }\n",
+                "            guard !holdUntilDue(id, arrival, now: now) else { break }\n"
+                "            wait(id, for: schema, now: now)\n",
+                "            wait(id, for: schema, now: now)\n",
             )
         ],
     ),
     # Hygiene
     Mutation(
         "send to a token that is known to be dead",
-        [expression(HYGIENE, "!event.isRegistered(after: since)", "false")],
+        [expression(HYGIENE, "!arrival.content.isRegistered(after: since)", "false")],
     ),
     Mutation(
         "send to a token that died while the event waited",
@@ -226,7 +226,7 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        if outcome.kind != .accepted "
+                "        if !conclusion.isAccepted "
                 "{ hygiene.window.withdraw(names, delivery) }\n",
             )
         ],
@@ -293,7 +293,7 @@ MUTATIONS = [
     # Broadcasts
     Mutation(
         "send a channel's broadcasts one after the other",
-        [expression(FLOW, "event.isBroadcast", "false")],
+        [expression(FLOW, "arrival.isBroadcast", "false")],
     ),
     Mutation(
         "try a broadcast again though a newer one waits",

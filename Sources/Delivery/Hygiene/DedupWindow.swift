@@ -4,12 +4,12 @@ package import Vocabulary
 ///
 /// Two generations: events enter the young one; when it holds `size` of them it becomes the old
 /// one, and what was old is forgotten. So it knows at least the last `size` notifications, at most
-/// twice as many, at some 45 bytes each.
+/// twice as many, at some 40 bytes each.
 ///
 /// An entry means that the notification is being delivered or was accepted. Whatever ends in any
 /// other way takes its entry back: the same event may then be tried again, as a retry topic and a
 /// replayed dead letter do.
-package struct DedupWindow: Hashable, Sendable {
+package struct DedupWindow: Sendable {
     /// Where an event stands in Kafka.
     package struct Place: Hashable, Sendable {
         package let partition: PartitionID
@@ -21,13 +21,36 @@ package struct DedupWindow: Hashable, Sendable {
         }
     }
 
+    /// An event's place, in 16 bytes.
+    private struct Entry {
+        let offset: Int64
+        let partition: UInt32
+        var generation: UInt32
+
+        init(_ place: Place, generation: UInt32) {
+            offset = place.offset.rawValue
+            partition = UInt32(truncatingIfNeeded: place.partition.index)
+            self.generation = generation
+        }
+
+        func isOf(_ place: Place) -> Bool {
+            offset == place.offset.rawValue
+                && partition == UInt32(truncatingIfNeeded: place.partition.index)
+        }
+    }
+
     private let size: Int
-    private var young: [KeyedHash: Place] = [:]
-    private var old: [KeyedHash: Place] = [:]
+    /// What is of neither generation stays until its slot is needed.
+    private var entries: KeyedTable<Entry>
+    /// The young generation, by its number.
+    private var generation: UInt32 = 1
+    private var youngCount = 0
 
     /// - Parameter size: Notifications that are remembered for certain; 0: none.
     package init(size: Int) {
         self.size = size
+        let nowhere = Place(partition: PartitionID(index: 0), offset: Offset(0))
+        entries = KeyedTable(for: 2 * size, vacant: Entry(nowhere, generation: 0))
     }
 
     /// An event arrived.
@@ -36,26 +59,50 @@ package struct DedupWindow: Hashable, Sendable {
     ///   again, after a rebalance for instance, is the event itself.
     package mutating func arrived(_ notification: KeyedHash, from place: Place) -> Bool {
         guard size > 0 else { return false }
-        if let first = young[notification] { return first != place }
-        let first = old[notification]
-        // Asked for again, it is remembered longer.
-        enter(notification, first ?? place)
-        return first.map { $0 != place } ?? false
+        guard let known = entries.find(notification) else {
+            makeYoung()
+            let generation = generation
+            entries.insert(notification, Entry(place, generation: generation)) {
+                Self.isKnown($0, in: generation)
+            }
+            return false
+        }
+        let first = entries[known]
+        guard Self.isKnown(first, in: generation) else {
+            makeYoung()
+            entries[known] = Entry(place, generation: generation)
+            return false
+        }
+        if first.generation != generation {
+            // Asked for again, it is remembered longer.
+            makeYoung()
+            entries[known].generation = generation
+        }
+        return !first.isOf(place)
     }
 
     /// The event will not be accepted, or not by this shard: it does not count as sent.
     package mutating func withdraw(_ notification: KeyedHash, from place: Place) {
-        if young[notification] == place { young[notification] = nil }
-        if old[notification] == place { old[notification] = nil }
+        guard let known = entries.find(notification), entries[known].isOf(place),
+            Self.isKnown(entries[known], in: generation)
+        else { return }
+        if entries[known].generation == generation { youngCount -= 1 }
+        entries.remove(known)
     }
 
-    package var count: Int { young.count + old.keys.count { young[$0] == nil } }
+    /// Looks at every entry.
+    package var count: Int { entries.count { Self.isKnown($0, in: generation) } }
 
-    private mutating func enter(_ notification: KeyedHash, _ place: Place) {
-        if young.count >= size {
-            swap(&young, &old)
-            young.removeAll(keepingCapacity: true)
+    /// One more enters the young generation, or begins the next one.
+    private mutating func makeYoung() {
+        if youngCount >= size {
+            generation &+= 1
+            youngCount = 0
         }
-        young[notification] = place
+        youngCount += 1
+    }
+
+    private static func isKnown(_ entry: Entry, in generation: UInt32) -> Bool {
+        generation &- entry.generation <= 1
     }
 }

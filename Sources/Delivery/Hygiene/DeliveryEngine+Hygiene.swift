@@ -46,50 +46,47 @@ extension DeliveryEngine {
 
     /// Ends a delivery that must not be sent; to be called when its route and topic are known.
     ///
-    /// False when the event may be sent. `unregisteredSince` is what the process's list has
-    /// against a token.
+    /// False when the event may be sent.
     mutating func endsUnsent(
         _ id: DeliveryID,
-        _ event: Event,
-        _ hashes: DeliveryHashes,
-        unregisteredSince: (KeyedHash) -> Timestamp?,
+        _ arrival: Arrival,
+        _ names: DeliveryHashes,
         now: Moment
     ) -> Bool {
-        guard let arrival = deliveries[id]?.arrival else { return false }
-        var names = hashes
-        if hygiene.settings.suppressesUnregistered, !event.isBroadcast {
-            names.unregisteredAt = deadSince(names.token, unregisteredSince)
-        }
-        deliveries.update(id) { $0.hashes = names }
-        if let since = names.unregisteredAt, !event.isRegistered(after: since) {
+        if let since = names.unregisteredAt, !arrival.content.isRegistered(after: since) {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
         // What comes out of a retry topic is no duplicate of its own first round.
         let isRepeated = hygiene.window.arrived(names.notification, from: arrival.place)
-        if isRepeated, arrival.history == nil {
+        if isRepeated, !arrival.isRetry {
             conclude(id, with: .duplicate, now: now)
             return true
         }
         return false
     }
 
-    func hashes(
-        of event: Event,
-        _ topic: APNsTopic,
-        _ environment: APNsEnvironment
+    /// `unregisteredSince` is what the process's list has against a token.
+    mutating func hashes(
+        of arrival: Arrival,
+        _ environment: APNsEnvironment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
     ) -> DeliveryHashes {
         let key = hygiene.settings.hashKey
-        return switch event.target {
+        switch arrival.content.target {
         case .device(let token):
-            DeliveryHashes(
-                token: key.hash(of: token, topic: topic, environment: environment),
-                notification: key.hash(ofEvent: event.id, token)
+            var names = DeliveryHashes(
+                token: key.hash(of: token, topic: arrival.topic, environment: environment),
+                notification: key.hash(ofEvent: arrival.content.id, token)
             )
+            if hygiene.settings.suppressesUnregistered {
+                names.unregisteredAt = deadSince(names.token, unregisteredSince)
+            }
+            return names
         case .channel(let channel):
-            DeliveryHashes(
+            return DeliveryHashes(
                 token: key.hash(of: channel, environment: environment),
-                notification: key.hash(ofEvent: event.id, channel)
+                notification: key.hash(ofEvent: arrival.content.id, channel)
             )
         }
     }
@@ -117,12 +114,11 @@ extension DeliveryEngine {
         unregisteredSince: (KeyedHash) -> Timestamp?,
         now: Moment
     ) -> Bool {
-        guard hygiene.recentlyDead.count > 0, let event = deliveries[id]?.event,
-            let names = deliveries[id]?.hashes,
+        guard hygiene.recentlyDead.count > 0, let names = deliveries[id]?.hashes,
             hygiene.recentlyDead[names.token] != nil,
             let since = deadSince(names.token, unregisteredSince)
         else { return false }
-        guard event.isRegistered(after: since) else {
+        guard deliveries[id]?.arrival.content.isRegistered(after: since) == true else {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
@@ -132,29 +128,29 @@ extension DeliveryEngine {
 
     // MARK: The end
 
-    /// Draws the lessons of an outcome, and holds its token back while the fuse is blown.
-    mutating func learn(from outcome: inout Outcome, of delivery: Delivery, now: Moment) {
+    /// Draws the lessons of a conclusion, and holds its token back while the fuse is blown.
+    mutating func learn(from conclusion: inout Conclusion, of delivery: Delivery, now: Moment) {
         guard let names = delivery.hashes else { return }
-        if outcome.kind != .accepted { hygiene.window.withdraw(names, delivery) }
+        if !conclusion.isAccepted { hygiene.window.withdraw(names, delivery) }
         // No answer to a broadcast says anything about a token.
-        guard outcome.decidedBy == .apns, outcome.subject.deviceToken != nil,
+        guard case .apns = conclusion.decidedBy, !delivery.arrival.isBroadcast,
             let route = delivery.route
         else { return }
-        let isCondemned = outcome.tokenAction != .keep
-        if isCondemned || outcome.kind == .accepted, !hygiene.fuses.isEmpty {
+        let isCondemned = if case .keep = conclusion.tokenAction { false } else { true }
+        if isCondemned || conclusion.isAccepted, !hygiene.fuses.isEmpty {
             hygiene.fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)
-            if isCondemned, hygiene.fuses[route.index].isBlown { outcome.tokenAction = .hold }
+            if isCondemned, hygiene.fuses[route.index].isBlown { conclusion.tokenAction = .hold }
         }
         guard hygiene.settings.suppressesUnregistered else { return }
-        switch (outcome.kind, outcome.tokenAction) {
+        switch (conclusion.kind, conclusion.tokenAction) {
         case (.unregistered, .hold): readmit(names.token)
         case (.unregistered, _):
-            let since = outcome.unregisteredAt ?? outcome.completedAt
+            let since = conclusion.unregisteredAt ?? now.timestamp
             hygiene.recentlyDead.insert(names.token, since: since)
             hygiene.untold.insert(names.token)
             actions.append(.suppressToken(names.token, since: since))
         case (.accepted, _) where names.unregisteredAt != nil:
-            outcome.isTokenReadmitted = true
+            conclusion.isTokenReadmitted = true
             readmit(names.token)
         default: break
         }

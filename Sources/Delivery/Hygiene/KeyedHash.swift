@@ -30,7 +30,7 @@ package struct HashKey: Hashable, Sendable {
         environment: APNsEnvironment
     ) -> KeyedHash {
         var hash = SipHash(low, high)
-        hash.absorb(environment == .production ? 1 : 2)
+        hash.absorb(environment.isProduction ? 1 : 2)
         hash.absorb(topic.name.utf8.span)
         hash.absorb(0)
         hash.absorbLowercased(token.hexadecimal.utf8.span)
@@ -51,7 +51,7 @@ package struct HashKey: Hashable, Sendable {
     /// Of a channel; APNs' channel IDs are random, so the app need not be told.
     package func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)
-        hash.absorb(environment == .production ? 4 : 5)
+        hash.absorb(environment.isProduction ? 4 : 5)
         hash.absorb(channel.base64.utf8.span)
         return KeyedHash(rawValue: hash.finish())
     }
@@ -68,7 +68,7 @@ package struct HashKey: Hashable, Sendable {
     }
 }
 
-/// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF"), by bytes and words.
+/// SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF").
 ///
 /// Swift's `Hasher` is the same function under a key that nobody can choose, so a run with it could
 /// not be replayed.
@@ -88,14 +88,7 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    mutating func absorb(_ byte: UInt8) {
-        word |= UInt64(byte) << (8 * (byteCount & 7))
-        byteCount &+= 1
-        if byteCount & 7 == 0 {
-            compress(word)
-            word = 0
-        }
-    }
+    mutating func absorb(_ byte: UInt8) { absorb(UInt64(byte), byteCount: 1) }
 
     mutating func absorb(_ bytes: Span<UInt8>) { absorb(bytes, setting: 0) }
 
@@ -104,32 +97,60 @@ struct SipHash {
         absorb(digits, setting: 0x2020_2020_2020_2020)
     }
 
+    @inline(__always)
     private mutating func absorb(_ bytes: Span<UInt8>, setting bits: UInt64) {
+        let rest = bytes.count & 7
         var position = 0
-        while position + 8 <= bytes.count {
-            absorb(word: Self.word(bytes, at: position) | bits)
+        while position < bytes.count - rest {
+            absorb(Self.word(bytes, at: position) | bits)
             position += 8
         }
-        while position < bytes.count {
-            absorb(bytes[position] | UInt8(truncatingIfNeeded: bits))
-            position += 1
+        guard rest > 0 else { return }
+        let word: UInt64
+        if bytes.count > 8 {
+            // The last eight bytes, without those that were absorbed already.
+            word = (Self.word(bytes, at: bytes.count - 8) | bits) >> UInt64(8 * (8 - rest))
+        } else {
+            word = Self.word(ofFewer: bytes) | bits & (1 << UInt64(8 * rest) - 1)
         }
+        absorb(word, byteCount: UInt64(rest))
     }
 
     /// Eight bytes, wherever in a word the bytes before have ended.
-    private mutating func absorb(word next: UInt64) {
+    @inline(__always)
+    private mutating func absorb(_ next: UInt64) {
         let shift = 8 * (byteCount & 7)
-        compress(word | next << shift)
+        compress(word | next &<< shift)
         // A shift by 64, when no byte was left over, leaves nothing.
         word = next >> (64 - shift)
         byteCount &+= 8
     }
 
-    private static func word(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
-        var word: UInt64 = 0
-        for offset in 0..<8 {
-            word |= UInt64(bytes[position + offset]) << UInt64(8 * offset)
+    /// Fewer than eight bytes, in the low places of a word whose others are 0.
+    @inline(__always)
+    private mutating func absorb(_ next: UInt64, byteCount count: UInt64) {
+        let shift = 8 * (byteCount & 7)
+        word |= next &<< shift
+        if shift + 8 * count >= 64 {
+            compress(word)
+            word = next >> (64 - shift)
         }
+        byteCount &+= count
+    }
+
+    @inline(__always)
+    private static func word(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
+        // SAFETY: the offset is checked, and every pattern of bits is a number.
+        let word = unsafe bytes.bytes.unsafeLoadUnaligned(
+            fromByteOffset: position,
+            as: UInt64.self
+        )
+        return UInt64(littleEndian: word)
+    }
+
+    private static func word(ofFewer bytes: Span<UInt8>) -> UInt64 {
+        var word: UInt64 = 0
+        for index in bytes.indices { word |= UInt64(bytes[index]) &<< UInt64(8 * index) }
         return word
     }
 
@@ -141,12 +162,14 @@ struct SipHash {
         return v0 ^ v1 ^ v2 ^ v3
     }
 
+    @inline(__always)
     private mutating func compress(_ word: UInt64) {
         v3 ^= word
         round()
         v0 ^= word
     }
 
+    @inline(__always)
     private mutating func round() {
         v0 &+= v1
         v1 = Self.rotated(v1, by: 13) ^ v0
@@ -160,7 +183,8 @@ struct SipHash {
         v2 = Self.rotated(v2, by: 32)
     }
 
+    @inline(__always)
     private static func rotated(_ value: UInt64, by count: UInt64) -> UInt64 {
-        value << count | value >> (64 - count)
+        value &<< count | value &>> (64 - count)
     }
 }

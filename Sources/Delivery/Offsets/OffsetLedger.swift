@@ -166,6 +166,7 @@ package struct OffsetLedger: Sendable {
     // MARK: Queries
 
     /// One past the last record before which everything is settled; nil before the first record.
+    @inline(__always)
     package var committableOffset: Offset? {
         first == Self.none ? farthest?.next : lines[Int(first)].offset
     }
@@ -187,6 +188,9 @@ package struct OffsetLedger: Sendable {
 
     /// Whether the partition must wait until more of what is in hand has ended, for the metadata
     /// to hold everything however it ends; what is full empties to the half first.
+    ///
+    /// Inlined, or the ledger would be copied for each record.
+    @inline(__always)
     package func isFull(wasFull: Bool) -> Bool {
         guard inHand > 0, let base = committableOffset, let farthest else { return false }
         let share = wasFull ? 2 : 1

@@ -93,8 +93,10 @@ struct PartitionLedgers: Sendable {
     /// How long a partition may be away.
     private let keptFor: Duration
     private(set) var partitions: [PartitionID] = []
-    /// By the partition's index; nil where nothing is owned.
-    private var owned: [Tenure?] = []
+    /// In the same order.
+    private var owned: [Tenure] = []
+    /// Where in `owned` a partition is, by the partition's index.
+    private var places: [Int?] = []
     private var kept: [PartitionID: Kept] = [:]
 
     init(nonce: UInt32, keptFor: Duration) {
@@ -114,8 +116,6 @@ struct PartitionLedgers: Sendable {
         epoch: AssignmentEpoch
     ) -> (start: Offset?, ignored: CommitMetadata.Problem?) {
         let position = stored.committed
-        while owned.count <= partition.index { owned.append(nil) }
-        partitions.append(partition)
         let before = kept.removeValue(forKey: partition)
         var metadata: CommitMetadata?
         var ignored: CommitMetadata.Problem?
@@ -137,22 +137,30 @@ struct PartitionLedgers: Sendable {
                 tenure.ledger.commitFailed()
             }
             tenure.begunAt = stored
-            owned[partition.index] = tenure
+            own(partition, tenure)
             return (start, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
-        owned[partition.index] = Tenure(name: name, ledger: ledger, begunAt: stored)
+        own(partition, Tenure(name: name, ledger: ledger, begunAt: stored))
         return (position?.offset, ignored)
+    }
+
+    private mutating func own(_ partition: PartitionID, _ tenure: Tenure) {
+        while places.count <= partition.index { places.append(nil) }
+        places[partition.index] = owned.count
+        partitions.append(partition)
+        owned.append(tenure)
     }
 
     /// Gives all partitions up, but remembers them for a while.
     mutating func release(now: Instant) {
-        for partition in partitions where keptFor > .zero {
-            guard let tenure = owned[partition.index], tenure.ledger.hasRecords else { continue }
+        for (partition, tenure) in zip(partitions, owned)
+        where keptFor > .zero && tenure.ledger.hasRecords {
             kept[partition] = Kept(tenure: tenure, until: now + keptFor)
         }
         partitions = []
         owned = []
+        places = []
     }
 
     mutating func timeAdvanced(now: Instant) {
@@ -163,37 +171,37 @@ struct PartitionLedgers: Sendable {
     // MARK: Records
 
     mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> Bool {
-        guard isOwned(partition) else { return true }
-        return owned[partition.index]?.ledger.endSeen(end) ?? true
+        guard let place = place(of: partition) else { return true }
+        return owned[place].ledger.endSeen(end)
     }
 
     /// - Returns: nil when the partition is not owned.
     mutating func recordArrived(_ partition: PartitionID, _ offset: Offset)
         -> OffsetLedger.Arrival?
     {
-        guard isOwned(partition) else { return nil }
-        return owned[partition.index]?.ledger.recordArrived(offset)
+        guard let place = place(of: partition) else { return nil }
+        return owned[place].ledger.recordArrived(offset)
     }
 
     mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
-        if isCurrent(partition, entry) {
-            owned[partition.index]?.ledger.settle(entry)
+        if let place = place(of: partition, at: entry) {
+            owned[place].ledger.settle(entry)
         } else if kept[partition]?.tenure.ledger.epoch == entry.epoch {
             kept[partition]?.tenure.ledger.settle(entry)
         }
     }
 
     mutating func letGo(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {
-        if isCurrent(partition, entry) {
-            owned[partition.index]?.ledger.letGo(entry)
+        if let place = place(of: partition, at: entry) {
+            owned[place].ledger.letGo(entry)
         } else if kept[partition]?.tenure.ledger.epoch == entry.epoch {
             kept[partition]?.tenure.ledger.letGo(entry)
         }
     }
 
     mutating func restarted(_ partition: PartitionID) {
-        guard isOwned(partition) else { return }
-        owned[partition.index]?.ledger.restarted()
+        guard let place = place(of: partition) else { return }
+        owned[place].ledger.restarted()
     }
 
     // MARK: Commit
@@ -201,15 +209,14 @@ struct PartitionLedgers: Sendable {
     /// What has changed since it was last asked for.
     mutating func takeCommits() -> [PartitionCommit] {
         var commits: [PartitionCommit] = []
-        for partition in partitions {
-            guard let tenure = owned[partition.index], tenure.ledger.isDirty,
-                let commit = owned[partition.index]?.ledger
-                    .commitRequested(by: nonce, for: tenure.name)
+        for place in owned.indices where owned[place].ledger.isDirty {
+            let name = owned[place].name
+            guard let commit = owned[place].ledger.commitRequested(by: nonce, for: name)
             else { continue }
-            owned[partition.index]?.isCommitUnderWay = true
+            owned[place].isCommitUnderWay = true
             commits.append(
                 PartitionCommit(
-                    partition: partition,
+                    partition: partitions[place],
                     offset: commit.offset,
                     metadata: commit.metadata
                 )
@@ -223,53 +230,61 @@ struct PartitionLedgers: Sendable {
         var trial = self
         for record in records { trial.settle(record.partition, record.entry) }
         let commits = trial.takeCommits()
-        for partition in partitions {
-            guard let tried = trial.owned[partition.index] else { continue }
-            owned[partition.index]?.ledger.commitTaken(by: tried.ledger)
-            owned[partition.index]?.isCommitUnderWay = tried.isCommitUnderWay
+        for place in owned.indices {
+            owned[place].ledger.commitTaken(by: trial.owned[place].ledger)
+            owned[place].isCommitUnderWay = trial.owned[place].isCommitUnderWay
         }
         return commits
     }
 
     /// Settles a record whose commit has happened already.
     mutating func settleCommitted(_ record: SettledRecord) {
-        guard isCurrent(record.partition, record.entry) else { return }
-        owned[record.partition.index]?.ledger.settleCommitted(record.entry)
+        guard let place = place(of: record.partition, at: record.entry) else { return }
+        owned[place].ledger.settleCommitted(record.entry)
     }
 
     /// The commit under way ended; `failed` are the partitions whose offset Kafka refused.
     mutating func commitFinished(failed: [PartitionID]) {
-        for partition in failed where isOwned(partition) {
-            owned[partition.index]?.isCommitUnderWay = false
-            owned[partition.index]?.ledger.commitFailed()
+        for partition in failed {
+            guard let place = place(of: partition) else { continue }
+            owned[place].isCommitUnderWay = false
+            owned[place].ledger.commitFailed()
         }
         for partition in failed { kept[partition]?.tenure.isCommitUnderWay = false }
-        for partition in partitions { owned[partition.index]?.commitSucceeded() }
+        for place in owned.indices { owned[place].commitSucceeded() }
         for partition in kept.keys { kept[partition]?.tenure.commitSucceeded() }
     }
 
     // MARK: Queries
 
-    var isDirty: Bool { partitions.contains { owned[$0.index]?.ledger.isDirty == true } }
+    var isDirty: Bool { owned.contains { $0.ledger.isDirty } }
 
     /// Whether the record belongs to what is owned now.
     func isCurrent(_ partition: PartitionID, _ entry: OffsetLedger.Entry) -> Bool {
-        isOwned(partition) && owned[partition.index]?.ledger.epoch == entry.epoch
+        place(of: partition, at: entry) != nil
     }
 
     func isFull(_ partition: PartitionID, wasFull: Bool) -> Bool {
-        isOwned(partition) && owned[partition.index]?.ledger.isFull(wasFull: wasFull) == true
+        guard let place = place(of: partition) else { return false }
+        return owned[place].ledger.isFull(wasFull: wasFull)
     }
 
     func readOffset(of partition: PartitionID) -> Offset? {
-        isOwned(partition) ? owned[partition.index]?.ledger.readOffset : nil
+        place(of: partition).flatMap { owned[$0].ledger.readOffset }
     }
 
     func unsettledOffset(of partition: PartitionID) -> Offset? {
-        isOwned(partition) ? owned[partition.index]?.ledger.committableOffset : nil
+        place(of: partition).flatMap { owned[$0].ledger.committableOffset }
     }
 
-    private func isOwned(_ partition: PartitionID) -> Bool {
-        owned.indices.contains(partition.index) && owned[partition.index] != nil
+    private func place(of partition: PartitionID) -> Int? {
+        partition.index < places.count ? places[partition.index] : nil
+    }
+
+    /// Nil also when the record is of an earlier assignment.
+    private func place(of partition: PartitionID, at entry: OffsetLedger.Entry) -> Int? {
+        guard let place = place(of: partition), owned[place].ledger.epoch == entry.epoch
+        else { return nil }
+        return place
     }
 }

@@ -9,20 +9,28 @@ package struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
         var last: DeliveryID
-        /// After `TooManyRequests`: nothing goes before then.
-        var throttledUntil: Instant?
+        /// After `TooManyRequests`: nothing goes before then; `never`: it may.
+        var throttledUntil = DevicePacing.never
     }
 
     private struct Neighbours: Sendable {
-        var previous: DeliveryID?
-        var next: DeliveryID?
+        var previous = DevicePacing.nobody
+        var next = DevicePacing.nobody
     }
 
-    private var lines: [KeyedHash: Line] = [:]
+    private static let nobody = DeliveryID(slot: .max, generation: 0)
+    private static let never = Instant(nanoseconds: .min)
+
+    private var lines: KeyedTable<Line>
     /// By the delivery's slot.
     private var neighbours: [Neighbours] = []
+    private var throttledCount = 0
 
-    package init() {}
+    /// - Parameter maxEvents: So many deliveries are in hand at most.
+    package init(maxEvents: Int = 1_000) {
+        let vacant = Line(first: Self.nobody, last: Self.nobody)
+        lines = KeyedTable(for: maxEvents, vacant: vacant)
+    }
 
     // MARK: Inputs
 
@@ -30,15 +38,16 @@ package struct DevicePacing: Sendable {
     ///
     /// - Returns: true when it is the first, and may be sent.
     package mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
-        while neighbours.count <= id.slot { neighbours.append(Neighbours()) }
-        guard let last = lines[device]?.last else {
-            neighbours[id.slot] = Neighbours()
-            lines[device] = Line(first: id, last: id)
+        while neighbours.count <= id.index { neighbours.append(Neighbours()) }
+        guard let line = lines.find(device) else {
+            neighbours[id.index] = Neighbours()
+            lines.insert(device, Line(first: id, last: id))
             return true
         }
-        neighbours[last.slot].next = id
-        neighbours[id.slot] = Neighbours(previous: last)
-        lines[device]?.last = id
+        let last = lines[line].last
+        neighbours[last.index].next = id
+        neighbours[id.index] = Neighbours(previous: last)
+        lines[line].last = id
         return false
     }
 
@@ -49,56 +58,60 @@ package struct DevicePacing: Sendable {
         _ id: DeliveryID,
         _ device: KeyedHash
     ) -> (next: DeliveryID, notBefore: Instant?)? {
-        guard var line = lines[device] else { return nil }
-        let (previous, next) = (neighbours[id.slot].previous, neighbours[id.slot].next)
-        neighbours[id.slot] = Neighbours()
-        if let previous { neighbours[previous.slot].next = next }
-        if let next { neighbours[next.slot].previous = previous }
-        if let previous, line.last == id { line.last = previous }
-        guard line.first == id else {
-            lines[device] = line
+        guard let line = lines.find(device) else { return nil }
+        let (previous, next) = (neighbours[id.index].previous, neighbours[id.index].next)
+        neighbours[id.index] = Neighbours()
+        if previous != Self.nobody { neighbours[previous.index].next = next }
+        if next != Self.nobody { neighbours[next.index].previous = previous }
+        if previous != Self.nobody, lines[line].last == id { lines[line].last = previous }
+        guard lines[line].first == id else { return nil }
+        let throttledUntil = lines[line].throttledUntil
+        guard next != Self.nobody else {
+            if throttledUntil != Self.never { throttledCount -= 1 }
+            lines.remove(line)
             return nil
         }
-        guard let next else {
-            lines[device] = nil
-            return nil
-        }
-        line.first = next
-        lines[device] = line
-        return (next, line.throttledUntil)
+        lines[line].first = next
+        return (next, throttledUntil == Self.never ? nil : throttledUntil)
     }
 
     /// `TooManyRequests`: nothing goes to this device before then.
     package mutating func throttled(_ device: KeyedHash, until: Instant) {
-        lines[device]?.throttledUntil = until
+        guard let line = lines.find(device) else { return }
+        if lines[line].throttledUntil == Self.never { throttledCount += 1 }
+        lines[line].throttledUntil = until
     }
 
     /// The device took a notification, or refused it for another reason.
     package mutating func relieved(_ device: KeyedHash) {
-        guard lines[device]?.throttledUntil != nil else { return }
-        lines[device]?.throttledUntil = nil
+        guard throttledCount > 0, let line = lines.find(device),
+            lines[line].throttledUntil != Self.never
+        else { return }
+        lines[line].throttledUntil = Self.never
+        throttledCount -= 1
     }
 
     // MARK: Queries
 
     package func isThrottled(_ device: KeyedHash) -> Bool {
-        lines[device]?.throttledUntil != nil
+        guard throttledCount > 0, let line = lines.find(device) else { return false }
+        return lines[line].throttledUntil != Self.never
     }
 
     /// The line, newest first.
     package func line(of device: KeyedHash) -> [DeliveryID] {
         var line: [DeliveryID] = []
-        var place = lines[device]?.last
-        while let id = place {
-            line.append(id)
-            place = neighbours[id.slot].previous
+        var member = lines.find(device).map { lines[$0].last } ?? Self.nobody
+        while member != Self.nobody {
+            line.append(member)
+            member = neighbours[member.index].previous
         }
         return line
     }
 
     /// Whether nobody came to the line after that delivery, which stands in it.
     package func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
-        lines[device]?.last == id
+        lines.find(device).map { lines[$0].last == id } ?? false
     }
 
     /// Devices with somebody in line.

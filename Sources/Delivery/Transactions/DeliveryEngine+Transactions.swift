@@ -14,7 +14,7 @@ extension DeliveryEngine {
     ///   - now: This turn's moment.
     /// - Returns: The delivery, if it has left; see `published`.
     package mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
-        guard transactions != nil else { return published(tag) }
+        guard settings.isTransactional else { return published(tag) }
         transactions?.withdraw(tag)
         abortTransaction(now: now)
         return nil
@@ -28,7 +28,7 @@ extension DeliveryEngine {
         var committed: [(id: DeliveryID, delivery: Delivery)] = []
         for id in ids {
             guard let delivery = deliveries[id] else { continue }
-            if delivery.deferral != nil { counts.deferred += 1 } else { counts.terminal += 1 }
+            if delivery.hasDeferral { counts.deferred += 1 } else { counts.terminal += 1 }
             membership.settleCommitted(delivery.settledRecord)
             committed.append((id, delivery))
             remove(id)
@@ -63,7 +63,7 @@ extension DeliveryEngine {
     /// Has the records of a decided delivery published: now, or in the next transaction.
     mutating func announce(_ id: DeliveryID, _ publications: Publications) {
         deliveries.update(id) { $0.phase = .publishing(publications) }
-        guard transactions != nil else {
+        guard settings.isTransactional else {
             actions.append(.publish(id, publications))
             return
         }
@@ -89,14 +89,14 @@ extension DeliveryEngine {
         guard let dropped = transactions?.dropAll() else { return }
         for id in dropped {
             // Without an outcome it is no duplicate of its own return.
-            deliveries.update(id) { $0.outcome = nil }
+            deliveries.update(id) { $0.decision = nil }
             release(id)
         }
         if transactions?.phase != .committing { membership.commitFinished(failed: []) }
     }
 
     mutating func turnTransactions(now: Moment) {
-        guard transactions != nil else { return }
+        guard settings.isTransactional else { return }
         transactions?.timeAdvanced(now: now.instant)
         carryOutSteps()
         for (id, records) in transactions?.admit(now: now.instant) ?? [] {

@@ -98,8 +98,8 @@ final class APNsConnections {
         }
         endpoints[link.route.index].headers.fill(
             &block,
-            for: request.event,
-            topic: request.topic,
+            for: request.arrival.content,
+            topic: request.arrival.topic,
             providerToken: providerToken
         )
         touch(link)
@@ -107,7 +107,7 @@ final class APNsConnections {
             try connection.submit(
                 block,
                 body: request.eventBytes,
-                range: request.event.payload,
+                range: request.arrival.content.payload,
                 tag: id.rawValue
             )
         } catch {

@@ -77,15 +77,15 @@ final class OutcomePublisher {
         of delivery: Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
-        guard let outcome = delivery.outcome else { return nil }
+        guard case .outcome(let decided)? = delivery.decision else { return nil }
         let arrival = delivery.arrival
         var encoded =
             if shortened.contains(tag.delivery) {
-                shortRecord(tag.publication, outcome, of: delivery, source)
+                shortRecord(tag.publication, decided.outcome, of: delivery, source)
             } else if arrival.history == nil, arrival.record.headers.isEmpty {
-                encoded(tag.publication, outcome, arrival.record, source)
+                encoded(tag.publication, decided.outcome, arrival.record, source)
             } else {
-                originalRecord(tag.publication, outcome, of: delivery, source)
+                originalRecord(tag.publication, decided.outcome, of: delivery, source)
             }
         if topics.hasTimingHeaders, tag.publication == .outcome {
             encoded?.headers += delivery.times.headers

@@ -6,28 +6,29 @@ import Vocabulary
 
 /// What is counted event by event.
 extension Shard {
-    func count(_ decoded: DecodedRecord, _ framing: RecordFraming, of partition: PartitionID) {
-        switch decoded {
-        case .tombstone: metrics.tombstones.add()
-        case .event, .invalid, .awaitingSchema:
-            guard let row = partitionRows.row(of: partition, in: consumer.partitions)
-            else { return }
-            metrics.eventsConsumed[row: row, label: framing].add()
+    func countRecord(isTombstone: Bool, _ framing: RecordFraming, of partition: PartitionID) {
+        guard !isTombstone else {
+            metrics.tombstones.add()
+            return
         }
+        guard let row = partitionRows.row(of: partition, in: consumer.partitions) else { return }
+        metrics.eventsConsumed[row: row, label: framing].add()
     }
 
     /// Counts what has ended; to be called once Kafka has all of its records.
     func countOutcome(of delivery: Delivery) {
-        guard let outcome = delivery.outcome else { return }
+        guard case .outcome(let decided)? = delivery.decision else { return }
         metrics.count(
-            outcome.kind,
-            reason: outcome.reason,
+            decided.outcome.kind,
+            reason: decided.outcome.reason,
             credential: delivery.route?.credential
         )
-        let start = outcome.subject.occurredAt ?? delivery.record.timestamp ?? outcome.receivedAt
-        let elapsed = outcome.completedAt.milliseconds - start.milliseconds
+        let start =
+            decided.outcome.subject.occurredAt ?? delivery.arrival.record.timestamp
+            ?? decided.outcome.receivedAt
+        let elapsed = decided.outcome.completedAt.milliseconds - start.milliseconds
         metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
-        log(outcome, of: delivery)
+        log(decided.outcome, of: delivery)
     }
 
     /// Counts an event that a retry topic has.

@@ -64,15 +64,16 @@ extension Shard {
         }
         let decoded = decode(&record)
         let partition = record.partition
+        let isTombstone = if case .tombstone = decoded { true } else { false }
         let tokens = settings.suppressedTokens
         let isTaken = engine.recordArrived(
             record,
-            decoded: decoded,
+            decoded: consume decoded,
             history: history,
             now: now,
             unregisteredSince: { tokens[$0] }
         )
-        if isTaken { count(decoded, decoder.framing, of: partition) }
+        if isTaken { countRecord(isTombstone: isTombstone, decoder.framing, of: partition) }
         guard let history else { return true }
         if isTaken { metrics.returned.add() }
         return settings.engine.later.wait(of: history, now: now.timestamp) <= .zero

@@ -1,0 +1,46 @@
+package import Vocabulary
+
+/// What a delivery comes to in this shard.
+///
+/// An object, made when the end is decided: a delivery need not have room for it all its life, and
+/// everybody looks at the same one.
+package enum Decision: Sendable {
+    case outcome(DecidedOutcome)
+    /// The event goes on in a retry topic.
+    case deferral(DecidedDeferral)
+}
+
+package final class DecidedOutcome: Sendable {
+    package let outcome: Outcome
+
+    init(_ outcome: consuming Outcome) {
+        self.outcome = outcome
+    }
+}
+
+package final class DecidedDeferral: Sendable {
+    package let deferral: Deferral
+
+    init(_ deferral: consuming Deferral) {
+        self.deferral = deferral
+    }
+}
+
+extension Delivery {
+    /// A copy; what looks at few of its fields had better look at `decision`.
+    package var outcome: Outcome? {
+        if case .outcome(let decided)? = decision { decided.outcome } else { nil }
+    }
+
+    package var deferral: Deferral? {
+        if case .deferral(let decided)? = decision { decided.deferral } else { nil }
+    }
+
+    var hasOutcome: Bool {
+        if case .outcome? = decision { true } else { false }
+    }
+
+    var hasDeferral: Bool {
+        if case .deferral? = decision { true } else { false }
+    }
+}

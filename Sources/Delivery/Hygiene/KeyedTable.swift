@@ -1,0 +1,147 @@
+/// Values by keyed hash: a hash table that hashes nothing, because its keys are as good as random.
+///
+/// Many small tables with open addressing and linear probing, the *segments*. The upper half of a
+/// key chooses the segment, the lower half the place in it. A segment that fills up is made anew,
+/// so an insertion moves the entries of one segment at most: a `Dictionary` moves all of them, and
+/// a shard with a million would stand still for it. A segment without an entry takes no memory.
+struct KeyedTable<Value: Sendable>: Sendable {
+    /// Where an entry stands, until the table is changed.
+    struct Place {
+        fileprivate let segment: Int
+        fileprivate let slot: Int
+    }
+
+    private struct Slot {
+        /// 0: the slot is free.
+        var key: UInt64
+        var value: Value
+    }
+
+    private struct Segment {
+        var slots: [Slot] = []
+        var count = 0
+    }
+
+    private let vacant: Slot
+    private var segments: [Segment]
+    private(set) var count = 0
+
+    /// Entries in a segment of a table that holds as many as it was made for.
+    private static var segmentLoad: Int { 640 }
+    private static var smallest: Int { 8 }
+
+    /// An empty table for about `maxCount` entries; more only make its segments larger.
+    ///
+    /// `vacant` stands in free slots.
+    init(for maxCount: Int, vacant: Value) {
+        self.vacant = Slot(key: 0, value: vacant)
+        segments = Array(repeating: Segment(), count: maxCount / Self.segmentLoad + 1)
+    }
+
+    // MARK: Queries
+
+    /// - Returns: nil when the key has no entry.
+    func find(_ key: KeyedHash) -> Place? {
+        let place = place(of: key.rawValue)
+        return isTaken(place) ? place : nil
+    }
+
+    subscript(place: Place) -> Value {
+        @inline(__always) get { segments[place.segment].slots[place.slot].value }
+        @inline(__always) set { segments[place.segment].slots[place.slot].value = newValue }
+    }
+
+    func count(where isWanted: (Value) -> Bool) -> Int {
+        segments.reduce(0) { sum, segment in
+            sum + segment.slots.count { $0.key != 0 && isWanted($0.value) }
+        }
+    }
+
+    // MARK: Changes
+
+    /// Enters a key that has no entry.
+    ///
+    /// `isKept`: whether a value is worth its place; those that are not may go when it is scarce.
+    mutating func insert(
+        _ key: KeyedHash,
+        _ value: Value,
+        keeping isKept: (Value) -> Bool = { _ in true }
+    ) {
+        let index = segment(of: key.rawValue)
+        // Full from three quarters on: longer rows of taken slots are slow to search.
+        if (segments[index].count + 1) * 4 > segments[index].slots.count * 3 {
+            makeRoom(in: index, keeping: isKept)
+        }
+        let place = place(of: key.rawValue)
+        segments[index].slots[place.slot] = Slot(key: key.rawValue, value: value)
+        segments[index].count += 1
+        count += 1
+    }
+
+    /// Frees the slot and closes the gap, so that no search ends early at it.
+    mutating func remove(_ place: Place) {
+        let mask = segments[place.segment].slots.count - 1
+        var gap = place.slot
+        var index = (gap + 1) & mask
+        while segments[place.segment].slots[index].key != 0 {
+            let home = Self.home(of: segments[place.segment].slots[index].key, mask)
+            // An entry may move back only as far as its home.
+            if (index - home) & mask >= (index - gap) & mask {
+                segments[place.segment].slots[gap] = segments[place.segment].slots[index]
+                gap = index
+            }
+            index = (index + 1) & mask
+        }
+        segments[place.segment].slots[gap] = vacant
+        segments[place.segment].count -= 1
+        count -= 1
+    }
+
+    // MARK: Private
+
+    private func segment(of key: UInt64) -> Int {
+        // A product in place of a division: any number of segments will do.
+        Int(truncatingIfNeeded: (key >> 32) &* UInt64(segments.count) >> 32)
+    }
+
+    private static func home(of key: UInt64, _ mask: Int) -> Int {
+        Int(truncatingIfNeeded: key & 0xFFFF_FFFF) & mask
+    }
+
+    /// The slot that holds the key, or the free one where it would stand.
+    @inline(__always)
+    private func place(of key: UInt64) -> Place {
+        let index = segment(of: key)
+        return Place(segment: index, slot: Self.slot(of: key, in: segments[index].slots))
+    }
+
+    @inline(__always)
+    private static func slot(of key: UInt64, in slots: [Slot]) -> Int {
+        let mask = slots.count - 1
+        guard mask > 0 else { return 0 }
+        var slot = home(of: key, mask)
+        while slots[slot].key != key, slots[slot].key != 0 { slot = (slot + 1) & mask }
+        return slot
+    }
+
+    @inline(__always)
+    private func isTaken(_ place: Place) -> Bool {
+        place.slot < segments[place.segment].slots.count
+            && segments[place.segment].slots[place.slot].key != 0
+    }
+
+    /// Makes the segment anew, of what is worth keeping, with more slots if that is much.
+    private mutating func makeRoom(in index: Int, keeping isKept: (Value) -> Bool) {
+        let old = segments[index].slots
+        let kept = old.count { $0.key != 0 && isKept($0.value) }
+        var size = Self.smallest
+        // Not near three quarters at once, or the next insertions would do all of this again.
+        while kept * 16 > size * 11 { size *= 2 }
+        var slots = Array(repeating: vacant, count: size)
+        for slot in old where slot.key != 0 && isKept(slot.value) {
+            slots[Self.slot(of: slot.key, in: slots)] = slot
+        }
+        count -= segments[index].count - kept
+        segments[index] = Segment(slots: slots, count: kept)
+    }
+}

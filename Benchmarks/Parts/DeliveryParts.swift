@@ -12,13 +12,13 @@ enum DeliveryParts {
     /// An event's whole way through the engine, in turns of 64: arrival, stream, answer 200,
     /// acknowledged outcome, settled offset, and a commit every quarter of a second.
     private static func event() -> Part {
-        let desk = Desk()
+        var desk = Desk()
         return Part("Delivery: one event through the engine", per: "event", batch: batch) {
             turns,
             stopwatch in
             for _ in 0..<turns {
-                let arrivals = desk.nextArrivals(batch)
-                stopwatch.measure { desk.deliver(arrivals) }
+                var arrivals = desk.nextArrivals(batch)
+                stopwatch.measure { desk.deliver(&arrivals) }
             }
             return desk.settled
         }
@@ -59,7 +59,7 @@ enum DeliveryParts {
 }
 
 /// An engine with one partition, one credential and one connection, which is answered at once.
-private final class Desk {
+private struct Desk {
     typealias Arrival = (record: Record, event: DecodedRecord)
 
     private static let app = "com.example.Chat"
@@ -87,11 +87,13 @@ private final class Desk {
         engine.partitionsAssigned([Self.partition], of: table)
         engine.storedOffsetsFetched([Self.partition: nil])
         // The first answer proves the credential; from then on many streams open at once.
-        deliver(nextArrivals(1))
+        var first = nextArrivals(1)
+        deliver(&first)
     }
 
-    func nextArrivals(_ count: Int) -> [Arrival] {
-        (0..<count).map { _ in
+    /// The last one first: they are taken from the end.
+    mutating func nextArrivals(_ count: Int) -> [Arrival] {
+        let arrivals: [Arrival] = (0..<count).map { _ in
             let digits = String(0x1000_0000 + nextOffset, radix: 16)
             guard let token = DeviceToken(String(repeating: digits, count: 8))
             else { preconditionFailure("no device token: \(digits)") }
@@ -112,13 +114,16 @@ private final class Desk {
             nextOffset += 1
             return (record, .event(event))
         }
+        return arrivals.reversed()
     }
 
     /// As many turns as it takes until every outcome is acknowledged.
-    func deliver(_ arrivals: [Arrival]) {
+    ///
+    /// Arrivals are handed over, as a decoder hands over what it has just made.
+    mutating func deliver(_ arrivals: inout [Arrival]) {
         let wanted = settled + arrivals.count
-        for arrival in arrivals {
-            engine.recordArrived(arrival.record, decoded: arrival.event, now: now)
+        while let (record, event) = arrivals.popLast() {
+            engine.recordArrived(record, decoded: event, now: now)
         }
         while settled < wanted {
             now.instant = now.instant + .milliseconds(1)
@@ -131,7 +136,7 @@ private final class Desk {
         }
     }
 
-    private func carryOut(_ action: Action) {
+    private mutating func carryOut(_ action: Action) {
         switch action {
         case .connect(let id, _):
             engine.connectionOpened(id, maxConcurrentStreams: 1000, now: now)

@@ -29,12 +29,12 @@ package final class Arrival: Sendable {
         event: consuming Event?,
         awaiting schema: SchemaReference? = nil,
         receivedAt: Moment,
-        history: RetryHistory?,
+        earlierRounds: EarlierRounds?,
         ledgerEntry: OffsetLedger.Entry,
         source: Int
     ) {
         byteCount = record.byteCount
-        self.record = record
+        self.record = consume record
         if let event {
             topic = APNsTopicRule.topic(of: event)
             isBroadcast = event.isBroadcast
@@ -47,7 +47,7 @@ package final class Arrival: Sendable {
             isEvent = false
         }
         self.receivedAt = receivedAt
-        earlierRounds = history.map(EarlierRounds.init)
+        self.earlierRounds = earlierRounds
         awaitedSchema = schema
         self.ledgerEntry = ledgerEntry
         self.source = source
@@ -60,13 +60,19 @@ package final class Arrival: Sendable {
 
     var isRetry: Bool { earlierRounds != nil }
 
+    /// In the first round.
+    var firstReceivedAt: Timestamp { earlierRounds?.history.receivedAt ?? receivedAt.timestamp }
+
+    /// Streams opened in earlier rounds.
+    var earlierAttempts: Int { earlierRounds?.history.attempts ?? 0 }
+
     /// The same record, whose event could be read only now.
     func decoded(as event: Event) -> Arrival {
         Arrival(
             record: record,
             event: event,
             receivedAt: receivedAt,
-            history: history,
+            earlierRounds: earlierRounds,
             ledgerEntry: ledgerEntry,
             source: source
         )
@@ -85,7 +91,7 @@ package final class Arrival: Sendable {
 }
 
 /// Apart, because few events have any.
-private final class EarlierRounds: Sendable {
+final class EarlierRounds: Sendable {
     let history: RetryHistory
 
     init(_ history: RetryHistory) {

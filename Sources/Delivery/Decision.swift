@@ -16,6 +16,32 @@ package final class DecidedOutcome: Sendable {
     init(_ outcome: consuming Outcome) {
         self.outcome = outcome
     }
+
+    init(
+        of delivery: borrowing Delivery,
+        _ conclusion: borrowing Conclusion,
+        credential: consuming String?,
+        now: Moment
+    ) {
+        let arrival = delivery.arrival
+        outcome = Outcome(
+            kind: conclusion.kind,
+            reason: conclusion.reason,
+            decidedBy: conclusion.decidedBy,
+            tokenAction: conclusion.tokenAction,
+            of: arrival.content,
+            topic: arrival.topic,
+            environment: delivery.route?.environment ?? arrival.content.environment,
+            credential: credential,
+            httpStatus: conclusion.httpStatus,
+            apnsUniqueID: conclusion.apnsUniqueID,
+            unregisteredAt: conclusion.unregisteredAt,
+            isTokenReadmitted: conclusion.isTokenReadmitted,
+            attempts: delivery.totalAttempts,
+            receivedAt: arrival.firstReceivedAt,
+            completedAt: now.timestamp
+        )
+    }
 }
 
 package final class DecidedDeferral: Sendable {

@@ -30,15 +30,16 @@ extension DeliveryEngine {
             return false
         }
         counts.consumed += 1
+        let earlier: EarlierRounds? = if let history { EarlierRounds(history) } else { nil }
         switch consume decoded {
         case .tombstone:
             counts.tombstones += 1
             membership.settle(record.partition, entry)
         case .invalid(let invalid):
-            let (id, _) = insert(record, event: nil, history, entry: entry, now: now)
+            let (id, _) = insert(record, event: nil, earlier, entry: entry, now: now)
             conclude(id, as: invalid, now: now)
         case .event(let event):
-            let (id, arrival) = insert(record, event: event, history, entry: entry, now: now)
+            let (id, arrival) = insert(record, event: event, earlier, entry: entry, now: now)
             guard !holdUntilDue(id, arrival, now: now) else { break }
             route(id, arrival, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
@@ -46,7 +47,7 @@ extension DeliveryEngine {
                 record,
                 event: event,
                 awaiting: schema,
-                history,
+                earlier,
                 entry: entry,
                 now: now
             )
@@ -60,7 +61,7 @@ extension DeliveryEngine {
         _ record: consuming Record,
         event: consuming Event?,
         awaiting schema: SchemaReference? = nil,
-        _ history: RetryHistory?,
+        _ earlierRounds: EarlierRounds?,
         entry: OffsetLedger.Entry,
         now: Moment
     ) -> (DeliveryID, Arrival) {
@@ -70,13 +71,13 @@ extension DeliveryEngine {
             event: event,
             awaiting: schema,
             receivedAt: now,
-            history: history,
+            earlierRounds: earlierRounds,
             ledgerEntry: entry,
             source: source
         )
         gate.entered(byteCount: arrival.byteCount)
         shares.entered(source: source, byteCount: arrival.byteCount)
-        let id = deliveries.insert(Delivery(arrival: arrival, phase: .waitingForStream))
+        let id = deliveries.insert(arrival)
         return (id, arrival)
     }
 

@@ -163,7 +163,7 @@ extension DeliveryEngine {
 
 extension Delivery {
     /// Streams opened in all rounds.
-    var totalAttempts: Int { attempts + (history?.attempts ?? 0) }
+    var totalAttempts: Int { attempts + arrival.earlierAttempts }
 }
 
 extension Timestamp {

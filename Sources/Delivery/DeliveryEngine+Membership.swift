@@ -103,7 +103,9 @@ extension DeliveryEngine {
         if shares.timeAdvanced() { pauses.reasonChanged() }
         if gate.timeAdvanced(now: now.instant) != nil { pauses.reasonChanged() }
         // What is revoked stands as it is until it goes.
-        guard membership.isTakingRecords || membership.isShuttingDown else { return }
+        guard pauses.isOutdated, membership.isTakingRecords || membership.isShuttingDown else {
+            return
+        }
         actions += pauses.changes(of: membership.partitions, where: isStopped)
     }
 

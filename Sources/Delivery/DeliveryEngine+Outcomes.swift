@@ -19,7 +19,8 @@ extension DeliveryEngine {
             acknowledged(tag.delivery, missing: awaited)
             return nil
         }
-        guard let delivery = remove(tag.delivery) else { return nil }
+        let delivery = deliveries.known(tag.delivery)
+        remove(tag.delivery, delivery)
         if tag.publication == .retry {
             counts.deferred += 1
         } else {
@@ -68,15 +69,20 @@ extension DeliveryEngine {
 
     // MARK: Conclusion
 
-    /// Decides the outcome and has it published.
-    mutating func conclude(_ id: DeliveryID, with conclusion: Conclusion, now: Moment) {
+    /// Decides the outcome of an event and has it published.
+    mutating func conclude(
+        _ id: DeliveryID,
+        with conclusion: consuming Conclusion,
+        now: Moment
+    ) {
         if settings.isTransactional, handBack(id) { return }
         leaveFlow(id)
-        guard let delivery = deliveries[id] else { return }
-        var conclusion = conclusion
+        guard deliveries.contains(id) else { return }
+        let delivery = deliveries.known(id)
+        precondition(delivery.arrival.isEvent, "no event has a conclusion")
         learn(from: &conclusion, of: delivery, now: now)
-        let decided = DecidedOutcome(outcome(of: delivery, conclusion, now: now))
-        publish(id, decided)
+        let credential = delivery.route.map { settings.credentials[$0.credential].name }
+        publish(id, DecidedOutcome(of: delivery, conclusion, credential: credential, now: now))
     }
 
     /// Ends a delivery that is no valid event, with whatever of it could be read.
@@ -84,10 +90,16 @@ extension DeliveryEngine {
         if settings.isTransactional, handBack(id) { return }
         leaveFlow(id)
         guard let delivery = deliveries[id] else { return }
-        let conclusion = Conclusion(kind: .invalid, reason: .local(invalid.reason))
-        var outcome = outcome(of: delivery, conclusion, now: now)
-        outcome.subject = subject(of: invalid)
-        outcome.violations = invalid.violations
+        let outcome = Outcome(
+            kind: .invalid,
+            reason: .local(invalid.reason),
+            decidedBy: .heliograph,
+            subject: subject(of: invalid),
+            violations: invalid.violations,
+            attempts: delivery.totalAttempts,
+            receivedAt: delivery.arrival.firstReceivedAt,
+            completedAt: now.timestamp
+        )
         publish(id, DecidedOutcome(outcome))
     }
 
@@ -107,22 +119,21 @@ extension DeliveryEngine {
     }
 
     /// Takes the delivery out of the shard's hands.
-    @discardableResult
-    mutating func remove(_ id: DeliveryID) -> Delivery? {
+    mutating func remove(_ id: DeliveryID) {
+        guard let delivery = deliveries[id] else { return }
+        remove(id, delivery)
+    }
+
+    private mutating func remove(_ id: DeliveryID, _ delivery: Delivery) {
         leaveFlow(id)
-        guard let delivery = deliveries.remove(id) else { return nil }
         forget(delivery)
         gate.left(byteCount: delivery.byteCount)
         shares.left(source: delivery.source, byteCount: delivery.byteCount)
-        return delivery
+        deliveries.remove(id)
     }
 
     private func publications(of decided: DecidedOutcome) -> Publications {
         var publications: Publications = .outcome
-        // Most are accepted, and those have the one record.
-        if case .accepted = decided.outcome.kind, !decided.outcome.isTokenReadmitted {
-            return publications
-        }
         if settings.publishesTokenStatus, decided.outcome.concernsToken {
             publications.insert(.tokenStatus)
         }
@@ -130,48 +141,6 @@ extension DeliveryEngine {
             publications.insert(.deadLetter)
         }
         return publications
-    }
-
-    /// Put together in one place, because it is large: each function that it were handed through
-    /// would copy it.
-    @inline(__always)
-    private func outcome(
-        of delivery: Delivery,
-        _ conclusion: Conclusion,
-        now: Moment
-    ) -> Outcome {
-        let arrival = delivery.arrival
-        var outcome = Outcome(
-            kind: conclusion.kind,
-            decidedBy: conclusion.decidedBy,
-            attempts: delivery.totalAttempts,
-            receivedAt: arrival.history?.receivedAt ?? arrival.receivedAt.timestamp,
-            completedAt: now.timestamp
-        )
-        outcome.reason = conclusion.reason
-        outcome.tokenAction = conclusion.tokenAction
-        outcome.httpStatus = conclusion.httpStatus
-        outcome.apnsUniqueID = conclusion.apnsUniqueID
-        outcome.unregisteredAt = conclusion.unregisteredAt
-        outcome.isTokenReadmitted = conclusion.isTokenReadmitted
-        outcome.violations = arrival.content.warnings
-        if let route = delivery.route {
-            outcome.credential = settings.credentials[route.credential].name
-        }
-        guard arrival.isEvent else { return outcome }
-        outcome.subject.eventID = arrival.content.id
-        outcome.subject.apnsID = arrival.content.apnsID
-        switch arrival.content.target {
-        case .device(let token):
-            outcome.subject.deviceToken = token
-            outcome.subject.topic = arrival.topic
-        case .channel(let channel): outcome.subject.channel = channel
-        }
-        outcome.subject.pushType = arrival.content.pushType
-        outcome.subject.environment = delivery.route?.environment ?? arrival.content.environment
-        outcome.subject.metadata = arrival.content.metadata
-        outcome.subject.occurredAt = arrival.content.occurredAt
-        return outcome
     }
 
     private func subject(of invalid: InvalidEvent) -> OutcomeSubject {

@@ -29,27 +29,29 @@ struct DeliveryTable: Sendable {
 
     var count: Int { slots.count - free.count }
 
-    mutating func insert(_ delivery: consuming Delivery) -> DeliveryID {
+    mutating func insert(_ arrival: Arrival) -> DeliveryID {
         let index: Int
         if let reused = free.popLast() {
             index = reused
-            deliveries[index] = delivery
+            deliveries[index] = Delivery(arrival: arrival, phase: .waitingForStream)
             slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
-            deliveries.append(delivery)
+            deliveries.append(Delivery(arrival: arrival, phase: .waitingForStream))
             slots.append(Slot())
         }
         return identifier(ofSlot: index)
     }
 
-    mutating func remove(_ id: DeliveryID) -> Delivery? {
-        guard contains(id) else { return nil }
+    mutating func remove(_ id: DeliveryID) {
+        guard contains(id) else { return }
         slots[id.index].generation &+= 1
         slots[id.index].isTaken = false
         free.append(id.index)
-        return exchange(&deliveries[id.index], with: .nobody)
+        // The rest refers to nothing.
+        deliveries[id.index].arrival = .ofNothing
+        deliveries[id.index].decision = nil
     }
 
     /// The delivery, unless it has left.
@@ -58,6 +60,13 @@ struct DeliveryTable: Sendable {
     /// (let alone a coroutine, which allocates its frame) would copy them all.
     subscript(id: DeliveryID) -> Delivery? {
         @inline(__always) get { contains(id) ? deliveries[id.index] : nil }
+    }
+
+    /// The delivery, which must not have left: all of its fields, without an optional around them.
+    @inline(__always)
+    func known(_ id: DeliveryID) -> Delivery {
+        precondition(contains(id), "a delivery that has left")
+        return deliveries[id.index]
     }
 
     /// Changes the delivery where it is, unless it has left.
@@ -139,26 +148,23 @@ struct DeliveryTable: Sendable {
     }
 }
 
-extension Delivery {
+extension Arrival {
     /// What stands in a slot that is free.
-    fileprivate static let nobody = Delivery(
-        arrival: Arrival(
-            record: Record(
-                partition: PartitionID(index: 0),
-                offset: Offset(0),
-                timestamp: nil,
-                key: nil,
-                value: nil
-            ),
-            event: nil,
-            receivedAt: Moment(
-                instant: Instant(nanoseconds: 0),
-                timestamp: Timestamp(milliseconds: 0)
-            ),
-            history: nil,
-            ledgerEntry: .nowhere,
-            source: 0
+    fileprivate static let ofNothing = Arrival(
+        record: Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: nil
         ),
-        phase: .waitingForStream
+        event: nil,
+        receivedAt: Moment(
+            instant: Instant(nanoseconds: 0),
+            timestamp: Timestamp(milliseconds: 0)
+        ),
+        earlierRounds: nil,
+        ledgerEntry: .nowhere,
+        source: 0
     )
 }

@@ -44,6 +44,25 @@ package struct OutcomeSubject: Hashable, Sendable {
     package var occurredAt: Timestamp?
 
     package init() {}
+
+    /// Of an event; with the topic, if it is for a device.
+    fileprivate init(
+        of event: borrowing Event,
+        topic: APNsTopic,
+        environment: APNsEnvironment?
+    ) {
+        eventID = event.id
+        apnsID = event.apnsID
+        if case .device(let token) = event.target {
+            deviceToken = token
+            self.topic = topic
+        }
+        if case .channel(let channel) = event.target { self.channel = channel }
+        pushType = event.pushType
+        self.environment = environment
+        metadata = event.metadata
+        occurredAt = event.occurredAt
+    }
 }
 
 /// The one terminal result of an event.
@@ -77,26 +96,36 @@ package struct Outcome: Hashable, Sendable {
 // Outside of the type, so that it keeps its memberwise initialiser: an outcome that is put together
 // field by field is copied once more.
 extension Outcome {
-    /// Of an event of which nothing else is known yet.
+    /// Of an event, which is only looked at: an `OutcomeSubject` that is handed over is copied.
     package init(
         kind: OutcomeKind,
+        reason: Reason?,
         decidedBy: Decider,
+        tokenAction: TokenAction,
+        of event: borrowing Event,
+        topic: APNsTopic,
+        environment: APNsEnvironment?,
+        credential: String?,
+        httpStatus: Int?,
+        apnsUniqueID: String?,
+        unregisteredAt: Timestamp?,
+        isTokenReadmitted: Bool,
         attempts: Int,
         receivedAt: Timestamp,
         completedAt: Timestamp
     ) {
         self.init(
             kind: kind,
-            reason: nil,
+            reason: reason,
             decidedBy: decidedBy,
-            tokenAction: .keep,
-            subject: OutcomeSubject(),
-            credential: nil,
-            httpStatus: nil,
-            apnsUniqueID: nil,
-            unregisteredAt: nil,
-            isTokenReadmitted: false,
-            violations: [],
+            tokenAction: tokenAction,
+            subject: OutcomeSubject(of: event, topic: topic, environment: environment),
+            credential: credential,
+            httpStatus: httpStatus,
+            apnsUniqueID: apnsUniqueID,
+            unregisteredAt: unregisteredAt,
+            isTokenReadmitted: isTokenReadmitted,
+            violations: event.warnings,
             attempts: attempts,
             receivedAt: receivedAt,
             completedAt: completedAt

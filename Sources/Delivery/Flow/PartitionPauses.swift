@@ -8,7 +8,8 @@ import Vocabulary
 /// together and Kafka is told the differences. So no reason can resume what another one stops.
 struct PartitionPauses: Sendable {
     private var paused: Set<PartitionID> = []
-    private var isOutdated = false
+    /// `changes` has something to look at.
+    private(set) var isOutdated = false
 
     /// A new assignment starts unpaused.
     mutating func assigned() {

@@ -75,10 +75,13 @@ extension DeliveryEngine {
         let key = hygiene.settings.hashKey
         switch arrival.content.target {
         case .device(let token):
-            var names = DeliveryHashes(
-                token: key.hash(of: token, topic: arrival.topic, environment: environment),
-                notification: key.hash(ofEvent: arrival.content.id, token)
+            let (name, notification) = key.hashes(
+                ofEvent: arrival.content.id,
+                token,
+                topic: arrival.topic,
+                environment: environment
             )
+            var names = DeliveryHashes(token: name, notification: notification)
             if hygiene.settings.suppressesUnregistered {
                 names.unregisteredAt = deadSince(names.token, unregisteredSince)
             }

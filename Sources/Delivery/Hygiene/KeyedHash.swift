@@ -29,22 +29,50 @@ package struct HashKey: Hashable, Sendable {
         topic: APNsTopic,
         environment: APNsEnvironment
     ) -> KeyedHash {
-        var hash = SipHash(low, high)
-        hash.absorb(environment.isProduction ? 1 : 2)
-        hash.absorb(topic.name.utf8.span)
-        hash.absorb(0)
-        hash.absorbLowercased(token.hexadecimal.utf8.span)
-        return KeyedHash(rawValue: hash.finish())
+        hash(ofDigest: digest(of: token), topic, environment)
     }
 
     /// Of a notification: the event's identifier and the device token.
     package func hash(ofEvent id: String, _ token: DeviceToken) -> KeyedHash {
+        hash(ofEvent: id, digest: digest(of: token))
+    }
+
+    /// Both of these; the token is read once.
+    func hashes(
+        ofEvent id: String,
+        _ token: DeviceToken,
+        topic: APNsTopic,
+        environment: APNsEnvironment
+    ) -> (token: KeyedHash, notification: KeyedHash) {
+        let digest = digest(of: token)
+        return (hash(ofDigest: digest, topic, environment), hash(ofEvent: id, digest: digest))
+    }
+
+    private func digest(of token: DeviceToken) -> UInt64 {
         var hash = SipHash(low, high)
-        hash.absorb(3)
-        // The token is hexadecimal, so the NUL ends it whatever the identifier holds.
         hash.absorbLowercased(token.hexadecimal.utf8.span)
-        hash.absorb(0)
+        // Behind the token, so that it is read by words.
+        hash.absorb(7)
+        return hash.finish()
+    }
+
+    private func hash(
+        ofDigest digest: UInt64,
+        _ topic: APNsTopic,
+        _ environment: APNsEnvironment
+    ) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(word: digest)
+        hash.absorb(topic.name.utf8.span)
+        hash.absorb(environment.isProduction ? 1 : 2)
+        return KeyedHash(rawValue: hash.finish())
+    }
+
+    private func hash(ofEvent id: String, digest: UInt64) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(word: digest)
         hash.absorb(id.utf8.span)
+        hash.absorb(3)
         return KeyedHash(rawValue: hash.finish())
     }
 
@@ -102,7 +130,7 @@ struct SipHash {
         let rest = bytes.count & 7
         var position = 0
         while position < bytes.count - rest {
-            absorb(Self.word(bytes, at: position) | bits)
+            absorb(word: Self.word(bytes, at: position) | bits)
             position += 8
         }
         guard rest > 0 else { return }
@@ -116,9 +144,9 @@ struct SipHash {
         absorb(word, byteCount: UInt64(rest))
     }
 
-    /// Eight bytes, wherever in a word the bytes before have ended.
+    /// Eight bytes, the first in the lowest place, wherever in a word those before have ended.
     @inline(__always)
-    private mutating func absorb(_ next: UInt64) {
+    mutating func absorb(word next: UInt64) {
         let shift = 8 * (byteCount & 7)
         compress(word | next &<< shift)
         // A shift by 64, when no byte was left over, leaves nothing.

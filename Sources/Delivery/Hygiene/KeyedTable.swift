@@ -72,27 +72,13 @@ struct KeyedTable<Value: Sendable>: Sendable {
         if (segments[index].count + 1) * 4 > segments[index].slots.count * 3 {
             makeRoom(in: index, keeping: isKept)
         }
-        let place = place(of: key.rawValue)
-        segments[index].slots[place.slot] = Slot(key: key.rawValue, value: value)
+        Self.put(Slot(key: key.rawValue, value: value), in: &segments[index].slots)
         segments[index].count += 1
         count += 1
     }
 
-    /// Frees the slot and closes the gap, so that no search ends early at it.
     mutating func remove(_ place: Place) {
-        let mask = segments[place.segment].slots.count - 1
-        var gap = place.slot
-        var index = (gap + 1) & mask
-        while segments[place.segment].slots[index].key != 0 {
-            let home = Self.home(of: segments[place.segment].slots[index].key, mask)
-            // An entry may move back only as far as its home.
-            if (index - home) & mask >= (index - gap) & mask {
-                segments[place.segment].slots[gap] = segments[place.segment].slots[index]
-                gap = index
-            }
-            index = (index + 1) & mask
-        }
-        segments[place.segment].slots[gap] = vacant
+        Self.free(place.slot, in: &segments[place.segment].slots, vacant)
         segments[place.segment].count -= 1
         count -= 1
     }
@@ -124,6 +110,26 @@ struct KeyedTable<Value: Sendable>: Sendable {
         return slot
     }
 
+    private static func put(_ entry: Slot, in slots: inout [Slot]) {
+        slots[slot(of: entry.key, in: slots)] = entry
+    }
+
+    /// Frees the slot and closes the gap, so that no search ends early at it.
+    private static func free(_ freed: Int, in slots: inout [Slot], _ vacant: Slot) {
+        let mask = slots.count - 1
+        var gap = freed
+        var index = (freed + 1) & mask
+        while slots[index].key != 0 {
+            // An entry may move back only as far as its home.
+            if (index - home(of: slots[index].key, mask)) & mask >= (index - gap) & mask {
+                slots[gap] = slots[index]
+                gap = index
+            }
+            index = (index + 1) & mask
+        }
+        slots[gap] = vacant
+    }
+
     @inline(__always)
     private func isTaken(_ place: Place) -> Bool {
         place.slot < segments[place.segment].slots.count
@@ -139,7 +145,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
         while kept * 16 > size * 11 { size *= 2 }
         var slots = Array(repeating: vacant, count: size)
         for slot in old where slot.key != 0 && isKept(slot.value) {
-            slots[Self.slot(of: slot.key, in: slots)] = slot
+            Self.put(slot, in: &slots)
         }
         count -= segments[index].count - kept
         segments[index] = Segment(slots: slots, count: kept)

@@ -9,17 +9,17 @@ package struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
         var last: DeliveryID
-        /// After `TooManyRequests`: nothing goes before then; `never`: it may.
-        var throttledUntil = DevicePacing.never
+        /// After `TooManyRequests`: nothing goes before then, in nanoseconds as an `Instant`;
+        /// the least number: it may.
+        var throttledUntil = Int64.min
+
+        var isThrottled: Bool { throttledUntil != .min }
     }
 
     private struct Neighbours: Sendable {
-        var previous = DevicePacing.nobody
-        var next = DevicePacing.nobody
+        var previous = DeliveryID.nobody
+        var next = DeliveryID.nobody
     }
-
-    private static let nobody = DeliveryID(slot: .max, generation: 0)
-    private static let never = Instant(nanoseconds: .min)
 
     private var lines: KeyedTable<Line>
     /// By the delivery's slot.
@@ -28,7 +28,7 @@ package struct DevicePacing: Sendable {
 
     /// - Parameter maxEvents: So many deliveries are in hand at most.
     package init(maxEvents: Int = 1_000) {
-        let vacant = Line(first: Self.nobody, last: Self.nobody)
+        let vacant = Line(first: .nobody, last: .nobody)
         lines = KeyedTable(for: maxEvents, vacant: vacant)
     }
 
@@ -61,33 +61,33 @@ package struct DevicePacing: Sendable {
         guard let line = lines.find(device) else { return nil }
         let (previous, next) = (neighbours[id.index].previous, neighbours[id.index].next)
         neighbours[id.index] = Neighbours()
-        if previous != Self.nobody { neighbours[previous.index].next = next }
-        if next != Self.nobody { neighbours[next.index].previous = previous }
-        if previous != Self.nobody, lines[line].last == id { lines[line].last = previous }
-        guard lines[line].first == id else { return nil }
-        let throttledUntil = lines[line].throttledUntil
-        guard next != Self.nobody else {
-            if throttledUntil != Self.never { throttledCount -= 1 }
+        if !previous.isNobody { neighbours[previous.index].next = next }
+        if !next.isNobody { neighbours[next.index].previous = previous }
+        if next.isNobody, !previous.isNobody { lines[line].last = previous }
+        // Whoever stands behind another is not the first.
+        guard previous.isNobody else { return nil }
+        let left = lines[line]
+        guard !next.isNobody else {
+            if left.isThrottled { throttledCount -= 1 }
             lines.remove(line)
             return nil
         }
         lines[line].first = next
-        return (next, throttledUntil == Self.never ? nil : throttledUntil)
+        return (next, left.isThrottled ? Instant(nanoseconds: left.throttledUntil) : nil)
     }
 
     /// `TooManyRequests`: nothing goes to this device before then.
     package mutating func throttled(_ device: KeyedHash, until: Instant) {
         guard let line = lines.find(device) else { return }
-        if lines[line].throttledUntil == Self.never { throttledCount += 1 }
-        lines[line].throttledUntil = until
+        if !lines[line].isThrottled { throttledCount += 1 }
+        lines[line].throttledUntil = until.nanoseconds
     }
 
     /// The device took a notification, or refused it for another reason.
     package mutating func relieved(_ device: KeyedHash) {
-        guard throttledCount > 0, let line = lines.find(device),
-            lines[line].throttledUntil != Self.never
+        guard throttledCount > 0, let line = lines.find(device), lines[line].isThrottled
         else { return }
-        lines[line].throttledUntil = Self.never
+        lines[line].throttledUntil = .min
         throttledCount -= 1
     }
 
@@ -95,14 +95,14 @@ package struct DevicePacing: Sendable {
 
     package func isThrottled(_ device: KeyedHash) -> Bool {
         guard throttledCount > 0, let line = lines.find(device) else { return false }
-        return lines[line].throttledUntil != Self.never
+        return lines[line].isThrottled
     }
 
     /// The line, newest first.
     package func line(of device: KeyedHash) -> [DeliveryID] {
         var line: [DeliveryID] = []
-        var member = lines.find(device).map { lines[$0].last } ?? Self.nobody
-        while member != Self.nobody {
+        var member = lines.find(device).map { lines[$0].last } ?? .nobody
+        while !member.isNobody {
             line.append(member)
             member = neighbours[member.index].previous
         }
@@ -116,4 +116,11 @@ package struct DevicePacing: Sendable {
 
     /// Devices with somebody in line.
     package var deviceCount: Int { lines.count }
+}
+
+extension DeliveryID {
+    /// No optional: a line would be half as long again.
+    fileprivate static var nobody: DeliveryID { DeliveryID(slot: .max, generation: 0) }
+
+    fileprivate var isNobody: Bool { slot == .max }
 }

@@ -1,0 +1,77 @@
+import Delivery
+import Testing
+import Vocabulary
+
+/// The table under the deduplication window and the devices' lines, against what a dictionary says.
+@Suite struct KeyedTableTests {
+    private static let allKeys = [
+        // Few homes, so that rows of taken slots grow long and close again.
+        Keys(testDescription: "crowded", count: 60) { number in
+            KeyedHash(rawValue: UInt64(number) << 40 | UInt64(number % 5) << 3 | 1)
+        },
+        Keys(testDescription: "spread", count: 900) { number in
+            var generator = SeededGenerator(seed: UInt64(number))
+            return KeyedHash(rawValue: generator.next())
+        },
+    ]
+
+    @Test(arguments: allKeys)
+    private func `lines of devices come and go as in a dictionary`(keys: Keys) {
+        var random = SeededGenerator(seed: 7)
+        // Far fewer than come: segments grow beyond what they were made for.
+        var pacing = DevicePacing(maxEvents: 10)
+        var lines: [KeyedHash: [DeliveryID]] = [:]
+        for step in 0..<UInt32(6_000) {
+            let device = keys.make(Int.random(in: 0..<keys.count, using: &random))
+            if let first = lines[device]?.first, Bool.random(using: &random) {
+                let next = pacing.left(first, device)?.next
+                lines[device]?.removeFirst()
+                #expect(next == lines[device]?.first)
+                if lines[device]?.isEmpty == true { lines[device] = nil }
+            } else {
+                let id = DeliveryID(slot: step, generation: 1)
+                let isFirst = pacing.joined(id, device)
+                #expect(isFirst == (lines[device] == nil))
+                lines[device, default: []].append(id)
+            }
+            #expect(pacing.deviceCount == lines.count)
+        }
+        for number in 0..<keys.count {
+            let device = keys.make(number)
+            #expect(pacing.line(of: device) == (lines[device] ?? []).reversed())
+        }
+    }
+
+    @Test(arguments: allKeys)
+    private func `a window knows what two generations of a dictionary know`(keys: Keys) {
+        typealias Place = DedupWindow.Place
+        let size = keys.count / 3
+        var random = SeededGenerator(seed: 11)
+        var window = DedupWindow(size: size)
+        var (young, old): ([KeyedHash: Place], [KeyedHash: Place]) = ([:], [:])
+        for step in 0..<Int64(6_000) {
+            let key = keys.make(Int.random(in: 0..<keys.count, using: &random))
+            let known = young[key] ?? old[key]
+            if let known, Int.random(in: 0..<4, using: &random) == 0 {
+                window.withdraw(key, from: known)
+                young[key] = nil
+                old[key] = nil
+                continue
+            }
+            let place = Place(partition: PartitionID(index: 3), offset: Offset(step))
+            let isDuplicate = window.arrived(key, from: place)
+            #expect(isDuplicate == (known != nil))
+            guard young[key] == nil else { continue }
+            if young.count == size { (young, old) = ([:], young) }
+            young[key] = known ?? place
+            old[key] = nil
+        }
+        #expect(window.count == young.count + old.count)
+    }
+}
+
+private struct Keys: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let count: Int
+    let make: @Sendable (Int) -> KeyedHash
+}

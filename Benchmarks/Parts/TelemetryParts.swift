@@ -10,13 +10,13 @@ enum TelemetryParts {
         )
         return Part("Telemetry: record one accepted event", per: "event") { times in
             for index in 0..<times {
-                let elapsed = Duration.microseconds(20_000 + index & 1023)
-                metrics.eventsConsumed[row: 0, label: .plain].add()
+                let elapsed = Int64(20_000_000 + index & 0xFFFFF)
+                metrics.countConsumed(.plain, topic: 0)
                 metrics.attempts.add()
-                metrics.countResponse(status: 200, route: 0, after: elapsed)
+                metrics.countResponse(status: 200, route: 0, nanoseconds: elapsed)
                 metrics.resultsProduced.add()
                 metrics.count(.accepted, reason: nil, credential: 0)
-                metrics.endToEnd.record(elapsed)
+                metrics.endToEnd.record(milliseconds: elapsed / 1_000_000)
             }
             return times
         }

@@ -38,27 +38,19 @@ package final class Gauge: Sendable {
     package var value: Int { level.load(ordering: .relaxed) }
 }
 
-/// One counter for each of a closed list of labels.
-package final class CounterTable<Label: Hashable & Sendable>: Sendable {
-    package let labels: [Label]
+/// One counter for each label of a closed list.
+package final class CounterTable<Label: MetricLabel>: Sendable {
     private let counters: [Counter]
 
-    /// - Parameter labels: Every label there can be, each once.
-    package init(_ labels: [Label]) {
-        self.labels = labels
-        counters = labels.map { _ in Counter() }
+    package init() {
+        counters = Label.allCases.map { _ in Counter() }
     }
 
-    /// The lists are short: a scan is faster than a hash.
-    ///
-    /// By hand: `firstIndex(of:)`, which is not specialised here, allocates.
-    package subscript(label: Label) -> Counter {
-        for index in labels.indices where labels[index] == label { return counters[index] }
-        preconditionFailure("\(label) is not in the table's closed list")
-    }
+    /// Nothing is looked up: a label knows its place.
+    package subscript(label: Label) -> Counter { counters[label.position] }
 
     /// Every label with its count, in the order of the list.
     package var values: [(label: Label, count: UInt64)] {
-        zip(labels, counters).map { ($0, $1.value) }
+        zip(Label.allCases, counters).map { ($0, $1.value) }
     }
 }

@@ -31,7 +31,7 @@ package struct CredentialMetrics: Sendable {
     ///   - reloads: Changes of the credentials' files, by whether they could be taken.
     ///   - readings: Asked whenever the metrics are.
     package init(
-        reloads: CounterTable<CallResult> = CounterTable(CallResult.allCases),
+        reloads: CounterTable<CallResult> = CounterTable(),
         readings: @escaping @Sendable () -> [Reading] = { [] }
     ) {
         self.reloads = reloads

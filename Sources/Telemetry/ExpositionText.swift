@@ -16,7 +16,11 @@ enum ExpositionText {
         guard !labels.isEmpty else { return }
         var separator = "{"
         for label in labels {
-            text += "\(separator)\(label.name)=\"\(escaped(label.value, quote: true))\""
+            text += separator
+            text += label.name
+            text += "=\""
+            text += escaped(label.value, quote: true)
+            text += "\""
             separator = ","
         }
         text += "}"

@@ -17,11 +17,20 @@ package final class Histogram: Sendable {
     }
 
     /// Counts one duration; a negative one, which a clock set back can cause, counts as zero.
-    package func record(_ duration: Duration) {
-        let nanoseconds = max(0, duration.nanoseconds)
-        let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? bounds.count
+    ///
+    /// Not a `Duration`, which is 128 bits of attoseconds: the way there and back costs more than
+    /// all else here.
+    package func record(nanoseconds: Int64) {
+        let nanoseconds = max(0, nanoseconds)
+        let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundNanoseconds.count
         buckets[index].add()
         totalNanoseconds.add(UInt64(nanoseconds))
+    }
+
+    /// The same, for at most 292 years: who writes a record chooses its time.
+    package func record(milliseconds: Int64) {
+        let (product, overflow) = max(0, milliseconds).multipliedReportingOverflow(by: 1_000_000)
+        record(nanoseconds: overflow ? .max : product)
     }
 
     package var reading: Reading {

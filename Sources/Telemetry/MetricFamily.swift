@@ -83,11 +83,7 @@ extension MetricFamily {
         labels: (Key) -> [Label]
     ) -> MetricFamily {
         let tables = shards.map(table)
-        let keys = tables.first?.labels ?? []
-        let samples = keys.map { key in
-            let sum = tables.reduce(UInt64(0)) { $0 &+ $1[key].value }
-            return Sample(labels: labels(key), value: "\(sum)")
-        }
+        let samples = tables.isEmpty ? [] : samples(summing: tables, labels: labels)
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
     }
 
@@ -101,11 +97,8 @@ extension MetricFamily {
     ) -> MetricFamily {
         var family = MetricFamily(name: name, help: help, kind: .counter, samples: [])
         let grids = shards.map(grid)
-        for (row, table) in grids.first?.tables ?? [] {
-            for label in table.labels {
-                let sum = grids.reduce(UInt64(0)) { $0 &+ $1[row: row, label: label].value }
-                family.samples.append(Sample(labels: labels(row, label), value: "\(sum)"))
-            }
+        for row in grids.first?.rows.indices ?? 0..<0 {
+            family.samples += samples(summing: grids.map { $0.rows[row] }) { labels(row, $0) }
         }
         return family
     }
@@ -117,10 +110,18 @@ extension MetricFamily {
         table: CounterTable<Key>,
         labels: (Key) -> [Label]
     ) -> MetricFamily {
-        let samples = table.values.map {
-            Sample(labels: labels($0.label), value: "\($0.count)")
-        }
+        let samples = samples(summing: [table], labels: labels)
         return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
+
+    private static func samples<Key>(
+        summing tables: [CounterTable<Key>],
+        labels: (Key) -> [Label]
+    ) -> [Sample] {
+        Key.allCases.map { key in
+            let sum = tables.reduce(UInt64(0)) { $0 &+ $1[key].value }
+            return Sample(labels: labels(key), value: "\(sum)")
+        }
     }
 
     static func gauge(

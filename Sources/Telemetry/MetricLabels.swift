@@ -1,9 +1,15 @@
 package import Vocabulary
 
+/// A label of a closed list, which knows its place there.
+package protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == [Self] {
+    /// Where it stands in `allCases`.
+    var position: Int { get }
+}
+
 /// The reason of an outcome as a metric label: a closed list.
 ///
 /// Text that a peer sent never becomes a label, or it could fill the memory of whoever scrapes.
-package enum ReasonLabel: Hashable, Sendable, CaseIterable {
+package enum ReasonLabel: MetricLabel {
     case apns(APNsReason)
     case local(LocalReason)
     /// A reason of APNs that this version does not know.
@@ -20,6 +26,14 @@ package enum ReasonLabel: Hashable, Sendable, CaseIterable {
     package static var allCases: [ReasonLabel] {
         APNsReason.allCases.map(ReasonLabel.apns) + LocalReason.allCases.map(ReasonLabel.local)
             + [.other]
+    }
+
+    package var position: Int {
+        switch self {
+        case .apns(let reason): Positions.ofAPNs[reason, default: 0]
+        case .local(let reason): Positions.ofAPNs.count + Positions.ofLocal[reason, default: 0]
+        case .other: Positions.ofAPNs.count + Positions.ofLocal.count
+        }
     }
 
     package var text: String {
@@ -40,7 +54,7 @@ package enum ReasonLabel: Hashable, Sendable, CaseIterable {
 }
 
 /// The reason of an APNs answer or GOAWAY as a metric label.
-package enum APNsReasonLabel: Hashable, Sendable, CaseIterable {
+package enum APNsReasonLabel: MetricLabel {
     case known(APNsReason)
     /// One that this version does not know.
     case other
@@ -59,6 +73,14 @@ package enum APNsReasonLabel: Hashable, Sendable, CaseIterable {
         APNsReason.allCases.map(APNsReasonLabel.known) + [.other, .none]
     }
 
+    package var position: Int {
+        switch self {
+        case .known(let reason): Positions.ofAPNs[reason, default: 0]
+        case .other: Positions.ofAPNs.count
+        case .none: Positions.ofAPNs.count + 1
+        }
+    }
+
     package var text: String {
         switch self {
         case .known(let reason): reason.rawValue
@@ -69,29 +91,40 @@ package enum APNsReasonLabel: Hashable, Sendable, CaseIterable {
 }
 
 /// What a record that is written to Kafka is.
-package enum RecordLabel: String, Hashable, Sendable, CaseIterable {
+package enum RecordLabel: String, MetricLabel {
     case outcome
     case tokenStatus = "token_status"
     case deadLetter = "dead_letter"
     case retry
+
+    package var position: Int {
+        switch self {
+        case .outcome: 0
+        case .tokenStatus: 1
+        case .deadLetter: 2
+        case .retry: 3
+        }
+    }
 }
 
 /// The HTTP status of an APNs answer as a metric label: what Apple documents, or `other`.
-package enum StatusLabel: Hashable, Sendable, CaseIterable {
-    case known(Int)
-    case other
+package struct StatusLabel: MetricLabel {
+    package let position: Int
 
     package init(_ status: Int) {
-        self = Self.documented.contains(status) ? .known(status) : .other
+        position = Self.documented.firstIndex(of: status) ?? Self.documented.count
     }
 
-    package static var allCases: [StatusLabel] { documented.map(StatusLabel.known) + [.other] }
+    private init(position: Int) {
+        self.position = position
+    }
+
+    package static var allCases: [StatusLabel] {
+        (0...documented.count).map(StatusLabel.init(position:))
+    }
 
     package var text: String {
-        switch self {
-        case .known(let status): "\(status)"
-        case .other: "other"
-        }
+        position < Self.documented.count ? "\(Self.documented[position])" : "other"
     }
 
     /// "Handling notification responses from APNs", table "Status codes".
@@ -99,7 +132,51 @@ package enum StatusLabel: Hashable, Sendable, CaseIterable {
 }
 
 /// How a call to Kafka ended.
-package enum CallResult: String, Hashable, Sendable, CaseIterable {
+package enum CallResult: String, MetricLabel {
     case ok
     case failed
+
+    package var position: Int {
+        switch self {
+        case .ok: 0
+        case .failed: 1
+        }
+    }
+}
+
+extension RecordFraming: MetricLabel {
+    package var position: Int {
+        switch self {
+        case .plain: 0
+        case .cloudEventsBinary: 1
+        case .cloudEventsStructured: 2
+        case .confluent: 3
+        case .unreadable: 4
+        }
+    }
+}
+
+extension OutcomeKind: MetricLabel {
+    package var position: Int {
+        switch self {
+        case .accepted: 0
+        case .unregistered: 1
+        case .rejected: 2
+        case .invalid: 3
+        case .expired: 4
+        case .suppressed: 5
+        case .duplicate: 6
+        case .undeliverable: 7
+        }
+    }
+}
+
+/// The places of the longer lists, which nobody writes down by hand.
+private enum Positions {
+    static let ofAPNs = positions(APNsReason.allCases)
+    static let ofLocal = positions(LocalReason.allCases)
+
+    private static func positions<Reason: Hashable>(_ list: [Reason]) -> [Reason: Int] {
+        Dictionary(uniqueKeysWithValues: zip(list, 0...))
+    }
 }

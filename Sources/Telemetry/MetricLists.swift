@@ -9,11 +9,16 @@ package struct MetricLists: Hashable, Sendable {
     package let topics: [String]
     /// The delays of the retry topics, such as `15m`.
     package let retryDelays: [String]
+    /// Every credential in every environment.
+    let routes: [Route]
 
     package init(credentials: [String] = [], topics: [String] = [], retryDelays: [String] = []) {
         self.credentials = credentials
         self.topics = topics
         self.retryDelays = retryDelays
+        routes = credentials.flatMap { credential in
+            ["production", "sandbox"].map { Route(credential: credential, environment: $0) }
+        }
     }
 
     /// A credential in an environment; its place is the route's index in `Delivery`.
@@ -23,12 +28,6 @@ package struct MetricLists: Hashable, Sendable {
 
         var labels: [MetricFamily.Label] {
             [.init("credential", credential), .init("environment", environment)]
-        }
-    }
-
-    var routes: [Route] {
-        credentials.flatMap { credential in
-            ["production", "sandbox"].map { Route(credential: credential, environment: $0) }
         }
     }
 

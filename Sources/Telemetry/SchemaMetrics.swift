@@ -6,11 +6,11 @@ import Synchronization
 /// by the one that asks the registry.
 package final class SchemaMetrics: Sendable {
     /// Changes of `schemas.directory`, by whether the new schemas could be taken.
-    package let reloads = CounterTable(CallResult.allCases)
+    package let reloads = CounterTable<CallResult>()
     /// When the schemas in use were taken, in seconds since the epoch; 0: there are none.
     package let loadedAt = Gauge()
     /// Schemas asked for at the Schema Registry, by whether it answered.
-    package let registryFetches = CounterTable(CallResult.allCases)
+    package let registryFetches = CounterTable<CallResult>()
     /// Schemas of the registry that are known.
     package let registrySchemas = Gauge()
 

@@ -7,11 +7,11 @@ package import Vocabulary
 package final class ShardMetrics: Sendable {
     // Events.
     /// A row for each topic of the lists.
-    package let eventsConsumed: CounterGrid<RecordFraming>
+    let eventsConsumed: CounterGrid<RecordFraming>
     package let tombstones = Counter()
     /// A row for each credential, and a last one for events without.
     let outcomes: CounterGrid<OutcomeKind>
-    package let reasons = CounterTable(ReasonLabel.allCases)
+    package let reasons = CounterTable<ReasonLabel>()
     package let accounting = AccountingCell()
     package let inFlightEvents = Gauge()
     package let inFlightBytes = Gauge()
@@ -32,11 +32,11 @@ package final class ShardMetrics: Sendable {
     package let rateLimitedEvents = Gauge()
     /// A row for each route.
     let responses: CounterGrid<StatusLabel>
-    let refusals = CounterTable(APNsReasonLabel.allCases)
+    let refusals = CounterTable<APNsReasonLabel>()
     package let requestDuration = Histogram(bounds: Histogram.requestBounds)
     package let connects = Counter()
     package let connectionFailures = Counter()
-    package let goAways = CounterTable(APNsReasonLabel.allCases)
+    package let goAways = CounterTable<APNsReasonLabel>()
     package let stalls = Counter()
     package let requestTimeouts = Counter()
     /// By the route's index.
@@ -49,9 +49,9 @@ package final class ShardMetrics: Sendable {
     // Kafka.
     package let resultsProduced = Counter()
     package let tokenStatusRecords = Counter()
-    package let deadLetters = CounterTable(ReasonLabel.allCases)
-    package let produceErrors = CounterTable(RecordLabel.allCases)
-    package let commits = CounterTable(CallResult.allCases)
+    package let deadLetters = CounterTable<ReasonLabel>()
+    package let produceErrors = CounterTable<RecordLabel>()
+    package let commits = CounterTable<CallResult>()
     package let rebalances = Counter()
     package let assignedPartitions = Gauge()
 
@@ -59,13 +59,22 @@ package final class ShardMetrics: Sendable {
 
     /// - Parameter lists: The same for all shards of a process.
     package init(lists: MetricLists = MetricLists()) {
-        eventsConsumed = CounterGrid(rowCount: lists.topics.count, RecordFraming.allCases)
-        outcomes = CounterGrid(rowCount: lists.credentials.count + 1, OutcomeKind.allCases)
-        retries = CounterGrid(rowCount: lists.retryTiers.count, ReasonLabel.allCases)
-        responses = CounterGrid(rowCount: lists.routes.count, StatusLabel.allCases)
+        eventsConsumed = CounterGrid(rowCount: lists.topics.count)
+        outcomes = CounterGrid(rowCount: lists.credentials.count + 1)
+        retries = CounterGrid(rowCount: lists.retryTiers.count)
+        responses = CounterGrid(rowCount: lists.routes.count)
         routes = lists.routes.map { _ in RouteMetrics() }
         parkedCredentials = lists.credentials.map { _ in Gauge() }
         noCredential = lists.credentials.count
+    }
+
+    /// Counts an event that was read from Kafka.
+    ///
+    /// - Parameters:
+    ///   - framing: How it was wrapped in its record.
+    ///   - topic: By its place in the lists.
+    package func countConsumed(_ framing: RecordFraming, topic: Int) {
+        eventsConsumed[row: topic, label: framing].add()
     }
 
     /// Counts an event's terminal outcome under its kind and, if it has one, its reason.
@@ -85,16 +94,16 @@ package final class ShardMetrics: Sendable {
     ///   - status: The HTTP status.
     ///   - reason: What its body says.
     ///   - route: By its index.
-    ///   - duration: Since its stream was asked for.
+    ///   - nanoseconds: Since its stream was asked for.
     package func countResponse(
         status: Int,
         reason: Reason? = nil,
         route: Int,
-        after duration: Duration
+        nanoseconds: Int64
     ) {
         responses[row: route, label: StatusLabel(status)].add()
         if status != 200 { refusals[APNsReasonLabel(reason)].add() }
-        requestDuration.record(duration)
+        requestDuration.record(nanoseconds: nanoseconds)
     }
 
     /// Sets how many retries from memory a reason has caused since the start.

@@ -16,16 +16,28 @@ import Vocabulary
     )
     func `a bound belongs to its bucket`(duration: Duration, counts: [UInt64]) {
         let histogram = Histogram(bounds: [.milliseconds(10), .seconds(1)])
-        histogram.record(duration)
+        histogram.record(nanoseconds: duration.nanoseconds)
+        #expect(histogram.reading.counts == counts)
+    }
+
+    @Test(
+        arguments: [
+            (Int64.min, [1, 0, 0]), (-1, [1, 0, 0]), (10, [1, 0, 0]), (11, [0, 1, 0]),
+            (1001, [0, 0, 1]), (Int64.max, [0, 0, 1]),
+        ] as [(Int64, [UInt64])]
+    )
+    func `any number of milliseconds has a bucket`(milliseconds: Int64, counts: [UInt64]) {
+        let histogram = Histogram(bounds: [.milliseconds(10), .seconds(1)])
+        histogram.record(milliseconds: milliseconds)
         #expect(histogram.reading.counts == counts)
     }
 
     @Test func `buckets are rendered cumulative, in seconds, over all shards`() {
         let lists = MetricLists(credentials: ["example"])
         let shards = [ShardMetrics(lists: lists), ShardMetrics(lists: lists)]
-        shards[0].countResponse(status: 200, route: 0, after: .milliseconds(4))
-        shards[1].countResponse(status: 200, route: 1, after: .milliseconds(7))
-        shards[1].countResponse(status: 500, route: 0, after: .seconds(31))
+        shards[0].countResponse(status: 200, route: 0, nanoseconds: 4_000_000)
+        shards[1].countResponse(status: 200, route: 1, nanoseconds: 7_000_000)
+        shards[1].countResponse(status: 500, route: 0, nanoseconds: 31_000_000_000)
         let families = Metrics(version: "1", lists: lists, shards: shards).families
         let text = PrometheusText.render(families)
         let name = "heliograph_apns_request_duration_seconds"

@@ -48,8 +48,8 @@ import Vocabulary
 
     @Test func `events are counted by framing and topic`() {
         let lines = metrics { first, second in
-            first.eventsConsumed[row: 0, label: .plain].add()
-            second.eventsConsumed[row: 1, label: .plain].add(2)
+            first.countConsumed(.plain, topic: 0)
+            for _ in 0..<2 { second.countConsumed(.plain, topic: 1) }
         }
         let name = "heliograph_events_consumed_total"
         #expect(lines.contains("\(name){framing=\"plain\",topic=\"source\"} 1"))
@@ -77,13 +77,13 @@ import Vocabulary
 
     @Test func `an answer other than 200 shows its reason, or that it gave none`() {
         let lines = metrics { shard, _ in
-            shard.countResponse(status: 200, route: 3, after: .zero)
-            shard.countResponse(status: 503, route: 3, after: .zero)
+            shard.countResponse(status: 200, route: 3, nanoseconds: 0)
+            shard.countResponse(status: 503, route: 3, nanoseconds: 0)
             shard.countResponse(
                 status: 429,
                 reason: .apns(.tooManyRequests),
                 route: 3,
-                after: .zero
+                nanoseconds: 0
             )
         }
         let route = "credential=\"legacy\",environment=\"sandbox\""
@@ -125,7 +125,7 @@ import Vocabulary
     }
 
     @Test func `a credential shows what it has`() {
-        let reloads = CounterTable(CallResult.allCases)
+        let reloads = CounterTable<CallResult>()
         reloads[.failed].add()
         let credentials = CredentialMetrics(reloads: reloads) {
             [
@@ -165,7 +165,7 @@ import Vocabulary
         let strange = Reason.unknownAPNs("Sur\"prise")
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: strange, credential: 0)
-            shard.countResponse(status: 418, reason: strange, route: 0, after: .milliseconds(1))
+            shard.countResponse(status: 418, reason: strange, route: 0, nanoseconds: 1_000_000)
             shard.goAways[APNsReasonLabel(strange)].add()
             shard.deadLetters[ReasonLabel(strange)].add()
             shard.setRetriesHere(1, because: strange)
@@ -182,6 +182,19 @@ import Vocabulary
         ] {
             #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
         }
+    }
+
+    @Test func `every label knows its place in its list`() {
+        func expectPlaces<Label: MetricLabel>(_ type: Label.Type) {
+            #expect(Label.allCases.map(\.position) == Array(Label.allCases.indices), "\(type)")
+        }
+        expectPlaces(ReasonLabel.self)
+        expectPlaces(APNsReasonLabel.self)
+        expectPlaces(RecordLabel.self)
+        expectPlaces(StatusLabel.self)
+        expectPlaces(CallResult.self)
+        expectPlaces(RecordFraming.self)
+        expectPlaces(OutcomeKind.self)
     }
 
     @Test func `no sample stands twice`() {
@@ -205,7 +218,7 @@ import Vocabulary
                         status: 400,
                         reason: .apns(reason),
                         route: 0,
-                        after: .seconds(1)
+                        nanoseconds: 1_000_000_000
                     )
                 }
                 for reason in LocalReason.allCases {

@@ -54,7 +54,7 @@ final class Credentials: Sendable {
     private let version = Atomic(1)
     private let thread = WatchThread()
     /// Changes of files, by whether they could be taken.
-    let reloads = CounterTable(CallResult.allCases)
+    let reloads = CounterTable<CallResult>()
 
     /// Reads the files for the first time; every bad one is reported.
     init(_ apns: Configuration.APNs, log: Logger) throws(ServiceError) {

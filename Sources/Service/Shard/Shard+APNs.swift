@@ -34,7 +34,7 @@ extension Shard {
                 status: answer.status,
                 reason: answer.reason,
                 route: attempt.route.index,
-                after: now.instant - attempt.sentAt
+                nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
             )
             judge(answer, of: attempt)
         }

@@ -12,7 +12,7 @@ extension Shard {
             return
         }
         guard let row = partitionRows.row(of: partition, in: consumer.partitions) else { return }
-        metrics.eventsConsumed[row: row, label: framing].add()
+        metrics.countConsumed(framing, topic: row)
     }
 
     /// Counts what has ended; to be called once Kafka has all of its records.
@@ -26,8 +26,8 @@ extension Shard {
         let start =
             decided.outcome.subject.occurredAt ?? delivery.arrival.record.timestamp
             ?? decided.outcome.receivedAt
-        let elapsed = decided.outcome.completedAt.milliseconds - start.milliseconds
-        metrics.endToEnd.record(.milliseconds(max(0, elapsed)))
+        let elapsed = decided.outcome.completedAt.milliseconds &- start.milliseconds
+        metrics.endToEnd.record(milliseconds: elapsed)
         log(decided.outcome, of: delivery)
     }
 

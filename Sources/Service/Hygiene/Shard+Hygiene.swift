@@ -5,7 +5,7 @@ import Vocabulary
 
 extension Shard {
     /// Tells of fuses that blew or are whole again, and notes them for metrics and readiness.
-    func watchTokenFuses() {
+    mutating func watchTokenFuses() {
         var trips = 0
         for route in Route.all(credentialCount: settings.engine.credentials.count) {
             guard let fuse = engine.tokenFuse(of: route) else { return }

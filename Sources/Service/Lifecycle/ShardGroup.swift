@@ -98,7 +98,9 @@ struct ShardGroup: Service {
         var settings = settings
         settings.seed &+= UInt64(index)
         do {
-            let shard = try Shard(
+            let loop = try EventLoop()
+            var shard = try Shard(
+                on: loop,
                 index: index,
                 settings: settings,
                 control: controls[index],
@@ -107,7 +109,7 @@ struct ShardGroup: Service {
                 schemas: schemas,
                 log: log
             )
-            shard.run()
+            shard.run(on: loop)
             return shard.failure
         } catch {
             controls[index].status.hasEnded = true

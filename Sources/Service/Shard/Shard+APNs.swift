@@ -8,7 +8,7 @@ import Vocabulary
 
 extension Shard {
     /// Translates what the connections saw into the engine's inputs.
-    func tellEngineOfAPNs() {
+    mutating func tellEngineOfAPNs() {
         for happening in happenings {
             switch happening {
             case .opened(let id, let limit):
@@ -25,9 +25,9 @@ extension Shard {
         happenings.removeAll(keepingCapacity: true)
     }
 
-    private func answered(_ id: DeliveryID, _ response: HTTP2Response) {
+    private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {
         let answer = APNsAnswer(response, now: now.timestamp)
-        if let attempt = ask({ $0.attempt(id) }) {
+        if let attempt = engine.attempt(id) {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
             troubles.requestAnswered(attempt.route)
             metrics.countResponse(
@@ -41,7 +41,7 @@ extension Shard {
         engine.responseArrived(answer, for: id, now: now)
     }
 
-    private func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
+    private mutating func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
         guard let date = response.text(of: "date").flatMap({ HTTPDate.timestamp($0) }) else {
             return
         }
@@ -60,7 +60,7 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private func judge(_ answer: APNsAnswer, of attempt: DeliveryAttempt) {
+    private mutating func judge(_ answer: APNsAnswer, of attempt: DeliveryAttempt) {
         let route = attempt.route
         let verdict = Verdict.classify(
             status: answer.status,
@@ -82,7 +82,7 @@ extension Shard {
         )
     }
 
-    private func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
+    private mutating func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
         metrics.goAways[APNsReasonLabel(reason)].add()
         engine.goAwayReceived(id, reason: reason, now: now)
         log.notice(
@@ -97,7 +97,7 @@ extension Shard {
         }
     }
 
-    private func closed(_ id: ConnectionID, _ route: Route, _ failure: ConnectionFailure) {
+    private mutating func closed(_ id: ConnectionID, _ route: Route, _ failure: ConnectionFailure) {
         engine.connectionClosed(id, now: now)
         if failure == .closedHere { return }
         metrics.connectionFailures.add()
@@ -125,7 +125,7 @@ extension Shard {
     }
 
     /// A request was not answered in time; told of once, until the next answer.
-    func timedOut(on id: ConnectionID) {
+    mutating func timedOut(on id: ConnectionID) {
         metrics.requestTimeouts.add()
         guard let route = connections.route(of: id), troubles.requestTimedOut(route) else { return }
         log.warning(
@@ -138,7 +138,7 @@ extension Shard {
     }
 
     /// Takes over what was loaded anew; called between two turns.
-    func takeCredentials() {
+    mutating func takeCredentials() {
         guard let newer = credentials.inUse(newerThan: &credentialsVersion) else { return }
         connections.endpoints = newer.flatMap(\.endpoints)
         for index in newer.indices where newer[index].generation != inUse[index].generation {

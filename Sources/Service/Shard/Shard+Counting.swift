@@ -6,13 +6,13 @@ import Vocabulary
 
 /// What is counted event by event.
 extension Shard {
-    func countRecord(isTombstone: Bool, _ framing: RecordFraming, of partition: PartitionID) {
-        guard !isTombstone else {
+    /// Counts the record that was decoded last.
+    func countArrival(of role: PartitionRole, isTombstone: Bool) {
+        if isTombstone {
             metrics.tombstones.add()
-            return
+        } else if let row = role.metricRow {
+            metrics.countConsumed(decoder.framing, topic: row)
         }
-        guard let row = partitionRows.row(of: partition, in: consumer.partitions) else { return }
-        metrics.countConsumed(framing, topic: row)
     }
 
     /// Counts what has ended; to be called once Kafka has all of its records.

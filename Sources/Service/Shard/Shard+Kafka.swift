@@ -11,7 +11,7 @@ extension Shard {
 
     /// - Returns: false for a record that stops its partition: nothing behind it may be taken in
     ///   this turn.
-    func consumerHappened(_ event: consuming ConsumerEvent) -> Bool {
+    mutating func consumerHappened(_ event: consuming ConsumerEvent) -> Bool {
         switch consume event {
         case .recordArrived(let record):
             progress &+= 1
@@ -28,7 +28,7 @@ extension Shard {
             engine.partitionsAssigned(
                 partitions,
                 of: consumer.partitions,
-                ofRetryTopics: Set(partitions.filter(isOfRetryTopic))
+                ofRetryTopics: Set(partitions.filter { isOfRetryTopic($0) })
             )
         case .partitionsRevoked(let partitions, let lost):
             log.info(
@@ -55,15 +55,15 @@ extension Shard {
     /// A record of a retry topic goes on as the event it was, with its history beside it.
     ///
     /// - Returns: false if its time has not come.
-    private func recordArrived(_ arrived: consuming Record) -> Bool {
-        let history = history(of: arrived)
+    private mutating func recordArrived(_ arrived: consuming Record) -> Bool {
+        let role = role(of: arrived.partition)
+        let history = history(of: arrived, as: role)
         var record = arrived
         if let history {
             record.headers = RetryHistory.stripped(record.headers)
             record.timestamp = history.timestamp
         }
-        let decoded = decode(&record)
-        let partition = record.partition
+        let decoded = decode(&record, as: role)
         let isTombstone = if case .tombstone = decoded { true } else { false }
         let tokens = settings.suppressedTokens
         let isTaken = engine.recordArrived(
@@ -73,22 +73,36 @@ extension Shard {
             now: now,
             unregisteredSince: { tokens[$0] }
         )
-        if isTaken { countRecord(isTombstone: isTombstone, decoder.framing, of: partition) }
+        if isTaken { countArrival(of: role, isTombstone: isTombstone) }
         guard let history else { return true }
         if isTaken { metrics.returned.add() }
         return settings.engine.later.wait(of: history, now: now.timestamp) <= .zero
     }
 
-    private func history(of record: Record) -> RetryHistory? {
-        retryPartitions.history(of: record, in: consumer.partitions, now: now.timestamp)
+    /// - Returns: nil for a record that comes from a source, or says nothing sensible.
+    private func history(of record: borrowing Record, as role: PartitionRole) -> RetryHistory? {
+        guard let purpose = role.purpose else { return nil }
+        return RetryHistory(
+            headers: record.headers,
+            writtenAt: record.timestamp,
+            of: purpose,
+            in: settings.topics.retry,
+            now: now.timestamp
+        )
     }
 
-    private func isOfRetryTopic(_ partition: PartitionID) -> Bool {
-        retryPartitions.contains(partition, in: consumer.partitions)
+    /// What the partition's records are; its topic's name is looked at the first time only.
+    mutating func role(of partition: PartitionID) -> PartitionRole {
+        if !partitionRoles.knows(partition) { partitionRoles.learn(consumer.partitions) }
+        return partitionRoles[partition]
+    }
+
+    private mutating func isOfRetryTopic(_ partition: PartitionID) -> Bool {
+        role(of: partition).purpose != nil
     }
 
     /// Tells the engine which source each partition is of; a retry topic is of its source's.
-    private func nameSources(of partitions: [PartitionID]) {
+    private mutating func nameSources(of partitions: [PartitionID]) {
         let sources = settings.sources.prefix(settings.engine.sourceWeights.count)
         for partition in partitions {
             let topic = consumer.name(of: partition).topic
@@ -99,7 +113,7 @@ extension Shard {
         }
     }
 
-    private func storedOffsetsFailed() {
+    private mutating func storedOffsetsFailed() {
         // With transactions a guess at the position could repeat outcomes.
         if settings.engine.isTransactional {
             engine.storedOffsetsUndecided(now: now)
@@ -108,7 +122,7 @@ extension Shard {
         }
     }
 
-    private func storedOffsetsFetched(_ stored: [StoredOffset]) {
+    private mutating func storedOffsetsFetched(_ stored: [StoredOffset]) {
         if settings.engine.isTransactional, stored.contains(where: { $0.error != nil }) {
             storedOffsetsFailed()
             return
@@ -132,7 +146,7 @@ extension Shard {
         }
     }
 
-    private func commitFinished(_ results: [CommitResult]) {
+    private mutating func commitFinished(_ results: [CommitResult]) {
         var failed: [PartitionID] = []
         for result in results {
             guard let error = result.error else { continue }
@@ -148,7 +162,7 @@ extension Shard {
     }
 
     /// The committed offset does not exist any more (retention), or the partition cannot be read.
-    private func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
+    private mutating func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
         guard error.code == .offsetOutOfReach else {
             troubles.kafkaFailed(error, at: now.instant)
             log.warning(
@@ -172,7 +186,7 @@ extension Shard {
 
     /// Behind what Kafka still has, go on with the oldest; beyond it, as `kafka.start` says, but a
     /// retry topic with the oldest.
-    private func startAnew(_ partition: PartitionID) -> StartOffset {
+    private mutating func startAnew(_ partition: PartitionID) -> StartOffset {
         if settings.engine.start == .earliest || isOfRetryTopic(partition) { return .beginning }
         guard let position = engine.position(of: partition),
             let known = consumer.knownOffsets(of: partition),
@@ -181,7 +195,7 @@ extension Shard {
         return .end
     }
 
-    private func kafkaFailed(_ error: KafkaError) {
+    private mutating func kafkaFailed(_ error: KafkaError) {
         if error.isFatal {
             let cause =
                 error.code == .fencedInstance
@@ -209,7 +223,7 @@ extension Shard {
 
     // MARK: Producer
 
-    func producerHappened(_ event: ProducerEvent) {
+    mutating func producerHappened(_ event: ProducerEvent) {
         switch event {
         case .deliveryReported(let rawTag, let error):
             guard let tag = PublicationTag(rawValue: rawTag) else { return }
@@ -232,13 +246,13 @@ extension Shard {
         }
     }
 
-    func publish(_ tag: PublicationTag) {
-        guard let delivery = ask({ $0.delivery(tag.delivery) }) else { return }
+    mutating func publish(_ tag: PublicationTag) {
+        guard let delivery = engine.delivery(tag.delivery) else { return }
         do throws(KafkaError) {
             try publisher.publish(
                 tag,
                 of: delivery,
-                source: consumer.name(of: delivery.record.partition),
+                source: consumer.name(of: delivery.arrival.record.partition),
                 through: producer
             )
         } catch {
@@ -246,7 +260,7 @@ extension Shard {
         }
     }
 
-    private func published(_ tag: PublicationTag) {
+    private mutating func published(_ tag: PublicationTag) {
         guard !settings.engine.isTransactional else {
             // It counts when its transaction is committed.
             engine.published(tag)
@@ -255,20 +269,20 @@ extension Shard {
         switch tag.publication {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(ask { $0.delivery(tag.delivery) })
-        case .retry: countDeferral(ask { $0.delivery(tag.delivery) })
+        case .deadLetter: countDeadLetter(engine.delivery(tag.delivery))
+        case .retry: countDeferral(engine.delivery(tag.delivery))
         }
         settle(tag)
     }
 
     /// The record is written, or never will be: nobody waits for it any more.
-    private func settle(_ tag: PublicationTag) {
+    private mutating func settle(_ tag: PublicationTag) {
         guard let delivery = engine.publicationAbandoned(tag, now: now) else { return }
         publisher.concluded(tag.delivery)
         countOutcome(of: delivery)
     }
 
-    private func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
+    private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
         if settings.engine.isTransactional, error.isPurge { return }
         metrics.produceErrors[tag.publication.label].add()
         log.warning("record not taken by Kafka", [.error: error.description])
@@ -299,7 +313,7 @@ extension Shard {
 
     /// A fatal producer is of no use any more (librdkafka 2.0.2 can end up so after a plain
     /// restart of a broker): a new one takes over everything that was not acknowledged.
-    private func replaceProducer(after error: KafkaError) {
+    private mutating func replaceProducer(after error: KafkaError) {
         log.error("producer failed, making a new one", [.error: error.description])
         do {
             let successor = try settings.kafka.makeProducer(

@@ -24,7 +24,7 @@ extension Shard {
     private func facts(of outcome: Outcome, _ delivery: Delivery) -> [LogKey: String] {
         let subject = outcome.subject
         let origin = delivery.origin(
-            readFrom: consumer.name(of: delivery.record.partition)
+            readFrom: consumer.name(of: delivery.arrival.record.partition)
         )
         var facts: [LogKey: String] = [
             .outcome: outcome.kind.rawValue, .attempts: "\(outcome.attempts)",

@@ -5,7 +5,7 @@ import Vocabulary
 
 extension Shard {
     /// Takes schemas that were loaded anew; called between two records.
-    func takeSchemas() {
+    mutating func takeSchemas() {
         if let newer = schemas.directory?.schemas(newerThan: &schemasVersion) {
             decoder.payloadSchemas = newer
         }
@@ -17,15 +17,14 @@ extension Shard {
     }
 
     /// Decodes a record as the kind of its source asks.
-    func decode(_ record: inout Record) -> DecodedRecord {
-        let source = retryPartitions.source(of: record.partition, in: consumer.partitions)
-        if let broadcastSchema, settings.broadcastSources.contains(source) {
-            return decoder.decodeBroadcast(&record, from: source, broadcastSchema)
+    mutating func decode(_ record: inout Record, as role: PartitionRole) -> DecodedRecord {
+        if role.isBroadcast, let broadcastSchema {
+            return decoder.decodeBroadcast(&record, from: role.source, broadcastSchema)
         }
-        return decoder.decode(&record, from: source)
+        return decoder.decode(&record, from: role.source)
     }
 
-    private func schemaAnswered(_ answer: SchemaRegistry.Answer) {
+    private mutating func schemaAnswered(_ answer: SchemaRegistry.Answer) {
         guard let schema = answer.result else {
             engine.schemaFetchFailed(answer.schema, now: now)
             return
@@ -36,7 +35,7 @@ extension Shard {
         decoder.registeredSchemas?[answer.schema] = schema
         for id in engine.schemaFetched(answer.schema) {
             guard var record = engine.delivery(id)?.record else { continue }
-            let decoded = decode(&record)
+            let decoded = decode(&record, as: role(of: record.partition))
             let tokens = settings.suppressedTokens
             engine.recordDecoded(id, decoded, now: now, unregisteredSince: { tokens[$0] })
         }

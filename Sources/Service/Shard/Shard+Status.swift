@@ -11,7 +11,7 @@ extension Shard {
     private static let lookInterval = Duration.seconds(1)
 
     /// Writes the turn's numbers down.
-    func record() {
+    mutating func record() {
         let counts = engine.counts
         metrics.attempts.add(UInt64(counts.attempts - recorded.attempts))
         if counts.retries != recorded.retries {
@@ -46,7 +46,7 @@ extension Shard {
         reportStatus()
     }
 
-    private func lookAround() {
+    private mutating func lookAround() {
         lastLook = now.instant
         oldestArrival = engine.oldestArrival
         partitionSights = engine.assignedPartitions.map { partition in

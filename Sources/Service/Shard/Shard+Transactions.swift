@@ -9,7 +9,7 @@ import Vocabulary
 /// The shard's side of `results.transactional`.
 extension Shard {
     /// Carries out what the engine wants of the transactional producer.
-    func transact(_ step: TransactionStep) {
+    mutating func transact(_ step: TransactionStep) {
         switch step {
         case .open: transactions?.run(.init(producer: producer.transactionCalls, calls: [.open]))
         case .begin: beginTransaction()
@@ -23,7 +23,7 @@ extension Shard {
     }
 
     /// Tells the engine how the call under way ended; to be called behind `takeReports`.
-    func takeTransactionAnswer() {
+    mutating func takeTransactionAnswer() {
         guard let transactions,
             let answer = transactions.takeAnswer(isQuiet: producer.outstanding == 0)
         else { return }
@@ -45,13 +45,13 @@ extension Shard {
     }
 
     /// A fatal error of the producer; one that a call meets as well is that call's to tell of.
-    func transactionalProducerFailed(_ error: KafkaError) {
+    mutating func transactionalProducerFailed(_ error: KafkaError) {
         log.error("producer failed", [.error: error.description])
         let failure = TransactionFailure(TransactionError(error).kind)
         engine.transactionalProducerFailed(failure, now: now)
     }
 
-    func stop(_ reason: TransactionEnd) {
+    mutating func stop(_ reason: TransactionEnd) {
         let cause = lastTransactionError.map { ": \($0)" } ?? ""
         let problem =
             switch reason {
@@ -63,7 +63,7 @@ extension Shard {
         failure = ServiceError(text: "Kafka: \(problem)\(cause)")
     }
 
-    private func commitTransaction(_ commits: [PartitionCommit]) {
+    private mutating func commitTransaction(_ commits: [PartitionCommit]) {
         var calls: [TransactionWorker.Job.Call] = [.commit]
         if !commits.isEmpty {
             guard let offsets = consumer.transactionOffsets(commits.map(CommitRequest.init)) else {
@@ -76,7 +76,7 @@ extension Shard {
         transactions?.run(.init(producer: producer.transactionCalls, calls: calls))
     }
 
-    private func beginTransaction() {
+    private mutating func beginTransaction() {
         do throws(TransactionError) {
             try producer.transactionCalls.begin()
         } catch {
@@ -85,7 +85,7 @@ extension Shard {
         }
     }
 
-    private func replaceTransactionalProducer() {
+    private mutating func replaceTransactionalProducer() {
         publisher.forgetRefused()
         do {
             let successor = try settings.kafka.makeProducer(
@@ -100,7 +100,7 @@ extension Shard {
         }
     }
 
-    private func transactionFailed(_ error: KafkaError) {
+    private mutating func transactionFailed(_ error: KafkaError) {
         lastTransactionError = error
         metrics.commits[.failed].add()
         log.warning("transaction failed", [.error: error.description])

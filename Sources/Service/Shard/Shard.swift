@@ -18,15 +18,10 @@ import Vocabulary
 /// 2. tell the engine what happened: answers, delivery reports, records;
 /// 3. let it decide (`turnEnded`), and carry its actions out;
 /// 4. send what the connections gathered.
-final class Shard {
-    private enum LoopID {
-        static let control: UInt64 = 1
-        static let consumer: UInt64 = 2
-        static let producer: UInt64 = 3
-        static let resolver: UInt64 = 4
-        static let transactions: UInt64 = 5
-    }
-
+///
+/// Not copyable, and no object: whoever runs it lends it to each turn once, so nothing on a
+/// record's way asks whether it may have the engine or the connections.
+struct Shard: ~Copyable {
     /// The loop turns this often even when nothing happens: it heals a wake-up that was lost,
     /// keeps the member within `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
@@ -41,7 +36,6 @@ final class Shard {
     let log: Logger
     let control: ShardControl
     let metrics: ShardMetrics
-    private let loop: EventLoop
     var engine: DeliveryEngine
     var decoder: EventDecoder
     /// Nil where no source has broadcasts.
@@ -59,11 +53,11 @@ final class Shard {
     var lastTransactionError: KafkaError?
     let connections: APNsConnections
     let publisher: OutcomePublisher
-    var retryPartitions: RetryPartitions
+    var partitionRoles: PartitionRoles
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.
     var inUse: [CredentialInUse]
-    var credentialsVersion = 0
+    var credentialsVersion: Int
     let schemas: ForeignSchemas
     var troubles = Troubles()
     var clockSkew = ClockSkew()
@@ -74,7 +68,6 @@ final class Shard {
     /// What `lookAround` last saw.
     var oldestArrival: Instant?
     var partitionSights: [ShardStatus.PartitionSight] = []
-    var partitionRows: PartitionRows
     /// The engine's counts as the metrics have them.
     var recorded = EngineCounts()
     /// Descriptors may be silent though more waits: the last turn did not take everything.
@@ -92,7 +85,9 @@ final class Shard {
     /// Records that came and assignments, for the watchdog.
     var progress: UInt64 = 0
 
+    /// Makes a shard that is to be run on `loop`; throws what keeps Kafka's clients from starting.
     init(
+        on loop: borrowing EventLoop,
         index: Int,
         settings: ShardSettings,
         control: ShardControl,
@@ -101,27 +96,30 @@ final class Shard {
         schemas: ForeignSchemas,
         log: Logger
     ) throws {
+        var credentialsVersion = 0
+        let inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
+        // First, because what cannot be copied must not stand half made when something throws.
+        let peers = try ShardPeers(
+            on: loop,
+            shard: index,
+            settings: settings,
+            control: control,
+            endpoints: inUse.flatMap(\.endpoints)
+        )
         self.index = index
         self.settings = settings
         self.control = control
         self.metrics = metrics
         self.credentials = credentials
-        inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
+        self.credentialsVersion = credentialsVersion
+        self.inUse = inUse
         self.schemas = schemas
         self.log = log
-        loop = try EventLoop()
-        consumerWakeup = try Wakeup()
-        producerWakeup = try Wakeup()
-        consumer = try settings.kafka.makeConsumer(
-            shard: index,
-            wakeup: consumerWakeup.fileDescriptor
-        )
-        producer = try settings.kafka.makeProducer(
-            shard: index,
-            wakeup: producerWakeup.fileDescriptor
-        )
-        let transactionsWakeup = try Wakeup()
-        self.transactionsWakeup = transactionsWakeup
+        consumer = peers.consumer
+        consumerWakeup = peers.consumerWakeup
+        producer = peers.producer
+        producerWakeup = peers.producerWakeup
+        transactionsWakeup = peers.transactionsWakeup
         transactions =
             settings.engine.isTransactional
             ? TransactionWorker(named: "transactions-\(index)", wakeup: transactionsWakeup) : nil
@@ -131,36 +129,19 @@ final class Shard {
             limits: settings.eventLimits
         )
         broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
-        connections = try APNsConnections(
-            endpoints: inUse.flatMap(\.endpoints),
-            seed: settings.seed
-        )
+        connections = peers.connections
         publisher = OutcomePublisher(topics: settings.topics)
-        retryPartitions = RetryPartitions(settings.topics.retry)
-        partitionRows = PartitionRows(settings.metricLists.topics)
+        partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
-        try loop.register(
-            control.wakeup.fileDescriptor,
-            id: LoopID.control,
-            interest: .read
-        )
-        try loop.register(consumerWakeup.fileDescriptor, id: LoopID.consumer, interest: .read)
-        try loop.register(producerWakeup.fileDescriptor, id: LoopID.producer, interest: .read)
-        try loop.register(
-            transactionsWakeup.fileDescriptor,
-            id: LoopID.transactions,
-            interest: .read
-        )
-        try loop.register(connections.resolverDescriptor, id: LoopID.resolver, interest: .read)
     }
 
     // MARK: The loop
 
     /// Turns until the group is left, or something fatal happened.
-    func run() {
+    mutating func run(on loop: borrowing EventLoop) {
         do {
             try consumer.subscribe(settings.sources + settings.topics.retry.topics)
-            while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn() }
+            while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn(loop) }
         } catch {
             failure = ServiceError(text: "\(error)")
         }
@@ -174,29 +155,23 @@ final class Shard {
 
     private var isCloseOverdue: Bool { closeDeadline.map { $0 <= now.instant } ?? false }
 
-    private func turn() throws(SystemError) {
+    private mutating func turn(_ loop: borrowing EventLoop) throws(SystemError) {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
             (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
             || connections.hasUnsentFrames
         let tick = now.instant + Self.tick
-        let next = min(
-            engine.nextDeadline(now: now.instant) ?? tick,
-            connections.nextAttemptAt(now: now.instant) ?? tick,
-            tick
-        )
-        let deadline = isBusy ? now.instant : next
-        try loop.wait(until: deadline) { id, readiness in
+        try loop.wait(until: isBusy ? now.instant : nextDeadline(tick)) { id, readiness in
             switch id {
-            case LoopID.control: control.wakeup.drain()
-            case LoopID.consumer:
+            case ShardPeers.LoopID.control: control.wakeup.drain()
+            case ShardPeers.LoopID.consumer:
                 consumerWakeup.drain()
                 consumerHasMore = true
-            case LoopID.producer:
+            case ShardPeers.LoopID.producer:
                 producerWakeup.drain()
                 producerHasMore = true
-            case LoopID.transactions: transactionsWakeup.drain()
-            case LoopID.resolver: connections.takeResolutions(loop, &happenings)
+            case ShardPeers.LoopID.transactions: transactionsWakeup.drain()
+            case ShardPeers.LoopID.resolver: connections.takeResolutions(loop, &happenings)
             default: connections.readinessChanged(loopID: id, readiness)
             }
         }
@@ -224,9 +199,17 @@ final class Shard {
         record()
     }
 
+    private func nextDeadline(_ tick: Instant) -> Instant {
+        min(
+            engine.nextDeadline(now: now.instant) ?? tick,
+            connections.nextAttemptAt(now: now.instant) ?? tick,
+            tick
+        )
+    }
+
     // MARK: What happened
 
-    private func takeRecords(budget: Int) {
+    private mutating func takeRecords(budget: Int) {
         guard consumerHasMore, budget > 0 else { return }
         consumerHasMore = consumer.poll(
             budget: budget,
@@ -234,7 +217,7 @@ final class Shard {
         ) { consumerHappened($0) }
     }
 
-    private func takeReports() {
+    private mutating func takeReports() {
         guard producerHasMore || publisher.hasRefused else { return }
         producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
         let hadProducer = ObjectIdentifier(producer)
@@ -249,7 +232,7 @@ final class Shard {
 
     // MARK: What is to be done
 
-    private func carryOut(_ action: Action) {
+    private mutating func carryOut(_ action: Action) {
         switch action {
         case .connect(let id, let route):
             metrics.connects.add()
@@ -287,7 +270,7 @@ final class Shard {
         }
     }
 
-    private func carryOutInGroup(_ action: Action) throws(KafkaError) {
+    private mutating func carryOutInGroup(_ action: Action) throws(KafkaError) {
         switch action {
         case .fetchStoredOffsets(let partitions):
             consumer.fetchStoredOffsets(
@@ -309,8 +292,8 @@ final class Shard {
         consumerHasMore = true
     }
 
-    private func send(_ id: DeliveryID, on connection: ConnectionID) {
-        guard let request = ask({ $0.request(id) }) else { return }
+    private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
+        guard let request = engine.request(id) else { return }
         connections.send(
             id,
             request,
@@ -319,10 +302,4 @@ final class Shard {
             &happenings
         )
     }
-
-    /// Has the engine answer where it is.
-    ///
-    /// A query through the property would copy the whole engine first, for all that the compiler
-    /// knows of what may happen to the property meanwhile.
-    func ask<Answer>(_ query: (inout DeliveryEngine) -> Answer) -> Answer { query(&engine) }
 }

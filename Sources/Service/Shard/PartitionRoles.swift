@@ -1,0 +1,62 @@
+import Delivery
+import Telemetry
+import Vocabulary
+
+/// What a partition's records are: of which source, and in which round.
+///
+/// An object, so that a record's way counts one reference for all of it.
+final class PartitionRole: Sendable {
+    /// The partition's topic, or the source that its retry topic was made for.
+    let source: KafkaTopic
+    /// Nil for a partition of a source.
+    let purpose: RetryTopics.Purpose?
+    let isBroadcast: Bool
+    /// Its topic's place in `MetricLists.topics`; nil for a topic that was not subscribed to.
+    let metricRow: Int?
+
+    init(
+        source: KafkaTopic,
+        purpose: RetryTopics.Purpose?,
+        isBroadcast: Bool,
+        metricRow: Int?
+    ) {
+        self.source = source
+        self.purpose = purpose
+        self.isBroadcast = isBroadcast
+        self.metricRow = metricRow
+    }
+}
+
+/// The roles of all partitions that were seen, by index: the hot path hashes no names.
+struct PartitionRoles {
+    private let topics: RetryTopics
+    private let broadcastSources: Set<KafkaTopic>
+    private let metricTopics: [String]
+    private var roles: [PartitionRole] = []
+
+    init(_ settings: ShardSettings) {
+        topics = settings.topics.retry
+        broadcastSources = settings.broadcastSources
+        metricTopics = settings.metricLists.topics
+    }
+
+    /// Whether the subscript may be asked.
+    func knows(_ partition: PartitionID) -> Bool { partition.index < roles.count }
+
+    subscript(partition: PartitionID) -> PartitionRole { roles[partition.index] }
+
+    /// Reads the names of the partitions that came after those that are known.
+    mutating func learn(_ table: PartitionTable) {
+        for partition in table.partitions.dropFirst(roles.count) {
+            let source = topics.source(of: partition.topic)
+            roles.append(
+                PartitionRole(
+                    source: source,
+                    purpose: topics.purpose(of: partition.topic),
+                    isBroadcast: broadcastSources.contains(source),
+                    metricRow: metricTopics.firstIndex(of: partition.topic.name)
+                )
+            )
+        }
+    }
+}

@@ -7,10 +7,12 @@ import Telemetry
 import Vocabulary
 
 extension Shard {
-    /// Translates what the connections saw into the engine's inputs.
+    /// Translates what the connections saw into the engine's inputs; what is left over waits for the
+    /// next turn, in order.
     mutating func tellEngineOfAPNs() {
-        for happening in happenings {
-            switch happening {
+        let count = min(happenings.count, Self.happeningBudget)
+        for index in 0..<count {
+            switch happenings[index] {
             case .opened(let id, let limit):
                 engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
             case .streamLimitChanged(let id, let limit):
@@ -22,7 +24,7 @@ extension Shard {
             case .closed(let id, let route, let failure): closed(id, route, failure)
             }
         }
-        happenings.removeAll(keepingCapacity: true)
+        happenings.removeFirst(count)
     }
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {

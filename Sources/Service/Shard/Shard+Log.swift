@@ -12,7 +12,7 @@ extension Shard {
     func log(_ outcome: Outcome, of delivery: Delivery) {
         let isFault = outcome.kind.isFault
         let level: Logger.Level = isFault ? .info : .debug
-        guard log.logLevel <= level else { return }
+        guard logLevel <= level else { return }
         log.log(
             level: level,
             isFault ? "event not delivered" : "event concluded",

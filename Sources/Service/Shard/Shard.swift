@@ -27,13 +27,20 @@ struct Shard: ~Copyable {
     private static let tick = Duration.seconds(1)
     /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
-    /// Events taken from the producer's queue in one turn.
-    private static let reportBudget = 4096
+    /// Events taken from the producer's queue in one turn; a record makes three reports at most.
+    private static let reportBudget = 1024
+    /// What connections saw that the engine is told in one turn.
+    ///
+    /// With the engine's own bound on records (`IntakeGate`) these bound a turn: some milliseconds,
+    /// after which requests leave and answers are read, however much waits.
+    static let happeningBudget = 512
 
     /// Its place among the shards of the process.
     let index: Int
     let settings: ShardSettings
     let log: Logger
+    /// Of `log`, which would copy its handler for every event to tell.
+    let logLevel: Logger.Level
     let control: ShardControl
     let metrics: ShardMetrics
     var engine: DeliveryEngine
@@ -115,6 +122,7 @@ struct Shard: ~Copyable {
         self.inUse = inUse
         self.schemas = schemas
         self.log = log
+        logLevel = log.logLevel
         consumer = peers.consumer
         consumerWakeup = peers.consumerWakeup
         producer = peers.producer

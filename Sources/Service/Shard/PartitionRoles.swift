@@ -6,6 +6,7 @@ import Vocabulary
 ///
 /// An object, so that a record's way counts one reference for all of it.
 final class PartitionRole: Sendable {
+    let name: TopicPartition
     /// The partition's topic, or the source that its retry topic was made for.
     let source: KafkaTopic
     /// Nil for a partition of a source.
@@ -15,11 +16,13 @@ final class PartitionRole: Sendable {
     let metricRow: Int?
 
     init(
+        name: TopicPartition,
         source: KafkaTopic,
         purpose: RetryTopics.Purpose?,
         isBroadcast: Bool,
         metricRow: Int?
     ) {
+        self.name = name
         self.source = source
         self.purpose = purpose
         self.isBroadcast = isBroadcast
@@ -51,6 +54,7 @@ struct PartitionRoles {
             let source = topics.source(of: partition.topic)
             roles.append(
                 PartitionRole(
+                    name: partition,
                     source: source,
                     purpose: topics.purpose(of: partition.topic),
                     isBroadcast: broadcastSources.contains(source),

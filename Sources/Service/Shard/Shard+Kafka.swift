@@ -252,7 +252,7 @@ extension Shard {
             try publisher.publish(
                 tag,
                 of: delivery,
-                source: consumer.name(of: delivery.arrival.record.partition),
+                source: role(of: delivery.arrival.record.partition).name,
                 through: producer
             )
         } catch {

@@ -55,10 +55,9 @@ extension Shard {
     /// A record of a retry topic goes on as the event it was, with its history beside it.
     ///
     /// - Returns: false if its time has not come.
-    private mutating func recordArrived(_ arrived: consuming Record) -> Bool {
-        let role = role(of: arrived.partition)
-        let history = history(of: arrived, as: role)
-        var record = arrived
+    private mutating func recordArrived(_ record: consuming Record) -> Bool {
+        let role = role(of: record.partition)
+        let history = history(of: record, as: role)
         if let history {
             record.headers = RetryHistory.stripped(record.headers)
             record.timestamp = history.timestamp

@@ -147,7 +147,7 @@ extension DeliveryEngine {
     }
 
     /// Whether a delivery in a blocked lane has waited for it long enough.
-    func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
+    mutating func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
         guard let receivedAt = deliveries[id]?.arrival.receivedAt.instant else { return false }
         return max(receivedAt, blockedSince) + Self.patience <= now.instant
     }

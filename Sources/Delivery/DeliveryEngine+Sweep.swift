@@ -35,9 +35,14 @@ extension DeliveryEngine {
     }
 
     /// Whether the delivery need not wait any more: it has left, or expired and is to be told so.
-    private func isOver(_ id: DeliveryID, now: Moment, _ expired: inout [DeliveryID]) -> Bool {
-        guard let event = deliveries[id]?.event else { return true }
-        guard event.isExpired(at: now.timestamp) else { return false }
+    ///
+    /// Mutating, though it changes nothing: `sweep` asks from a closure for each delivery that
+    /// waits, which would copy the whole engine for a function that only reads.
+    private mutating func isOver(_ id: DeliveryID, now: Moment, _ expired: inout [DeliveryID])
+        -> Bool
+    {
+        guard let arrival = deliveries[id]?.arrival, arrival.isEvent else { return true }
+        guard arrival.content.isExpired(at: now.timestamp) else { return false }
         expired.append(id)
         return true
     }

@@ -19,7 +19,7 @@ import time
 
 from harness.processes import ROOT
 
-from . import floors, markdown, parts, service, soak, workload
+from . import floors, markdown, parts, profile, service, soak, workload
 from .figures import rounds, summaries, with_ratio
 from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES
 from .service import Case
@@ -114,16 +114,16 @@ def parsed():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=("all", "whole", "soak"))
+    parser.add_argument("what", choices=("all", "whole", "soak", "profile"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--events", type=int, help="of one run; 100,000, or 10 million to soak")
+    parser.add_argument("--events", type=int, help="of one run; 100,000, or by `what`")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
     parser.add_argument("--latency", action="store_true", help="also at 25, 50 and 90 %% load")
     parser.add_argument("--growth", action="store_true", help="also by partitions, payload, ...")
     parser.add_argument("--publish", action="store_true", help="put it into docs/performance.md")
     arguments = parser.parse_args()
     if arguments.events is None:
-        arguments.events = 10_000_000 if arguments.what == "soak" else 100_000
+        arguments.events = {"soak": 10_000_000, "profile": 10_000}.get(arguments.what, 100_000)
     return arguments
 
 
@@ -141,6 +141,9 @@ def measured(arguments):
 
 def main():
     arguments = parsed()
+    if arguments.what == "profile":
+        print(profile.told(profile.measured(arguments.events)))
+        return
     report = {
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "rounds": 1 if arguments.what == "soak" else arguments.rounds,

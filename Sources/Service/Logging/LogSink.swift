@@ -52,7 +52,7 @@ final class LogSink: Sendable {
     private static func kind(of line: LogLine) -> LineDigest<LogLine>.Kind {
         let subjects = subjects.map { key in
             let text = line.facts[key.rawValue, default: ""]
-            return text.firstIndex(of: ":").map { String(text[..<$0]) } ?? text
+            return text.utf8.firstIndex(of: UInt8(ascii: ":")).map { String(text[..<$0]) } ?? text
         }
         return LineDigest.Kind(line.message, about: subjects)
     }
@@ -81,13 +81,16 @@ struct SinkLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let own = event.metadata ?? [:]
+        var facts = [String: String](minimumCapacity: metadata.count + own.count)
+        for (key, value) in metadata { facts[key] = "\(value)" }
+        for (key, value) in own { facts[key] = "\(value)" }
         sink.take(
             LogLine(
                 time: Date.now,
                 level: event.level,
                 message: event.message.description,
-                facts: all.mapValues { "\($0)" }
+                facts: facts
             )
         )
     }

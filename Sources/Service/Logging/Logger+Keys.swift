@@ -15,7 +15,7 @@ extension Logger {
         _ facts: [LogKey: String]
     ) {
         guard logLevel <= level else { return }
-        var metadata: Logger.Metadata = [:]
+        var metadata = Logger.Metadata(minimumCapacity: facts.count)
         for (key, value) in facts { metadata[key.rawValue] = .string(value) }
         log(level: level, message, metadata: metadata)
     }

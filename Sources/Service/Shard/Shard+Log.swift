@@ -26,20 +26,22 @@ extension Shard {
         let origin = delivery.origin(
             readFrom: consumer.name(of: delivery.arrival.record.partition)
         )
-        var facts: [LogKey: String] = [
-            .outcome: outcome.kind.rawValue, .attempts: "\(outcome.attempts)",
-            .source: "\(origin.partition)@\(origin.offset)",
+        let known: [(key: LogKey, text: String?)] = [
+            (.outcome, outcome.kind.rawValue),
+            (.attempts, "\(outcome.attempts)"),
+            (.source, "\(origin.partition)@\(origin.offset)"),
+            (.eventID, subject.eventID),
+            (.apnsID, subject.apnsID?.description),
+            (.apnsTopic, subject.topic?.name),
+            (.environment, subject.environment?.rawValue),
+            (.credential, outcome.credential),
+            (.reason, outcome.reason?.text),
+            (.status, outcome.httpStatus.map { "\($0)" }),
+            (.device, subject.deviceToken.flatMap { settings.fingerprintKey?.fingerprint(of: $0) }),
         ]
-        facts[.eventID] = subject.eventID
-        facts[.apnsID] = subject.apnsID?.description
-        facts[.apnsTopic] = subject.topic?.name
-        facts[.environment] = subject.environment?.rawValue
-        facts[.credential] = outcome.credential
-        facts[.reason] = outcome.reason?.text
-        facts[.status] = outcome.httpStatus.map { "\($0)" }
-        if let token = subject.deviceToken {
-            facts[.device] = settings.fingerprintKey?.fingerprint(of: token)
-        }
+        // With room for all at once: a flood of faults makes one for each, most to be counted only.
+        var facts = [LogKey: String](minimumCapacity: known.count)
+        for case (let key, let text?) in known { facts[key] = text }
         return facts
     }
 }

@@ -11,7 +11,7 @@ private final class FuzzTarget {
     private var decoder = EventDecoder()
     private var document = JSONDocument()
     private let outcomeSchema = EmbeddedSchema.notificationOutcomeV1.compiled()
-    private let encoder = OutcomeEncoder()
+    private var encoder = OutcomeEncoder()
     private let source = TopicPartition(topic: KafkaTopic("fuzz"), partition: 0)
 
     func take(_ input: [UInt8]) {

@@ -67,7 +67,7 @@ enum EventParts {
     private static func encode(_ text: [UInt8]) -> Part {
         let record = record(text)
         let outcome = outcome(of: record)
-        let encoder = OutcomeEncoder()
+        var encoder = OutcomeEncoder()
         return Part("EventSchema: encode one outcome", per: "outcome") { times in
             var buffer: [UInt8] = []
             var byteCount = 0

@@ -15,7 +15,7 @@ enum KafkaParts {
     static func produceOutcome(_ text: [UInt8]) -> Part {
         let record = EventParts.record(text)
         let outcome = EventParts.outcome(of: record)
-        let encoder = OutcomeEncoder()
+        var encoder = OutcomeEncoder()
         let key = Array(String(repeating: "9f8e7d6c", count: 8).utf8)
         // The cluster starts when the part runs, and not when another part is asked for.
         var desk: Desk?

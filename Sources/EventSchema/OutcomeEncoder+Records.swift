@@ -16,16 +16,16 @@ extension OutcomeEncoder {
         guard let status = outcome.tokenStatus else { return (Array(key.utf8), nil) }
         var writer = JSONWriter()
         writer.beginObject()
-        writer.field("status", status)
-        writer.field("token_action", outcome.tokenAction.rawValue)
-        writer.field("reason", outcome.reason?.text ?? status)
-        writer.field("unregistered_at")
+        writer.member("status", status)
+        writer.member("token_action", plain: outcome.tokenAction.rawValue)
+        writer.member("reason", outcome.reason?.text ?? status)
         if let time = outcome.unregisteredAt {
-            writer.integer(time.milliseconds)
+            writer.member("unregistered_at", time.milliseconds)
         } else {
+            writer.name(plain: "unregistered_at")
             writer.null()
         }
-        writer.timestamp("observed_at", outcome.completedAt)
+        writer.member("observed_at", plain: outcome.completedAt.rfc3339.span)
         writer.endObject()
         return (Array(key.utf8), writer.bytes)
     }

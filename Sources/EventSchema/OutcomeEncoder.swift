@@ -6,6 +6,8 @@ package import Vocabulary
 /// Key and headers are written to memory that the encoder keeps: nothing is allocated for them as
 /// long as the last record's are not held any more.
 package struct OutcomeEncoder: Sendable {
+    private var received = TimestampText()
+    private var completed = TimestampText()
     private var keyBytes: [UInt8] = []
     private var headerList: [RecordHeader] = []
 
@@ -18,36 +20,34 @@ package struct OutcomeEncoder: Sendable {
     ///   - record: the record that the event was decoded from; `metadata` is copied out of it.
     ///   - source: the partition's name, for the `source` field.
     ///   - buffer: what the value is appended to.
-    package func encode(
+    package mutating func encode(
         _ outcome: Outcome,
         record: Record,
         source: TopicPartition,
         into buffer: inout [UInt8]
     ) {
+        received.set(outcome.receivedAt)
+        completed.set(outcome.completedAt)
         var writer = JSONWriter(buffer: buffer)
         buffer = []
         writer.beginObject()
         writeSubject(outcome, &writer)
         writeVerdict(outcome, &writer)
-        writer.field("attempts")
-        writer.integer(Int64(max(outcome.attempts, 0)))
-        writer.timestamp("received_at", outcome.receivedAt)
-        writer.timestamp("completed_at", outcome.completedAt)
-        writer.field("latency_ms")
-        writer.integer(Self.latencyMilliseconds(outcome, record))
-        writer.field("source")
+        writer.member("attempts", Int64(max(outcome.attempts, 0)))
+        writer.member("received_at", plain: received.utf8.span)
+        writer.member("completed_at", plain: completed.utf8.span)
+        writer.member("latency_ms", Self.latencyMilliseconds(outcome, record))
+        writer.name(plain: "source")
         writer.beginObject()
-        writer.field("topic", source.topic.name)
-        writer.field("partition")
-        writer.integer(Int64(source.partition))
-        writer.field("offset")
-        writer.integer(record.offset.rawValue)
+        writer.member("topic", source.topic.name)
+        writer.member("partition", Int64(source.partition))
+        writer.member("offset", record.offset.rawValue)
         writer.endObject()
         if let range = outcome.subject.metadata, let value = record.eventBytes,
             value.indices.contains(range.lowerBound), range.upperBound <= value.count
         {
-            writer.field("metadata")
-            writer.raw(value[range])
+            writer.name(plain: "metadata")
+            writer.raw(utf8: value.span.extracting(range))
         }
         writer.endObject()
         buffer = writer.bytes
@@ -87,43 +87,37 @@ package struct OutcomeEncoder: Sendable {
 
     private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
         let subject = outcome.subject
-        writer.field("event_id", subject.eventID)
-        writer.field("apns_id")
+        writer.member("event_id", subject.eventID)
+        writer.name(plain: "apns_id")
         if let id = subject.apnsID {
             writer.plainString { id.appendUTF8(to: &$0) }
         } else {
             writer.null()
         }
-        if let id = outcome.apnsUniqueID { writer.field("apns_unique_id", id) }
-        writer.field("device_token", subject.deviceToken?.hexadecimal)
-        if let channel = subject.channel { writer.field("channel_id", channel.base64) }
-        writer.field("topic", subject.topic?.name)
-        writer.field("push_type", subject.pushType?.rawValue)
-        writer.field("environment", subject.environment?.rawValue)
-        writer.field("credential", outcome.credential)
+        if let id = outcome.apnsUniqueID { writer.member("apns_unique_id", id) }
+        writer.member("device_token", plain: subject.deviceToken?.hexadecimal)
+        if let channel = subject.channel { writer.member("channel_id", channel.base64) }
+        writer.member("topic", subject.topic?.name)
+        writer.member("push_type", plain: subject.pushType?.rawValue)
+        writer.member("environment", plain: subject.environment?.rawValue)
+        writer.member("credential", outcome.credential)
     }
 
     private func writeVerdict(_ outcome: Outcome, _ writer: inout JSONWriter) {
-        writer.field("outcome", outcome.kind.rawValue)
-        writer.field("reason", outcome.reason?.text)
-        writer.field("decided_by", outcome.decidedBy.rawValue)
-        writer.field("token_action", outcome.tokenAction.rawValue)
-        if let status = outcome.httpStatus {
-            writer.field("http_status")
-            writer.integer(Int64(status))
-        }
-        if let time = outcome.unregisteredAt {
-            writer.field("unregistered_at")
-            writer.integer(time.milliseconds)
-        }
+        writer.member("outcome", plain: outcome.kind.rawValue)
+        writer.member("reason", outcome.reason?.text)
+        writer.member("decided_by", plain: outcome.decidedBy.rawValue)
+        writer.member("token_action", plain: outcome.tokenAction.rawValue)
+        if let status = outcome.httpStatus { writer.member("http_status", Int64(status)) }
+        if let time = outcome.unregisteredAt { writer.member("unregistered_at", time.milliseconds) }
         guard !outcome.violations.isEmpty else { return }
-        writer.field("violations")
+        writer.name(plain: "violations")
         writer.beginArray()
         for violation in outcome.violations {
             writer.beginObject()
-            writer.field("instance_location", violation.instanceLocation)
-            writer.field("keyword_location", violation.keywordLocation)
-            writer.field("message", violation.message)
+            writer.member("instance_location", violation.instanceLocation)
+            writer.member("keyword_location", violation.keywordLocation)
+            writer.member("message", violation.message)
             writer.endObject()
         }
         writer.endArray()
@@ -149,21 +143,5 @@ extension [UInt8] {
     fileprivate mutating func replaceAll(by text: String) {
         removeAll(keepingCapacity: true)
         append(contentsOf: text.utf8)
-    }
-}
-
-extension JSONWriter {
-    mutating func field(_ name: StaticString) {
-        self.name(plain: name)
-    }
-
-    mutating func field(_ name: StaticString, _ text: String?) {
-        self.name(plain: name)
-        string(text)
-    }
-
-    mutating func timestamp(_ name: StaticString, _ timestamp: Timestamp) {
-        self.name(plain: name)
-        plainString { timestamp.appendRFC3339(to: &$0) }
     }
 }

@@ -30,33 +30,38 @@ extension Timestamp {
         self.init(milliseconds: (minutes * 60 + second) * 1000 + fraction)
     }
 
-    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are cut to that range.
+    /// Appends `rfc3339`.
     package func appendRFC3339(to text: inout [UInt8]) {
-        let limited = min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
-        let millisecond = (limited % 1000 + 1000) % 1000
-        let seconds = (limited - millisecond) / 1000
-        let second = (seconds % 86_400 + 86_400) % 86_400
-        let (year, month, day) = Self.date((seconds - second) / 86_400)
-        Self.appendDigits(year / 100, &text)
-        Self.appendDigits(year % 100, then: "-", &text)
-        Self.appendDigits(month, then: "-", &text)
-        Self.appendDigits(day, then: "T", &text)
-        Self.appendDigits(second / 3600, then: ":", &text)
-        Self.appendDigits(second / 60 % 60, then: ":", &text)
-        Self.appendDigits(second % 60, then: ".", &text)
-        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: millisecond / 100))
-        Self.appendDigits(millisecond % 100, then: "Z", &text)
+        let bytes = rfc3339
+        for index in bytes.indices { text.append(bytes[index]) }
     }
 
-    /// Two digits: by a constant, the compiler divides without a division.
-    private static func appendDigits(
-        _ value: Int64,
-        then separator: Unicode.Scalar? = nil,
-        _ text: inout [UInt8]
-    ) {
-        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))
-        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
-        if let separator { text.append(UInt8(ascii: separator)) }
+    /// `2026-01-31T23:59:59.999Z`; years outside 0 to 9999 are cut to that range.
+    var rfc3339: InlineArray<24, UInt8> {
+        let (seconds, millisecond) = secondsAndMilliseconds
+        let (days, second) = seconds.quotientAndRemainder(floor: 86_400)
+        let (year, month, day) = Self.date(days)
+        var text = InlineArray<24, UInt8>(repeating: UInt8(ascii: "-"))
+        text.setDigits(at: 0, year / 100)
+        text.setDigits(at: 2, year % 100)
+        text.setDigits(at: 5, month)
+        text.setDigits(at: 8, day)
+        text[10] = UInt8(ascii: "T")
+        text.setDigits(at: 11, second / 3600)
+        text[13] = UInt8(ascii: ":")
+        text.setDigits(at: 14, second / 60 % 60)
+        text[16] = UInt8(ascii: ":")
+        text.setDigits(at: 17, second % 60)
+        text[19] = UInt8(ascii: ".")
+        text.setMilliseconds(millisecond)
+        text[23] = UInt8(ascii: "Z")
+        return text
+    }
+
+    /// Of the text: since 1970, and 0 to 999.
+    fileprivate var secondsAndMilliseconds: (seconds: Int64, milliseconds: Int64) {
+        min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
+            .quotientAndRemainder(floor: 1000)
     }
 
     private static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> Int64? {
@@ -132,5 +137,43 @@ extension Timestamp {
         let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
         let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+}
+
+/// Timestamps' text for who writes many: most are of the same second as the one before.
+struct TimestampText: Sendable {
+    /// The text of the last timestamp.
+    private(set) var utf8 = Timestamp(milliseconds: 0).rfc3339
+    private var seconds: Int64 = 0
+
+    mutating func set(_ timestamp: Timestamp) {
+        let (seconds, millisecond) = timestamp.secondsAndMilliseconds
+        if seconds == self.seconds {
+            utf8.setMilliseconds(millisecond)
+        } else {
+            utf8 = timestamp.rfc3339
+            self.seconds = seconds
+        }
+    }
+}
+
+extension InlineArray<24, UInt8> {
+    /// Two digits: by a constant, the compiler divides without a division.
+    fileprivate mutating func setDigits(at index: Int, _ value: Int64) {
+        self[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10)
+        self[index + 1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10)
+    }
+
+    fileprivate mutating func setMilliseconds(_ value: Int64) {
+        self[20] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 100)
+        setDigits(at: 21, value % 100)
+    }
+}
+
+extension Int64 {
+    /// By a positive divisor; the remainder is not negative.
+    fileprivate func quotientAndRemainder(floor divisor: Int64) -> (Int64, Int64) {
+        let remainder = (self % divisor + divisor) % divisor
+        return ((self - remainder) / divisor, remainder)
     }
 }

@@ -24,35 +24,23 @@ package struct JSONWriter {
 
     /// Writes a name that is known to need no escape.
     package mutating func name(plain text: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        // SAFETY: a static string of more than one scalar has its bytes at an address, for ever.
-        unsafe bytes.append(
-            contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-        )
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        append(atMost: text.utf8CodeUnitCount + Self.nameMarks) { $0.write(name: text) }
         needsComma = false
     }
 
-    package mutating func null() { raw("null".utf8) }
+    package mutating func null() { literal("null") }
 
-    package mutating func bool(_ value: Bool) { raw((value ? "true" : "false").utf8) }
+    package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+    private mutating func literal(_ text: StaticString) {
+        append(atMost: text.utf8CodeUnitCount) { $0.write(literal: text) }
+    }
 
     package mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
 
     /// The same for the common type: generic code is not specialised in other modules.
     package mutating func integer(_ value: Int64) {
-        separate()
-        if value < 0 { bytes.append(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        var weight: UInt64 = 1
-        while rest / weight >= 10 { weight *= 10 }
-        while weight > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / weight))
-            rest %= weight
-            weight /= 10
-        }
+        append(atMost: Self.longestInteger) { $0.write(decimal: value) }
     }
 
     /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
@@ -64,14 +52,11 @@ package struct JSONWriter {
 
     /// Writes a string of UTF-8 bytes.
     package mutating func string(utf8 content: Span<UInt8>) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
         if Self.needsEscape(content) {
-            for index in content.indices { appendEscaped(content[index]) }
+            escapedString(content)
         } else {
-            unsafe content.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+            append(atMost: content.count + Self.stringMarks) { $0.write(string: content) }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes a string that the caller appends, of characters that need no escape.
@@ -80,17 +65,6 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: "\""))
         append(&bytes)
         bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
-    private static func needsEscape(_ content: Span<UInt8>) -> Bool {
-        var isFound = false
-        for index in content.indices {
-            let byte = content[index]
-            let isSpecial = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20
-            isFound = isFound || isSpecial
-        }
-        return isFound
     }
 
     /// Writes a string or null.
@@ -102,6 +76,11 @@ package struct JSONWriter {
     package mutating func raw(_ json: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
+    }
+
+    /// Appends a whole value that is JSON already.
+    package mutating func raw(utf8 json: Span<UInt8>) {
+        append(atMost: json.count) { $0.write(json) }
     }
 
     /// Appends a whole value that is JSON already.
@@ -148,6 +127,24 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// Makes room once, for a comma where one belongs and for so many bytes.
+    @inline(__always)
+    private mutating func append(atMost count: Int, _ write: (inout TextRoom) -> Void) {
+        let isNext = needsComma
+        TextRoom.fill(&bytes, atMost: count + 1) { room in
+            if isNext { room.write(UInt8(ascii: ",")) }
+            write(&room)
+        }
+        needsComma = true
+    }
+
+    private mutating func escapedString(_ content: Span<UInt8>) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        for index in content.indices { appendEscaped(content[index]) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     private mutating func appendEscaped(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -163,5 +160,115 @@ package struct JSONWriter {
             bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") - 10 + low)
         default: bytes.append(byte)
         }
+    }
+}
+
+/// Whole members of an object, whose names are known to need no escape.
+extension JSONWriter {
+    /// Writes a string or null.
+    package mutating func member(_ name: StaticString, _ text: String?) {
+        guard let text else { return member(name, literal: "null") }
+        member(name, utf8: text.utf8.span)
+    }
+
+    /// Writes a string of characters that need no escape, or null.
+    package mutating func member(_ name: StaticString, plain text: String?) {
+        guard let text else { return member(name, literal: "null") }
+        member(name, plain: text.utf8.span)
+    }
+
+    /// Writes a string of ASCII characters that need no escape.
+    package mutating func member(_ name: StaticString, plain content: Span<UInt8>) {
+        let byteCount = name.utf8CodeUnitCount + content.count + Self.nameMarks + Self.stringMarks
+        append(atMost: byteCount) { room in
+            room.write(name: name)
+            room.write(string: content)
+        }
+    }
+
+    package mutating func member(_ name: StaticString, _ value: Int64) {
+        append(atMost: name.utf8CodeUnitCount + Self.nameMarks + Self.longestInteger) { room in
+            room.write(name: name)
+            room.write(decimal: value)
+        }
+    }
+
+    private mutating func member(_ name: StaticString, utf8 content: Span<UInt8>) {
+        if Self.needsEscape(content) {
+            self.name(plain: name)
+            escapedString(content)
+        } else {
+            member(name, plain: content)
+        }
+    }
+
+    private mutating func member(_ name: StaticString, literal: StaticString) {
+        self.name(plain: name)
+        self.literal(literal)
+    }
+}
+
+extension JSONWriter {
+    /// Quotes and a colon.
+    private static let nameMarks = 3
+    /// Quotes.
+    private static let stringMarks = 2
+    /// Characters of the smallest `Int64`.
+    private static let longestInteger = 20
+
+    /// Whether there is a quote, a backslash or a control character (RFC 8259, 7).
+    ///
+    /// Looks at eight bytes at once; the last eight may be looked at twice.
+    private static func needsEscape(_ content: Span<UInt8>) -> Bool {
+        // SAFETY: between bytes there is no padding.
+        let bytes = unsafe content.bytes
+        let count = bytes.byteCount
+        guard count >= 8 else {
+            // Letters stand where there is nothing.
+            var word: UInt64 = 0x6161_6161_6161_6161
+            for index in content.indices { word = word << 8 | UInt64(content[index]) }
+            return special(word) != 0
+        }
+        // SAFETY: any eight bytes are an integer, and the load looks that they are there.
+        let last = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        var found = special(last)
+        for offset in stride(from: 0, to: count - 8, by: 8) {
+            let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            found |= special(word)
+        }
+        return found != 0
+    }
+
+    /// Has a bit set if one of the eight bytes needs an escape, and none if none does.
+    ///
+    /// A byte below n gets its highest bit by a subtraction of n, and had it not before; a byte
+    /// equal to a character is below 1 once that is taken out of it by an exclusive or. A borrow
+    /// reaches a byte only from one that is found itself.
+    private static func special(_ word: UInt64) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highest = ones << 7
+        let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let isControl = (word &- (ones << 5)) & ~word
+        let isQuote = (quotes &- ones) & ~quotes
+        let isBackslash = (backslashes &- ones) & ~backslashes
+        return (isControl | isQuote | isBackslash) & highest
+    }
+}
+
+extension TextRoom {
+    @inline(__always)
+    fileprivate mutating func write(name: StaticString) {
+        write(UInt8(ascii: "\""))
+        write(literal: name)
+        write(UInt8(ascii: "\""))
+        write(UInt8(ascii: ":"))
+    }
+
+    @inline(__always)
+    fileprivate mutating func write(string content: Span<UInt8>) {
+        write(UInt8(ascii: "\""))
+        write(content)
+        write(UInt8(ascii: "\""))
     }
 }

@@ -5,7 +5,6 @@ import Vocabulary
 
 @Suite struct OutcomeEncoderTests {
     private let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 3)
-    private let encoder = OutcomeEncoder()
 
     /// An outcome as the engine makes them: who decided, and APNs' status, go with the kind.
     private func outcome(
@@ -54,6 +53,7 @@ import Vocabulary
     private var record: Record { EventText.record(Array(#" {"k":"v"} "#.utf8)) }
 
     private func violations(_ outcome: Outcome) throws -> [Violation] {
+        var encoder = OutcomeEncoder()
         var bytes: [UInt8] = []
         encoder.encode(outcome, record: record, source: source, into: &bytes)
         var document = JSONDocument()
@@ -99,6 +99,7 @@ import Vocabulary
     }
 
     @Test func `an outcome's fields are those of the design`() throws {
+        var encoder = OutcomeEncoder()
         var bytes: [UInt8] = []
         encoder.encode(
             outcome(.rejected, full: true),
@@ -114,9 +115,34 @@ import Vocabulary
         #expect(value["unregistered_at"] == .integer(5))
     }
 
+    @Test func `an encoder tells the times of every outcome, whatever the last one's were`() throws
+    {
+        var encoder = OutcomeEncoder()
+        let times: [(Int64, String)] = [
+            (1_769_851_800_200, "2026-01-31T09:30:00.200Z"),
+            (1_769_851_800_999, "2026-01-31T09:30:00.999Z"),
+            (1_769_851_801_000, "2026-01-31T09:30:01.000Z"),
+            (1_769_851_800_007, "2026-01-31T09:30:00.007Z"),
+            (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+            (-999, "1969-12-31T23:59:59.001Z"), (.max, "9999-12-31T23:59:59.999Z"),
+            (.min, "0000-01-01T00:00:00.000Z"),
+        ]
+        for (index, (received, receivedText)) in times.enumerated() {
+            let (completed, completedText) = times[(index + 1) % times.count]
+            var outcome = outcome(.accepted, full: false)
+            outcome.receivedAt = Timestamp(milliseconds: received)
+            outcome.completedAt = Timestamp(milliseconds: completed)
+            var bytes: [UInt8] = []
+            encoder.encode(outcome, record: record, source: source, into: &bytes)
+            let value = try JSONValue.parse(bytes)
+            #expect(value["received_at"] == .string(receivedText))
+            #expect(value["completed_at"] == .string(completedText))
+        }
+    }
+
     @Test func `only what APNs said about the token makes a token status`() throws {
         for kind in OutcomeKind.allCases {
-            let status = encoder.tokenStatus(outcome(kind, full: true))
+            let status = OutcomeEncoder().tokenStatus(outcome(kind, full: true))
             #expect((status != nil) == (kind == .unregistered || kind == .rejected))
             guard let status else { continue }
             #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
@@ -131,7 +157,7 @@ import Vocabulary
     @Test func `a token that is alive again has its status taken back by a tombstone`() throws {
         var outcome = outcome(.accepted, full: true)
         outcome.isTokenReadmitted = true
-        let status = try #require(encoder.tokenStatus(outcome))
+        let status = try #require(OutcomeEncoder().tokenStatus(outcome))
         #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
         #expect(status.value == nil)
     }

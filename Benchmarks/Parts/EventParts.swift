@@ -85,6 +85,8 @@ enum EventParts {
         var decoder = EventDecoder()
     }
 
+    static let deviceToken = Array(String(repeating: "9f8e7d6c", count: 8).utf8)
+
     static let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
 
     static func record(_ text: [UInt8]) -> Record {

@@ -49,6 +49,6 @@ struct PartsCommand: ParsableCommand {
 
     private static func allParts() -> [Part] {
         EventParts.all() + DeliveryParts.all() + HTTP2Parts.all()
-            + [KafkaParts.produceOutcome(EventParts.text), TelemetryParts.acceptedEvent()]
+            + KafkaParts.all(EventParts.text) + [TelemetryParts.acceptedEvent()]
     }
 }

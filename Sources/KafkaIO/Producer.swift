@@ -74,7 +74,7 @@ package final class Producer {
                 KafkaError(isAbandoned ? RD_KAFKA_RESP_ERR__DESTROY : rd_kafka_last_error())
             )
         }
-        let list = unsafe Self.headerList(headers)
+        let list = unsafe Self.headerList(headers.span)
         let error = unsafe Self.withMemory(key, value) { key, value in
             unsafe send(to: handle, key: key, value: value, headers: list, tag: tag)
         }
@@ -165,12 +165,12 @@ package final class Producer {
         }
     }
 
-    private static func headerList(_ headers: [RecordHeader]) -> OpaquePointer? {
+    private static func headerList(_ headers: Span<RecordHeader>) -> OpaquePointer? {
         guard !headers.isEmpty else { return nil }
         let list = unsafe rd_kafka_headers_new(headers.count)
-        for header in headers {
-            unsafe withMemory(header.value) { value in
-                unsafe add(header.name, value, to: list)
+        for index in headers.indices {
+            unsafe withMemory(headers[index].value) { value in
+                unsafe add(headers[index].name.utf8.span, value, to: list)
             }
         }
         return unsafe list
@@ -178,21 +178,18 @@ package final class Producer {
 
     /// The library takes the name by its length: a C string would be a copy for its last byte.
     private static func add(
-        _ name: String,
+        _ name: Span<UInt8>,
         _ value: UnsafeRawBufferPointer?,
         to list: OpaquePointer?
     ) {
-        var name = name
-        name.withUTF8 { name in
-            unsafe name.withMemoryRebound(to: CChar.self) { name in
-                _ = unsafe rd_kafka_header_add(
-                    list,
-                    name.baseAddress,
-                    name.count,
-                    value?.baseAddress,
-                    value?.count ?? 0
-                )
-            }
+        unsafe name.withUnsafeBytes { name in
+            _ = unsafe rd_kafka_header_add(
+                list,
+                name.baseAddress?.assumingMemoryBound(to: CChar.self),
+                name.count,
+                value?.baseAddress,
+                value?.count ?? 0
+            )
         }
     }
 

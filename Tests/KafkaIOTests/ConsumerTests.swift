@@ -49,6 +49,47 @@ import Vocabulary
         try member.close()
     }
 
+    @Test(arguments: ["none", "gzip", "snappy", "lz4", "zstd"])
+    func `headers come with the records that have them, however a batch is written`(
+        codec: String
+    ) throws {
+        let topic = try SharedCluster.freshTopic()
+        let source = try Source(properties: ["compression.codec": codec])
+        let headers = [
+            RecordHeader(name: "a", value: [1]), RecordHeader(name: "", value: nil),
+            RecordHeader(name: "c", value: []),
+        ]
+        let counts = (0..<600).map { $0 % 7 == 0 ? $0 % 3 + 1 : 0 }
+        for (index, count) in counts.enumerated() {
+            try source.producer.produce(
+                topic: topic,
+                key: nil,
+                value: [UInt8](repeating: UInt8(index % 3), count: index),
+                headers: Array(headers.prefix(count)),
+                tag: UInt64(index)
+            )
+        }
+        try source.turn { source.reports.count == counts.count }
+
+        let reader = WakeUp()
+        let records = try TopicReader(
+            topic: topic,
+            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
+            properties: ["fetch.wait.max.ms": "10"],
+            wakeup: reader.descriptor
+        )
+        defer { records.destroyAside() }
+        var read: [Record] = []
+        try turn(reader) {
+            read.count == counts.count
+        } poll: {
+            try records.poll(budget: 1000, into: &read)
+        }
+        #expect(read.map { $0.value?.count } == Array(0..<counts.count))
+        let wrong = zip(read, counts).filter { $0.headers != Array(headers.prefix($1)) }
+        #expect(wrong.map(\.0.offset.rawValue) == [])
+    }
+
     @Test func `A poll ends after the record that uses the byte budget up`() throws {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 10, size: 1000)

@@ -36,10 +36,12 @@ enum KafkaParts {
                             source: EventParts.source,
                             into: &buffer
                         )
+                        let headers = HeaderList(capacity: 8)
+                        encoder.forEachHeader(outcome, record: record) { headers.add($0, $1) }
                         producer.produce(
                             key: encoder.key(outcome, record: record),
                             value: buffer,
-                            headers: encoder.headers(outcome, record: record)
+                            headers: headers
                         )
                     }
                 }
@@ -100,7 +102,7 @@ private final class Desk {
         (self, ReadingDesk(topic, kafka.bootstrapServers))
     }
 
-    func produce(key: [UInt8]?, value: [UInt8], headers: [RecordHeader] = []) {
+    func produce(key: [UInt8]?, value: [UInt8], headers: consuming HeaderList? = nil) {
         do {
             try producer.produce(topic: topic, key: key, value: value, headers: headers, tag: 1)
         } catch {

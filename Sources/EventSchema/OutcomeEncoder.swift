@@ -3,13 +3,12 @@ package import Vocabulary
 
 /// Writes outcomes as `schemas/notification-outcome.v1` has them.
 ///
-/// Key and headers are written to memory that the encoder keeps: nothing is allocated for them as
-/// long as the last record's are not held any more.
+/// The key is written to memory that the encoder keeps: nothing is allocated for it as long as the
+/// last record's is not held any more.
 package struct OutcomeEncoder: Sendable {
     private var received = TimestampText()
     private var completed = TimestampText()
     private var keyBytes: [UInt8] = []
-    private var headerList: [RecordHeader] = []
 
     package init() {}
 
@@ -31,8 +30,8 @@ package struct OutcomeEncoder: Sendable {
         var writer = JSONWriter(buffer: buffer)
         buffer = []
         writer.beginObject()
-        writeSubject(outcome, &writer)
-        writeVerdict(outcome, &writer)
+        Self.writeSubject(outcome, &writer)
+        Self.writeVerdict(outcome, &writer)
         writer.member("attempts", Int64(max(outcome.attempts, 0)))
         writer.member("received_at", plain: received.utf8.span)
         writer.member("completed_at", plain: completed.utf8.span)
@@ -62,30 +61,26 @@ package struct OutcomeEncoder: Sendable {
         return keyBytes
     }
 
-    /// `outcome`, `reason`, `event-id` where there is one, and the event's trace context.
+    /// Tells the headers one by one: `outcome`, `reason`, `event-id` where there is one, and the
+    /// event's trace context.
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
     /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
-    package mutating func headers(_ outcome: Outcome, record: Record) -> [RecordHeader] {
-        var count = 0
-        setHeader(&count, "outcome", outcome.kind.rawValue)
-        if let reason = outcome.reason { setHeader(&count, "reason", reason.text) }
-        if let id = outcome.subject.eventID { setHeader(&count, "event-id", id) }
-        headerList.removeLast(headerList.count - count)
+    package func forEachHeader(
+        _ outcome: Outcome,
+        record: Record,
+        _ take: (_ name: String, _ value: Span<UInt8>) -> Void
+    ) {
+        take("outcome", outcome.kind.rawValue.utf8.span)
+        if let reason = outcome.reason { take("reason", reason.text.utf8.span) }
+        if let id = outcome.subject.eventID { take("event-id", id.utf8.span) }
         let trace = TraceContext(record.headers) ?? TraceContext(record.traceContext)
-        if let trace { headerList.append(contentsOf: trace.headers) }
-        return headerList
+        for header in trace?.headers ?? [] {
+            if let value = header.value { take(header.name, value.span) }
+        }
     }
 
-    /// Writes the next header over the one that the last record had in its place.
-    private mutating func setHeader(_ count: inout Int, _ name: String, _ text: String) {
-        if count == headerList.count { headerList.append(RecordHeader(name: name, value: [])) }
-        headerList[count].name = name
-        headerList[count].value?.replaceAll(by: text)
-        count += 1
-    }
-
-    private func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
+    private static func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
         let subject = outcome.subject
         writer.member("event_id", subject.eventID)
         writer.name(plain: "apns_id")
@@ -103,7 +98,7 @@ package struct OutcomeEncoder: Sendable {
         writer.member("credential", outcome.credential)
     }
 
-    private func writeVerdict(_ outcome: Outcome, _ writer: inout JSONWriter) {
+    private static func writeVerdict(_ outcome: Outcome, _ writer: inout JSONWriter) {
         writer.member("outcome", plain: outcome.kind.rawValue)
         writer.member("reason", outcome.reason?.text)
         writer.member("decided_by", plain: outcome.decidedBy.rawValue)

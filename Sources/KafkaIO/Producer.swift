@@ -69,21 +69,33 @@ package final class Producer {
         headers: [RecordHeader] = [],
         tag: UInt64
     ) throws(ProduceError) {
+        let list = headers.isEmpty ? nil : HeaderList(headers)
+        try produce(topic: topic, key: key, value: value, headers: list, tag: tag)
+    }
+
+    /// The same, with headers that the library has already; they are gone in any case.
+    package func produce(
+        topic: KafkaTopic,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: consuming HeaderList?,
+        tag: UInt64
+    ) throws(ProduceError) {
         guard !isAbandoned, let handle = unsafe client.topic(topic.name) else {
             throw .refused(
                 KafkaError(isAbandoned ? RD_KAFKA_RESP_ERR__DESTROY : rd_kafka_last_error())
             )
         }
-        let list = unsafe Self.headerList(headers.span)
+        let list = unsafe headers?.raw
         let error = unsafe Self.withMemory(key, value) { key, value in
             unsafe send(to: handle, key: key, value: value, headers: list, tag: tag)
         }
         guard let error = unsafe KafkaError(consuming: error) else {
+            // SAFETY: the library takes the headers over only when it takes the record.
+            headers?.giveUp()
             outstanding += 1
             return
         }
-        // SAFETY: the library takes the headers over only when it takes the record.
-        if let list = unsafe list { unsafe rd_kafka_headers_destroy(list) }
         throw error.code == .queueFull ? .queueFull : .refused(client.fatalError ?? error)
     }
 
@@ -162,34 +174,6 @@ package final class Producer {
             unsafe arguments[5].vtype = RD_KAFKA_VTYPE_HEADERS
             unsafe arguments[5].u.headers = headers
             return unsafe rd_kafka_produceva(client.raw, arguments.baseAddress, 6)
-        }
-    }
-
-    private static func headerList(_ headers: Span<RecordHeader>) -> OpaquePointer? {
-        guard !headers.isEmpty else { return nil }
-        let list = unsafe rd_kafka_headers_new(headers.count)
-        for index in headers.indices {
-            unsafe withMemory(headers[index].value) { value in
-                unsafe add(headers[index].name.utf8.span, value, to: list)
-            }
-        }
-        return unsafe list
-    }
-
-    /// The library takes the name by its length: a C string would be a copy for its last byte.
-    private static func add(
-        _ name: Span<UInt8>,
-        _ value: UnsafeRawBufferPointer?,
-        to list: OpaquePointer?
-    ) {
-        unsafe name.withUnsafeBytes { name in
-            _ = unsafe rd_kafka_header_add(
-                list,
-                name.baseAddress?.assumingMemoryBound(to: CChar.self),
-                name.count,
-                value?.baseAddress,
-                value?.count ?? 0
-            )
         }
     }
 

@@ -115,6 +115,22 @@ import Vocabulary
         #expect(value["unregistered_at"] == .integer(5))
     }
 
+    @Test func `an outcome's headers are its kind, its reason, and its event's identifier`() {
+        var told: [String] = []
+        for (kind, full) in [(OutcomeKind.rejected, true), (.accepted, true), (.accepted, false)] {
+            let outcome = outcome(kind, full: full)
+            OutcomeEncoder().forEachHeader(outcome, record: record) { name, value in
+                let text = String(decoding: value.indices.map { value[$0] }, as: UTF8.self)
+                told.append("\(name): \(text)")
+            }
+        }
+        let expected = [
+            "outcome: rejected", "reason: BadDeviceToken", "event-id: e\"1",
+            "outcome: accepted", "event-id: e\"1", "outcome: accepted",
+        ]
+        #expect(told == expected)
+    }
+
     @Test func `an encoder tells the times of every outcome, whatever the last one's were`() throws
     {
         var encoder = OutcomeEncoder()

@@ -119,9 +119,12 @@ import Vocabulary
             receivedAt: Timestamp(milliseconds: 0),
             completedAt: Timestamp(milliseconds: 0)
         )
-        var encoder = OutcomeEncoder()
-        return encoder.headers(outcome, record: source)
-            .filter { $0.name.hasPrefix("trace") }
+        var headers: [RecordHeader] = []
+        OutcomeEncoder().forEachHeader(outcome, record: source) { name, value in
+            let bytes = value.indices.map { value[$0] }
+            headers.append(RecordHeader(name: name, value: bytes))
+        }
+        return headers.filter { $0.name.hasPrefix("trace") }
     }
 
     @Test(

@@ -64,9 +64,11 @@ final class OutcomePublisher {
             topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
             key: record.key,
             value: record.value,
-            headers: history.headers(
-                over: record.headers,
-                tierName: topics.retry.delayNames[history.tier]
+            headers: HeaderList(
+                history.headers(
+                    over: record.headers,
+                    tierName: topics.retry.delayNames[history.tier]
+                )
             )
         )
     }
@@ -79,18 +81,13 @@ final class OutcomePublisher {
     ) -> Encoded? {
         guard case .outcome(let decided)? = delivery.decision else { return nil }
         let arrival = delivery.arrival
-        var encoded =
-            if shortened.contains(tag.delivery) {
-                shortRecord(tag.publication, decided.outcome, of: delivery, source)
-            } else if arrival.history == nil, arrival.record.headers.isEmpty {
-                encoded(tag.publication, decided.outcome, arrival.record, source)
-            } else {
-                originalRecord(tag.publication, decided.outcome, of: delivery, source)
-            }
-        if topics.hasTimingHeaders, tag.publication == .outcome {
-            encoded?.headers += delivery.times.headers
+        if shortened.contains(tag.delivery) {
+            return shortRecord(tag.publication, decided.outcome, of: delivery, source)
         }
-        return encoded
+        guard arrival.history == nil, arrival.record.headers.isEmpty else {
+            return originalRecord(tag.publication, decided.outcome, of: delivery, source)
+        }
+        return encoded(tag.publication, decided.outcome, arrival.record, source, delivery)
     }
 
     /// Of the record that the event was first read from, whatever rounds it has been through.
@@ -104,7 +101,7 @@ final class OutcomePublisher {
         var record = delivery.record
         record.offset = origin.offset
         record.headers = RetryHistory.stripped(record.headers)
-        return encoded(publication, outcome, record, origin.partition)
+        return encoded(publication, outcome, record, origin.partition, delivery)
     }
 
     /// Without what the outcome takes over from the record, which can be as large as the record.
@@ -122,7 +119,7 @@ final class OutcomePublisher {
         record.offset = origin.offset
         record.key = nil
         record.headers = []
-        return encoded(publication, outcome, record, origin.partition)
+        return encoded(publication, outcome, record, origin.partition, delivery)
     }
 
     /// Takes what the full queue refused, to be published again.
@@ -144,18 +141,19 @@ final class OutcomePublisher {
         if !shortened.isEmpty { shortened.remove(id) }
     }
 
-    private struct Encoded {
-        var topic: KafkaTopic
-        var key: [UInt8]?
-        var value: [UInt8]?
-        var headers: [RecordHeader]
+    private struct Encoded: ~Copyable {
+        let topic: KafkaTopic
+        let key: [UInt8]?
+        let value: [UInt8]?
+        let headers: HeaderList?
     }
 
     private func encoded(
         _ publication: Publication,
         _ outcome: Outcome,
         _ record: Record,
-        _ source: TopicPartition
+        _ source: TopicPartition,
+        _ delivery: Delivery
     ) -> Encoded? {
         value.removeAll(keepingCapacity: true)
         switch publication {
@@ -165,26 +163,37 @@ final class OutcomePublisher {
                 topic: topics.results,
                 key: encoder.key(outcome, record: record),
                 value: value,
-                headers: encoder.headers(outcome, record: record)
+                headers: headers(of: outcome, record, delivery)
             )
         case .tokenStatus:
             guard let topic = topics.tokenStatus, let status = encoder.tokenStatus(outcome)
             else { return nil }
-            return Encoded(topic: topic, key: status.key, value: status.value, headers: [])
+            return Encoded(topic: topic, key: status.key, value: status.value, headers: nil)
         case .deadLetter:
             guard let topic = topics.deadLetters else { return nil }
             return Encoded(
                 topic: topic,
                 key: record.key,
                 value: record.value,
-                headers: topics.deadLetterHeaders.headers(
-                    outcome,
-                    record: record,
-                    source: source
+                headers: HeaderList(
+                    topics.deadLetterHeaders.headers(outcome, record: record, source: source)
                 )
             )
         case .retry: return nil
         }
+    }
+
+    private func headers(
+        of outcome: Outcome,
+        _ record: Record,
+        _ delivery: Delivery
+    ) -> HeaderList {
+        let headers = HeaderList(capacity: 8)
+        encoder.forEachHeader(outcome, record: record) { headers.add($0, $1) }
+        if topics.hasTimingHeaders {
+            for header in delivery.times.headers { headers.add(header) }
+        }
+        return headers
     }
 }
 

@@ -6,11 +6,11 @@ extension EventDecoder {
     private static let pushTypeNames = NameTable(pushTypes.map(\.rawValue))
 
     /// The event of fields that the event's schema has admitted.
-    borrowing func event(_ fields: EventFields, _ check: inout SchemaCheck) -> Event? {
+    mutating func event(_ fields: EventFields, _ check: inout SchemaCheck) -> Event? {
         guard let id = fields.id.flatMap({ document.string($0) }),
             let token = fields.deviceToken.flatMap({ document.string($0) })
                 .map(DeviceToken.init(checked:)),
-            let destination = destination(fields),
+            let destination = Self.destination(fields, { apps.text(of: $0, in: document) }),
             let pushType = pushType(fields), let payload = fields.payload
         else { return nil }
         return Event(
@@ -41,7 +41,7 @@ extension EventDecoder {
         event.id = fields.id.flatMap { document.string($0) }
             .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
         event.deviceToken = deviceToken(fields)
-        event.destination = destination(fields)
+        event.destination = Self.destination(fields) { document.string($0) }
         event.pushType = pushType(fields)
         event.environment = environment(fields)
         event.apnsID = fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) }
@@ -58,10 +58,13 @@ extension EventDecoder {
     }
 
     /// Nil also when both names stand there: neither is more right than the other.
-    private borrowing func destination(_ fields: EventFields) -> Event.Destination? {
+    private static func destination(
+        _ fields: EventFields,
+        _ text: (JSONNode) -> String?
+    ) -> Event.Destination? {
         switch (fields.bundleID, fields.topic) {
-        case (let bundleID?, nil): document.string(bundleID).map(Event.Destination.bundleID)
-        case (nil, let topic?): document.string(topic).map { .topic(APNsTopic($0)) }
+        case (let bundleID?, nil): text(bundleID).map(Event.Destination.bundleID)
+        case (nil, let topic?): text(topic).map { .topic(APNsTopic($0)) }
         case (nil, nil), (_?, _?): nil
         }
     }

@@ -24,6 +24,8 @@ package struct EventDecoder: ~Copyable {
     /// How the last record was wrapped.
     package internal(set) var framing = RecordFraming.plain
     var document: JSONDocument
+    /// The names of apps, which come again and again.
+    var apps = RecurringTexts()
 
     /// Makes a decoder; the size limit decides what is `EventTooLarge`.
     package init(
@@ -70,7 +72,7 @@ package struct EventDecoder: ~Copyable {
     // MARK: Checks
 
     /// The schemas in turn: the event's, the operator's, the registry's, Apple's documentation.
-    private borrowing func check(
+    private mutating func check(
         _ wrapped: WrappedEvent,
         from topic: KafkaTopic
     ) -> DecodedRecord {

@@ -16,6 +16,14 @@ extension JSONDocument {
         }
     }
 
+    /// The same; it is `known` where that has the same content, and nothing is allocated then.
+    package func string(_ node: JSONNode, reusing known: String) -> String? {
+        guard node.kind == .string,
+            StringContent.isEqual(source.span.extracting(node.contentRange), known.utf8.span)
+        else { return string(node) }
+        return known
+    }
+
     /// Whether an expression matches anywhere in a string; false for what is no string.
     package func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
         node.isString && withContent(of: node) { pattern.matches($0) }

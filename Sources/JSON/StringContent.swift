@@ -35,6 +35,16 @@ enum StringContent {
         }
     }
 
+    /// Whether two pieces of text have the same bytes.
+    static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe left.withUnsafeBufferPointer { left in
+            unsafe right.withUnsafeBufferPointer { right in
+                unsafe hg_json_equal(left.baseAddress, 0, right.baseAddress, 0, left.count)
+            }
+        }
+    }
+
     /// Resolves the escapes of what stands between a string's quotes.
     ///
     /// - Returns: nil at a bad escape, which a parsed document does not have.

@@ -43,6 +43,23 @@ extension EventDecoder {
 }
 
 @Suite struct EventDecoderTests {
+    @Test func `an app's name is that of its own event, whatever names came before`() {
+        var decoder = EventDecoder()
+        for round in 0..<3 {
+            for app in 0..<50 {
+                let name = "com.example.App\(app % 40)"
+                let written = app < 40 ? name : name.replacing("App", with: "\\u0041pp")
+                var record = EventText().with("bundle_id", "\"\(written)\"").record
+                let decoded = decoder.decode(&record, from: KafkaTopic("notifications"))
+                guard case .event(let event) = decoded else {
+                    Issue.record("round \(round): \(decoded)")
+                    continue
+                }
+                #expect(event.destination == .bundleID(name))
+            }
+        }
+    }
+
     @Test func `a valid event keeps its payload byte for byte`() throws {
         var decoder = EventDecoder()
         let text = EventText().with("metadata", #"{ "k":"v" }"#)

@@ -37,7 +37,9 @@ enum KafkaParts {
                             into: &buffer
                         )
                         let headers = HeaderList(capacity: 8)
-                        encoder.forEachHeader(outcome, record: record) { headers.add($0, $1) }
+                        OutcomeEncoder.forEachHeader(of: outcome, record: record) {
+                            headers.add($0, $1)
+                        }
                         producer.produce(
                             key: encoder.key(outcome, record: record),
                             value: buffer,

@@ -66,8 +66,8 @@ package struct OutcomeEncoder: Sendable {
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
     /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
-    package func forEachHeader(
-        _ outcome: Outcome,
+    package static func forEachHeader(
+        of outcome: Outcome,
         record: Record,
         _ take: (_ name: String, _ value: Span<UInt8>) -> Void
     ) {

@@ -119,7 +119,7 @@ import Vocabulary
         var told: [String] = []
         for (kind, full) in [(OutcomeKind.rejected, true), (.accepted, true), (.accepted, false)] {
             let outcome = outcome(kind, full: full)
-            OutcomeEncoder().forEachHeader(outcome, record: record) { name, value in
+            OutcomeEncoder.forEachHeader(of: outcome, record: record) { name, value in
                 let text = String(decoding: value.indices.map { value[$0] }, as: UTF8.self)
                 told.append("\(name): \(text)")
             }

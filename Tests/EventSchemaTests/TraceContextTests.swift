@@ -120,7 +120,7 @@ import Vocabulary
             completedAt: Timestamp(milliseconds: 0)
         )
         var headers: [RecordHeader] = []
-        OutcomeEncoder().forEachHeader(outcome, record: source) { name, value in
+        OutcomeEncoder.forEachHeader(of: outcome, record: source) { name, value in
             let bytes = value.indices.map { value[$0] }
             headers.append(RecordHeader(name: name, value: bytes))
         }

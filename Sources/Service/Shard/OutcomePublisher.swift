@@ -81,10 +81,11 @@ final class OutcomePublisher {
     ) -> Encoded? {
         guard case .outcome(let decided)? = delivery.decision else { return nil }
         let arrival = delivery.arrival
-        if shortened.contains(tag.delivery) {
+        if !shortened.isEmpty, shortened.contains(tag.delivery) {
             return shortRecord(tag.publication, decided.outcome, of: delivery, source)
         }
-        guard arrival.history == nil, arrival.record.headers.isEmpty else {
+        // A pattern: to compare would be to copy the history.
+        guard case .none = arrival.history, arrival.record.headers.isEmpty else {
             return originalRecord(tag.publication, decided.outcome, of: delivery, source)
         }
         return encoded(tag.publication, decided.outcome, arrival.record, source, delivery)
@@ -189,7 +190,7 @@ final class OutcomePublisher {
         _ delivery: Delivery
     ) -> HeaderList {
         let headers = HeaderList(capacity: 8)
-        encoder.forEachHeader(outcome, record: record) { headers.add($0, $1) }
+        OutcomeEncoder.forEachHeader(of: outcome, record: record) { headers.add($0, $1) }
         if topics.hasTimingHeaders {
             for header in delivery.times.headers { headers.add(header) }
         }

@@ -6,8 +6,7 @@ package struct SecureTransport: ~Copyable {
     private var tls: TLSSession
     /// Ciphertext that the socket has not taken yet.
     private var outgoing = ByteQueue(capacity: 32768)
-    /// Ciphertext bytes ever made, and ever handed to the socket or the owner.
-    package private(set) var producedByteCount: UInt64 = 0
+    /// Ciphertext bytes ever handed to the socket or the owner.
     package private(set) var sentByteCount: UInt64 = 0
     /// Calls of `send(2)` that wrote something.
     package private(set) var socketWriteCount: UInt64 = 0
@@ -40,6 +39,8 @@ package struct SecureTransport: ~Copyable {
 
     /// Ciphertext bytes that wait for the socket.
     package var backlogByteCount: Int { outgoing.count }
+    /// Ciphertext bytes ever made.
+    package var producedByteCount: UInt64 { sentByteCount + UInt64(outgoing.count) }
     package var isEstablished: Bool { tls.isEstablished }
     package var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
     package var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
@@ -57,7 +58,6 @@ package struct SecureTransport: ~Copyable {
             guard let start = bytes.baseAddress else { return }
             unsafe outgoing.append(start, byteCount: bytes.count)
         }
-        producedByteCount += UInt64(bytes.count)
     }
 
     /// Reads once from the socket, past TLS.
@@ -98,37 +98,30 @@ package struct SecureTransport: ~Copyable {
 
     /// Goes on with the handshake and queues its answer.
     package mutating func handshake() throws(TLSError) -> Bool {
-        let result: Result<Bool, TLSError>
-        do throws(TLSError) {
-            result = .success(try tls.handshake())
-        } catch {
-            result = .failure(error)
-        }
-        // Also after a failure: the alert tells the peer why.
-        queueCiphertext()
-        return try result.get()
+        try tls.handshake(ciphertext: &outgoing)
     }
 
     /// Appends the plaintext of one record to `queue`, if a whole one is there.
     package mutating func read(into queue: inout ByteQueue) throws(TLSError) {
         try unsafe queue.append(upTo: TLSSession.recordByteCount) { (room) throws(TLSError) in
-            try unsafe tls.read(into: room)
+            try unsafe tls.read(into: room, ciphertext: &outgoing)
         }
     }
 
     /// Takes `byteCount` bytes off `plaintext`, encrypts and queues them.
     package mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
         try unsafe plaintext.withBytes { (bytes) throws(TLSError) in
-            try unsafe tls.write(UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]))
+            try unsafe tls.write(
+                UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]),
+                ciphertext: &outgoing
+            )
         }
         plaintext.removeFirst(byteCount)
-        queueCiphertext()
     }
 
     /// Queues close_notify.
     package mutating func writeEnd() {
-        tls.close()
-        queueCiphertext()
+        tls.close(ciphertext: &outgoing)
     }
 
     /// Gives the socket as much of the queue as it takes.
@@ -161,9 +154,5 @@ package struct SecureTransport: ~Copyable {
             }
         case .none: .wouldBlock
         }
-    }
-
-    private mutating func queueCiphertext() {
-        producedByteCount += UInt64(tls.takeCiphertext(into: &outgoing))
     }
 }

@@ -3,12 +3,13 @@ import Glibc
 
 /// One side of one TLS connection as a byte machine: it does no I/O of its own.
 ///
-/// Ciphertext goes in by `receive`, comes out by `takeCiphertext`; plaintext goes in by `write`,
-/// comes out by `read`.
+/// Ciphertext goes in by `receive`, plaintext by `write`, and comes out by `read`. Ciphertext for the
+/// peer may come of every call but `receive`: it is appended to the queue that the call is given.
 @safe package struct TLSSession: ~Copyable {
     private let raw: OpaquePointer
-    /// Memory BIOs, owned by `raw`: ciphertext from the peer, ciphertext to the peer.
+    /// Owned by `raw`: a memory BIO for the peer's ciphertext.
     private let incoming: OpaquePointer
+    /// Owned by `raw`: a `QueueBIO` for the ciphertext to the peer.
     private let outgoing: OpaquePointer
     private let isClient: Bool
     /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
@@ -51,7 +52,7 @@ import Glibc
     private init(_ context: TLSContext) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let raw = unsafe SSL_new(context.raw), let incoming = unsafe BIO_new(BIO_s_mem()),
-            let outgoing = unsafe BIO_new(BIO_s_mem())
+            let outgoing = unsafe QueueBIO.make()
         else { throw .failed(OpenSSLErrors.takeText()) }
         // SAFETY: SSL_set_bio passes the ownership of both BIOs to the session.
         unsafe SSL_set_bio(raw, incoming, outgoing)
@@ -78,12 +79,16 @@ import Glibc
 
     /// Goes on with the handshake.
     ///
-    /// - Returns: whether it is done. Ciphertext may wait to be sent, also after an error: the
-    ///   alert.
-    package mutating func handshake() throws(TLSError) -> Bool {
+    /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert tells
+    ///   the peer why.
+    package mutating func handshake(
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) -> Bool {
         if isEstablished { return true }
         OpenSSLErrors.clear()
-        let status = unsafe SSL_do_handshake(raw)
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            unsafe SSL_do_handshake(raw)
+        }
         guard status == 1 else {
             let code = unsafe SSL_get_error(raw, status)
             if code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE {
@@ -101,12 +106,18 @@ import Glibc
     /// Decrypts into `buffer`.
     ///
     /// - Returns: The number of bytes; 0 when there is no whole record.
-    package mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(TLSError) -> Int {
+    package mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) -> Int {
         if isClosedByPeer { return 0 }
         OpenSSLErrors.clear()
         var count = 0
-        // SAFETY: SSL_read_ex writes at most the buffer's length.
-        if unsafe SSL_read_ex(raw, buffer.baseAddress, buffer.count, &count) == 1 { return count }
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            // SAFETY: SSL_read_ex writes at most the buffer's length.
+            unsafe SSL_read_ex(raw, buffer.baseAddress, buffer.count, &count)
+        }
+        if status == 1 { return count }
         switch unsafe SSL_get_error(raw, 0) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
             return 0
@@ -119,35 +130,26 @@ import Glibc
     }
 
     /// Encrypts all of `plaintext`, in full records and a shorter last one.
-    package mutating func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
+    package mutating func write(
+        _ plaintext: UnsafeRawBufferPointer,
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) {
         guard unsafe !plaintext.isEmpty else { return }
         OpenSSLErrors.clear()
         var written = 0
-        // Without partial-write mode and with a memory BIO, SSL_write_ex writes all or fails.
-        guard unsafe SSL_write_ex(raw, plaintext.baseAddress, plaintext.count, &written) == 1 else {
-            throw failure()
+        // Without partial-write mode and with a queue, SSL_write_ex writes all or fails.
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            unsafe SSL_write_ex(raw, plaintext.baseAddress, plaintext.count, &written)
         }
+        guard status == 1 else { throw failure() }
     }
 
-    /// Queues close_notify.
-    package mutating func close() {
+    /// Says close_notify.
+    package mutating func close(ciphertext: inout ByteQueue) {
         guard isEstablished else { return }
         OpenSSLErrors.clear()
-        _ = unsafe SSL_shutdown(raw)
+        _ = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) { unsafe SSL_shutdown(raw) }
         OpenSSLErrors.clear()
-    }
-
-    /// Moves the ciphertext for the peer to the end of `queue`.
-    ///
-    /// - Returns: The number of bytes moved.
-    package mutating func takeCiphertext(into queue: inout ByteQueue) -> Int {
-        let pending = unsafe BIO_ctrl_pending(outgoing)
-        guard pending > 0 else { return 0 }
-        unsafe queue.append(upTo: pending) { room in
-            // SAFETY: BIO_read writes at most the room's length.
-            Int(unsafe BIO_read(outgoing, room.baseAddress, Int32(room.count)))
-        }
-        return pending
     }
 
     /// The peer's certificate in DER; nil when it sent none.

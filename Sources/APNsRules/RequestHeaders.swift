@@ -39,10 +39,9 @@ package struct RequestHeaders: Hashable, Sendable {
             )
             return
         }
-        begin(&block, method: "POST", providerToken: providerToken) { bytes in
-            bytes.append(text: "/3/device/")
-            bytes.append(text: deviceToken.hexadecimal)
-        }
+        block.replaceAll(with: postStart)
+        block.append(":path", "/3/device/", deviceToken.hexadecimal, indexing: .neverIndexed)
+        appendToken(providerToken, to: &block)
         block.append("apns-topic", topic.name)
         block.append("apns-push-type", event.pushType.rawValue)
         block.append("apns-priority", Self.priorityText(of: event))
@@ -70,11 +69,12 @@ package struct RequestHeaders: Hashable, Sendable {
             with: method == "POST" ? postStart : Self.start(method: method, authority: authority)
         )
         block.append(":path", indexing: .neverIndexed, writingValue: writePath)
+        appendToken(providerToken, to: &block)
+    }
+
+    private func appendToken(_ providerToken: [UInt8]?, to block: inout HeaderBlock) {
         guard let providerToken else { return }
-        block.append("authorization", indexing: .neverIndexed) { bytes in
-            bytes.append(text: "bearer ")
-            bytes.append(contentsOf: providerToken)
-        }
+        block.append("authorization", "bearer ", providerToken, indexing: .neverIndexed)
     }
 
     private static func start(method: String, authority: String) -> HeaderBlock {

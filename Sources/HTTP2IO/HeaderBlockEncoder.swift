@@ -23,7 +23,9 @@ struct HeaderBlockEncoder {
         var fields = unsafe fields
         // Each field's head is five bytes there, and fifteen at most here.
         unsafe output.append(upTo: 3 * fields.byteCount + 10) { room in
-            var writer = unsafe HPACKWriter(room)
+            // SAFETY: a queue's room is bytes, and large enough for all that is written.
+            guard let start = room.baseAddress else { return 0 }
+            var writer = unsafe HPACKWriter(start.assumingMemoryBound(to: UInt8.self))
             if let lowestLimit {
                 unsafe writer.integer(lowestLimit, prefix: 5, pattern: 0x20)
                 if lowestLimit < table.limit {
@@ -69,26 +71,27 @@ struct HeaderBlockEncoder {
     }
 }
 
-/// Writes HPACK's primitives into memory that somebody lends.
+/// Writes HPACK's primitives into room that somebody lends, and that is large enough.
 @unsafe private struct HPACKWriter {
-    private let room: UnsafeMutableRawBufferPointer
-    private(set) var count = 0
+    private let start: UnsafeMutablePointer<UInt8>
+    private var end: UnsafeMutablePointer<UInt8>
 
-    init(_ room: UnsafeMutableRawBufferPointer) {
-        unsafe self.room = room
+    init(_ start: UnsafeMutablePointer<UInt8>) {
+        unsafe self.start = start
+        unsafe end = start
     }
 
+    var count: Int { unsafe end - start }
+
     /// RFC 7541, 5.1; the pattern stands in the bits above the prefix.
+    @inline(__always)
     mutating func integer(_ value: Int, prefix: Int, pattern: UInt8) {
-        let mask = 1 << prefix - 1
-        guard value >= mask else { return unsafe byte(pattern | UInt8(value)) }
-        unsafe byte(pattern | UInt8(mask))
-        var rest = value - mask
-        while rest >= 128 {
-            unsafe byte(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
+        let mask = 1 << prefix &- 1
+        guard value >= mask else {
+            return unsafe byte(pattern | UInt8(truncatingIfNeeded: value))
         }
-        unsafe byte(UInt8(rest))
+        unsafe byte(pattern | UInt8(truncatingIfNeeded: mask))
+        unsafe rest(value - mask)
     }
 
     /// RFC 7541, 6.2; a name that no table has is written out.
@@ -103,16 +106,26 @@ struct HeaderBlockEncoder {
         unsafe text(field.value)
     }
 
+    /// What does not fit an integer's prefix.
+    private mutating func rest(_ value: Int) {
+        var rest = value
+        while rest >= 128 {
+            unsafe byte(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        unsafe byte(UInt8(rest))
+    }
+
     /// RFC 7541, 5.2, without Huffman's code.
     private mutating func text(_ bytes: UnsafeBufferPointer<UInt8>) {
         unsafe integer(bytes.count, prefix: 7, pattern: 0)
-        let target = unsafe UnsafeMutableRawBufferPointer(rebasing: room[count...])
-        unsafe target.copyMemory(from: UnsafeRawBufferPointer(bytes))
-        unsafe count += bytes.count
+        guard let source = bytes.baseAddress else { return }
+        unsafe end.update(from: source, count: bytes.count)
+        unsafe end += bytes.count
     }
 
     private mutating func byte(_ value: UInt8) {
-        unsafe room[count] = value
-        unsafe count += 1
+        unsafe end.pointee = value
+        unsafe end += 1
     }
 }

@@ -34,20 +34,20 @@ extension HeaderBlock {
     ///
     /// Eight bytes at a time, the last eight together whether seen before or not.
     private static func mayHaveControls(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let bytes = UnsafeRawBufferPointer(bytes)
         let last = bytes.count - 8
-        guard last >= 0 else { return true }
-        // In each byte's highest bit: it is below 0x20; or it is 0x7F, which becomes 0.
-        var found: UInt64 = 0
-        var offset = 0
-        while true {
-            // SAFETY: the offset is at most `last`.
-            let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            let word0 = word ^ (0x7F &* ones)
-            found |= (word &- 0x20 &* ones) & ~word | (word0 &- ones) & ~word0
-            if offset == last { return found & (0x80 &* ones) != 0 }
-            offset = min(offset &+ 8, last)
-        }
+        guard last >= 0, let start = unsafe UnsafeRawPointer(bytes.baseAddress) else { return true }
+        // SAFETY: every word lies in the bytes.
+        var found = unsafe suspects(start, at: last)
+        for word in 0..<bytes.count / 8 { unsafe found |= suspects(start, at: 8 &* word) }
+        return found & 0x8080_8080_8080_8080 != 0
+    }
+
+    /// In each byte's highest bit, more or less: it is below 0x20; or it is 0x7F, which becomes 0.
+    @inline(__always)
+    private static func suspects(_ start: UnsafeRawPointer, at offset: Int) -> UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let word = unsafe start.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        let word0 = word ^ (0x7F &* ones)
+        return (word &- 0x20 &* ones) & ~word | (word0 &- ones) & ~word0
     }
 }

@@ -97,26 +97,28 @@ struct WaitingHeaders: ~Copyable {
     }
 
     static func write(_ block: borrowing HeaderBlock, to room: UnsafeMutableRawBufferPointer) {
-        var position = 0
         unsafe block.bytes.withUnsafeBytes { bytes in
+            guard let bytes = bytes.baseAddress, var target = room.baseAddress else { return }
             for field in block.fields {
-                unsafe room[position] = field.indexing.rawValue
-                unsafe room.storeBytes(
-                    of: UInt16(field.name.count),
-                    toByteOffset: position + 1,
+                unsafe target.storeBytes(of: field.indexing.rawValue, as: UInt8.self)
+                unsafe target.storeBytes(
+                    of: UInt16(truncatingIfNeeded: field.name.count),
+                    toByteOffset: 1,
                     as: UInt16.self
                 )
-                unsafe room.storeBytes(
-                    of: UInt16(field.value.count),
-                    toByteOffset: position + 3,
+                unsafe target.storeBytes(
+                    of: UInt16(truncatingIfNeeded: field.value.count),
+                    toByteOffset: 3,
                     as: UInt16.self
                 )
-                unsafe position += headByteCount
-                for part in [field.name, field.value] {
-                    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: room[position...])
-                    unsafe target.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[part]))
-                    position += part.count
-                }
+                unsafe target += headByteCount
+                // SAFETY: the value follows its name; the caller gave room for all of them.
+                let byteCount = field.value.upperBound - field.name.lowerBound
+                unsafe target.copyMemory(
+                    from: bytes + field.name.lowerBound,
+                    byteCount: byteCount
+                )
+                unsafe target += byteCount
             }
         }
     }

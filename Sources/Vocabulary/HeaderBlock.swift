@@ -47,13 +47,27 @@ package struct HeaderBlock: Hashable, Sendable {
 
     /// Not generic, for the hot path: generic code is not specialised over module borders.
     package mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
-        let nameStart = bytes.count
-        append(name)
-        let valueStart = bytes.count
-        append(value)
-        fields.append(
-            Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
-        )
+        append(name.utf8.span, "".utf8.span, value.utf8.span, indexing)
+    }
+
+    /// Appends a field whose value is of two parts.
+    package mutating func append(
+        _ name: String,
+        _ valueStart: String,
+        _ valueEnd: String,
+        indexing: Indexing
+    ) {
+        append(name.utf8.span, valueStart.utf8.span, valueEnd.utf8.span, indexing)
+    }
+
+    /// Appends a field whose value is of two parts.
+    package mutating func append(
+        _ name: String,
+        _ valueStart: String,
+        _ valueEnd: [UInt8],
+        indexing: Indexing
+    ) {
+        append(name.utf8.span, valueStart.utf8.span, valueEnd.span, indexing)
     }
 
     /// Appends a field whose value `write` puts behind the bytes it is given.
@@ -102,6 +116,35 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     private mutating func append(_ text: String) { bytes.append(text: text) }
+
+    private mutating func append(
+        _ name: Span<UInt8>,
+        _ valueStart: Span<UInt8>,
+        _ valueEnd: Span<UInt8>,
+        _ indexing: Indexing
+    ) {
+        let start = bytes.count
+        let byteCount = name.count + valueStart.count + valueEnd.count
+        bytes.append(addingCapacity: byteCount) { room in
+            unsafe room.withUnsafeMutableBufferPointer { buffer, count in
+                var rest = UnsafeMutableRawBufferPointer(buffer)
+                unsafe Self.copy(name, to: &rest)
+                unsafe Self.copy(valueStart, to: &rest)
+                unsafe Self.copy(valueEnd, to: &rest)
+                count = byteCount
+            }
+        }
+        let middle = start + name.count
+        fields.append(
+            Field(name: start..<middle, value: middle..<start + byteCount, indexing: indexing)
+        )
+    }
+
+    /// Copies the text to the front of the room and takes that off the room.
+    private static func copy(_ text: Span<UInt8>, to room: inout UnsafeMutableRawBufferPointer) {
+        unsafe text.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+        unsafe room = UnsafeMutableRawBufferPointer(rebasing: room[text.count...])
+    }
 }
 
 extension [UInt8] {

@@ -113,4 +113,18 @@ import Vocabulary
         }
         try expectRead([block(topic: "a\tb c\u{E9}", id: "1")], pair)
     }
+
+    @Test(arguments: [0x00, 0x0A, 0x0D, 0x1F, 0x7F] as [UInt8])
+    func `a control character is found wherever it stands`(control: UInt8) throws {
+        let pair = try Pair.opened()
+        for position in 0..<40 {
+            var value = [UInt8](repeating: UInt8(ascii: "x"), count: 40)
+            value[position] = control
+            var block = block(topic: "a", id: "1")
+            block.append("apns-collapse-id".utf8, value)
+            #expect(throws: SubmitError.badHeaderField) {
+                try pair.client.submit(block, body: [], tag: 1)
+            }
+        }
+    }
 }

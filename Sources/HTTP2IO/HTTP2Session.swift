@@ -17,6 +17,8 @@ struct HTTP2Error: Error, Hashable {
 /// nghttp2 (programmers-guide, "Remarks"), except for looking up a stream's user data.
 @safe struct HTTP2Session: ~Copyable {
     let raw: OpaquePointer
+    /// Outlives the session, which `deinit` ends.
+    private let memory = SessionMemory()
 
     enum Role {
         case client
@@ -45,13 +47,27 @@ struct HTTP2Error: Error, Hashable {
         unsafe nghttp2_option_set_max_outbound_ack(option, 1000)
         unsafe nghttp2_option_set_max_settings(option, 32)
         var session: OpaquePointer?
-        // SAFETY: the session copies callbacks and options; the caller keeps the context alive.
+        var allocator = unsafe memory.allocator
+        // SAFETY: the session copies callbacks, options and the allocator; the caller keeps the
+        // context alive, and `memory` lives longer than the session.
         let status =
             switch role {
             case .client:
-                unsafe nghttp2_session_client_new2(&session, callbacks, context, option)
+                unsafe nghttp2_session_client_new3(
+                    &session,
+                    callbacks,
+                    context,
+                    option,
+                    &allocator
+                )
             case .server:
-                unsafe nghttp2_session_server_new2(&session, callbacks, context, option)
+                unsafe nghttp2_session_server_new3(
+                    &session,
+                    callbacks,
+                    context,
+                    option,
+                    &allocator
+                )
             }
         guard status == 0, let session = unsafe session else { fatalError("out of memory") }
         unsafe raw = session

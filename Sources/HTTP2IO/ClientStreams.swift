@@ -7,9 +7,9 @@ struct ClientStream: StreamEntry {
         case done
     }
 
-    let streamID: Int32
-    var tag: UInt64 = 0
-    var phase = Phase.waiting
+    private(set) var streamID: Int32 = 0
+    private(set) var tag: UInt64 = 0
+    var phase = Phase.done
     var response = HTTP2Response()
     var body = OutgoingBody()
     /// How much ciphertext existed before the request's HEADERS; nil while they wait.
@@ -19,8 +19,32 @@ struct ClientStream: StreamEntry {
     /// The response's header fields went over the limit.
     var isOverLimit = false
 
-    init(streamID: Int32) {
+    mutating func open(_ streamID: Int32) {
         self.streamID = streamID
+        phase = .waiting
+        writeMark = nil
+        hasAllFields = false
+        isOverLimit = false
+    }
+
+    /// Begins a request in an open stream.
+    mutating func begin(tag: UInt64, _ body: consuming OutgoingBody) {
+        self.tag = tag
+        self.body = body
+    }
+
+    /// The response, which is nobody else's any more.
+    mutating func takeResponse() -> HTTP2Response {
+        var taken = HTTP2Response()
+        swap(&taken, &response)
+        return taken
+    }
+
+    mutating func clear() {
+        streamID = 0
+        phase = .done
+        body = OutgoingBody()
+        if !response.isEmpty { response = HTTP2Response() }
     }
 }
 
@@ -46,6 +70,20 @@ struct ClientStreams {
 
     init(limits: ClientLimits) {
         self.limits = limits
+    }
+
+    /// Moves what has happened since the last call to the end of `taken`.
+    mutating func takeEvents(into taken: inout [ConnectionEvent]) {
+        if taken.isEmpty {
+            swap(&taken, &events)
+        } else {
+            taken.append(contentsOf: events)
+            events.removeAll(keepingCapacity: true)
+        }
+    }
+
+    mutating func requestOpened(_ streamID: Int32, tag: UInt64, _ body: consuming OutgoingBody) {
+        table[table.open(streamID)].begin(tag: tag, body)
     }
 
     /// Only a header block after an informational one replaces it; later ones are trailers.
@@ -87,8 +125,7 @@ struct ClientStreams {
     mutating func responseEnded(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
-        let response = table[slot].response
-        table[slot].response = HTTP2Response()
+        let response = table[slot].takeResponse()
         events.append(.responseArrived(tag: table[slot].tag, response))
         earlyAnswers.append(table[slot].streamID)
     }
@@ -97,14 +134,14 @@ struct ClientStreams {
         let streamID = table[slot].streamID
         if earlyAnswers.last == streamID { earlyAnswers.removeLast() }
         fail(slot, cause(slot, errorCode: HTTP2ErrorCode(rawValue: errorCode)))
-        table.remove(slot)
+        table.close(slot)
     }
 
     /// Tells the failure of a stream, once.
     mutating func fail(_ slot: Int, _ failure: StreamFailure) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
-        table[slot].response = HTTP2Response()
+        _ = table[slot].takeResponse()
         events.append(.streamFailed(tag: table[slot].tag, failure))
     }
 

@@ -1,3 +1,9 @@
+/// What ends a channel: its session's refusal, which each side reads in its own way, or all else.
+enum ChannelError: Error {
+    case session(HTTP2Error)
+    case failed(ConnectionFailure)
+}
+
 /// HTTP/2 frames over TLS: a session and its transport, with the bytes between them.
 ///
 /// What both sides' connections have in common. nghttp2's callbacks never touch it.
@@ -82,23 +88,19 @@ struct FrameChannel: ~Copyable {
     }
 
     /// Decrypts what has come and lets the session read it.
-    ///
-    /// `failure` tells what an error of the session's means.
-    mutating func receiveFrames(
-        _ failure: (HTTP2Error) -> ConnectionFailure
-    ) throws(ConnectionFailure) {
+    mutating func receiveFrames() throws(ChannelError) {
         while true {
             do throws(TLSError) {
                 try transport.read(into: &plaintextIn)
             } catch {
-                throw .tls(error)
+                throw .failed(.tls(error))
             }
             if plaintextIn.isEmpty { return }
             defer { plaintextIn.removeAll() }
             do throws(HTTP2Error) {
                 try session.receive(plaintextIn)
             } catch {
-                throw failure(error)
+                throw .session(error)
             }
         }
     }
@@ -107,8 +109,7 @@ struct FrameChannel: ~Copyable {
 
     /// Encrypts one batch of frames, unless the socket is behind.
     ///
-    /// `failure` tells what an error of the session's means; `correct` sees each frame, at the
-    /// queue's end, before it is encrypted.
+    /// `correct` sees each frame, at the queue's end, before it is encrypted.
     ///
     /// While more frames follow only full records are made; what is left over goes first into the
     /// next batch.
@@ -116,9 +117,8 @@ struct FrameChannel: ~Copyable {
     /// - Returns: false when there was nothing to send or no room for it.
     /// - Throws: what ends the connection.
     mutating func sendBatch(
-        _ failure: (HTTP2Error) -> ConnectionFailure,
-        correct: (inout ByteQueue, _ frameByteCount: Int) -> Void = { _, _ in }
-    ) throws(ConnectionFailure) -> Bool {
+        correct: (inout ByteQueue, _ frameByteCount: Int) -> Void
+    ) throws(ChannelError) -> Bool {
         if isBacklogFull { return false }
         var remainder = 0
         do throws(HTTP2Error) {
@@ -132,13 +132,13 @@ struct FrameChannel: ~Copyable {
                 correct(&plaintextOut, frameByteCount)
             }
         } catch {
-            throw failure(error)
+            throw .session(error)
         }
         if plaintextOut.isEmpty { return false }
         do throws(TLSError) {
             try transport.write(&plaintextOut, byteCount: plaintextOut.count - remainder)
         } catch {
-            throw .tls(error)
+            throw .failed(.tls(error))
         }
         return true
     }

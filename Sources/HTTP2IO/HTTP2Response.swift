@@ -59,6 +59,9 @@ package struct HTTP2Response: Hashable, Sendable {
         return headers
     }
 
+    /// Whether nothing of it has come.
+    var isEmpty: Bool { status == 0 && fields.isEmpty && body.isEmpty }
+
     /// Bytes that the header fields take.
     var fieldByteCount: Int { fields.count }
 
@@ -80,22 +83,34 @@ package struct HTTP2Response: Hashable, Sendable {
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
     ) {
-        if fields.isEmpty { fields.reserveCapacity(128) }
-        appendLength(name.count)
-        appendLength(value.count)
-        unsafe fields.append(contentsOf: name)
-        unsafe fields.append(contentsOf: value)
+        let byteCount = 4 + name.count + value.count
+        if fields.isEmpty { fields.reserveCapacity(max(byteCount, 128)) }
+        fields.append(addingCapacity: byteCount) { room in
+            unsafe room.withUnsafeMutableBufferPointer { buffer, count in
+                let room = UnsafeMutableRawBufferPointer(buffer)
+                // SAFETY: the room is for all of it.
+                unsafe room.storeBytes(
+                    of: UInt16(truncatingIfNeeded: name.count).bigEndian,
+                    as: UInt16.self
+                )
+                unsafe room.storeBytes(
+                    of: UInt16(truncatingIfNeeded: value.count).bigEndian,
+                    toByteOffset: 2,
+                    as: UInt16.self
+                )
+                unsafe UnsafeMutableRawBufferPointer(rebasing: room[4...])
+                    .copyMemory(from: UnsafeRawBufferPointer(name))
+                unsafe UnsafeMutableRawBufferPointer(rebasing: room[(4 + name.count)...])
+                    .copyMemory(from: UnsafeRawBufferPointer(value))
+                count = byteCount
+            }
+        }
     }
 
     mutating func appendBody(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
         let accepted = min(bytes.count, limit - body.count)
         unsafe body.append(contentsOf: bytes.prefix(accepted))
         if accepted < bytes.count { isBodyTruncated = true }
-    }
-
-    private mutating func appendLength(_ count: Int) {
-        fields.append(UInt8(truncatingIfNeeded: count >> 8))
-        fields.append(UInt8(truncatingIfNeeded: count))
     }
 
     private func isName(_ name: String, at start: Int) -> Bool {

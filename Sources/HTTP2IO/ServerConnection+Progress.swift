@@ -15,10 +15,10 @@ extension ServerConnection {
     func advance() {
         if phase == .handshaking { shakeHands() }
         guard phase == .open else { return }
-        do throws(ConnectionFailure) {
-            try channel.receiveFrames(failure)
+        do throws(ChannelError) {
+            try channel.receiveFrames()
         } catch {
-            return finish(error)
+            return finish(failure(of: error))
         }
         let refused = streams.value.refused
         streams.value.refused.removeAll(keepingCapacity: true)
@@ -36,8 +36,11 @@ extension ServerConnection {
         attempt { (session) throws(HTTP2Error) in try session.setConnectionWindow(1_048_576) }
     }
 
-    func failure(of error: HTTP2Error) -> ConnectionFailure {
-        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+    func failure(of error: ChannelError) -> ConnectionFailure {
+        switch error {
+        case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+        case .failed(let failure): failure
+        }
     }
 
     /// Puts the true stream limit into a SETTINGS frame that was just made.

@@ -234,7 +234,7 @@ package final class ServerConnection {
         do throws(ConnectionFailure) {
             var wasFull: Bool
             repeat {
-                while phase == .open, try channel.sendBatch(failure, correct: correctSettings) {}
+                while phase == .open, try sendBatch() {}
                 wasFull = channel.isBacklogFull
                 try channel.flush()
                 // A socket that took everything will not become writable once more.
@@ -243,5 +243,13 @@ package final class ServerConnection {
             return finish(error)
         }
         if phase == .open, channel.isFinished { finish(naturalEnd) }
+    }
+
+    private func sendBatch() throws(ConnectionFailure) -> Bool {
+        do throws(ChannelError) {
+            return try channel.sendBatch(correct: correctSettings)
+        } catch {
+            throw failure(of: error)
+        }
     }
 }

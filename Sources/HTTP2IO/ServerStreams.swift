@@ -35,7 +35,7 @@ package struct ServerConfiguration: Hashable, Sendable {
 
 /// One request of a client, from its HEADERS until its stream is closed.
 struct ServerStream: StreamEntry {
-    let streamID: Int32
+    private(set) var streamID: Int32 = 0
     var headers = HeaderBlock()
     var headerByteCount = 0
     var hasAllFields = false
@@ -46,8 +46,12 @@ struct ServerStream: StreamEntry {
     var isAnswered = false
     var responseBody = OutgoingBody()
 
-    init(streamID: Int32) {
+    mutating func open(_ streamID: Int32) {
         self.streamID = streamID
+    }
+
+    mutating func clear() {
+        self = ServerStream()
     }
 }
 
@@ -75,14 +79,14 @@ struct ServerStreams {
 
     /// - Returns: The new stream's slot.
     mutating func requestBegan(_ streamID: Int32) -> Int {
-        var stream = ServerStream(streamID: streamID)
+        let slot = table.open(streamID)
         if configuration.refusesExcessStreams, acceptedCount >= maxConcurrentStreams {
-            stream.isRefused = true
+            table[slot].isRefused = true
             refused.append(streamID)
         } else {
             acceptedCount += 1
         }
-        return table.insert(stream)
+        return slot
     }
 
     /// - Returns: false when the fields are over the limit.
@@ -128,12 +132,11 @@ struct ServerStreams {
     }
 
     mutating func streamClosed(_ slot: Int, errorCode: UInt32) {
-        let stream = table[slot]
-        table.remove(slot)
-        if stream.isRefused { return }
+        let streamID = table[slot].streamID
+        let isRefused = table[slot].isRefused
+        table.close(slot)
+        if isRefused { return }
         acceptedCount -= 1
-        events.append(
-            .streamClosed(streamID: stream.streamID, HTTP2ErrorCode(rawValue: errorCode))
-        )
+        events.append(.streamClosed(streamID: streamID, HTTP2ErrorCode(rawValue: errorCode)))
     }
 }

@@ -1,8 +1,14 @@
 /// What a table of streams needs to know of its entries.
 protocol StreamEntry {
-    init(streamID: Int32)
+    init()
     /// 0: the slot is free.
     var streamID: Int32 { get }
+
+    /// Begins a stream in a slot that is new or cleared.
+    mutating func open(_ streamID: Int32)
+
+    /// Forgets the stream, and with it all that takes memory.
+    mutating func clear()
 }
 
 /// The open streams of a connection, in slots that are reused.
@@ -16,22 +22,19 @@ struct StreamTable<Entry: StreamEntry> {
     var count: Int { slots.count - freeSlots.count }
     var isEmpty: Bool { count == 0 }
 
-    /// The slot that `insert` will use next.
+    /// The slot that `open` will use next.
     var nextSlot: Int { freeSlots.last ?? slots.count }
 
     /// - Returns: The slot.
-    @discardableResult
-    mutating func insert(_ entry: Entry) -> Int {
-        if let slot = freeSlots.popLast() {
-            slots[slot] = entry
-            return slot
-        }
-        slots.append(entry)
-        return slots.count - 1
+    mutating func open(_ streamID: Int32) -> Int {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(Entry()) }
+        slots[slot].open(streamID)
+        return slot
     }
 
-    mutating func remove(_ slot: Int) {
-        slots[slot] = Entry(streamID: 0)
+    mutating func close(_ slot: Int) {
+        slots[slot].clear()
         freeSlots.append(slot)
     }
 
@@ -73,6 +76,8 @@ struct OutgoingBody {
         self.init([], 0..<0)
     }
 
+    var isEmpty: Bool { position == end }
+
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         precondition(bytes.indices.contains(range) || range.isEmpty, "a body outside its bytes")
         self.bytes = bytes
@@ -95,7 +100,7 @@ struct OutgoingBody {
 }
 
 /// A value at a fixed address, for C callbacks to note facts in.
-@safe struct Pinned<Value>: ~Copyable {
+@safe struct Pinned<Value: ~Copyable>: ~Copyable {
     let pointer: UnsafeMutablePointer<Value>
 
     init(_ value: consuming Value) {

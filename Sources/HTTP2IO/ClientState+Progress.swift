@@ -1,13 +1,13 @@
 import CNghttp2
 import Vocabulary
 
-/// How a client's connection makes progress: nothing here is for its owner.
-extension ClientConnection {
+/// How a client's connection makes progress.
+extension ClientState {
     /// Has nghttp2 open a stream, with a single header field that is never sent; `writeHeaders`
     /// puts the request's own in its place.
     ///
     /// - Returns: The new stream's ID.
-    func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
+    mutating func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
         let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
         let raw = unsafe channel.session.raw
         var field = unsafe Self.placeholder
@@ -46,42 +46,16 @@ extension ClientConnection {
         )
     }
 
-    /// Puts a request's header block into a HEADERS frame that was just made.
-    private func writeHeaders(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        // SAFETY: the frame's bytes are lent for the closure; its length is checked first.
-        let streamID: Int32? = unsafe frames.withLast(frameByteCount) { frame in
-            // A header of nine bytes: length, type, flags, stream (RFC 9113, 4.1).
-            guard unsafe frame.count >= 9 && frame[3] == UInt8(NGHTTP2_HEADERS.rawValue) else {
-                return nil
-            }
-            return unsafe Int32(
-                bigEndian: frame.loadUnaligned(fromByteOffset: 5, as: Int32.self)
-            )
-        }
-        guard let streamID else { return }
-        frames.removeLast(frameByteCount - 9)
-        let start = frames.count
-        unsafe waitingHeaders.take(streamID: streamID) { fields in
-            unsafe encoder.encode(fields, into: &frames)
-        }
-        let byteCount = frames.count - start
-        unsafe frames.withLast(byteCount + 9) { frame in
-            for byte in 0..<3 {
-                unsafe frame[byte] = UInt8(truncatingIfNeeded: byteCount >> (16 - 8 * byte))
-            }
-        }
-    }
-
     /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
-    func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
+    mutating func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
         do throws(HTTP2Error) {
             try body(&channel.session)
         } catch {
-            finish(failure(of: error))
+            finish(failure(of: .session(error)))
         }
     }
 
-    func receiveFromSocket() {
+    mutating func receiveFromSocket() {
         do throws(ConnectionFailure) {
             if phase == .tunnelling {
                 receiveFromProxy(try channel.receivePlainFromSocket())
@@ -103,25 +77,25 @@ extension ClientConnection {
     }
 
     /// Reads what the peer said before writing to it failed: answers, or the GOAWAY's reason.
-    func hearOut() {
+    mutating func hearOut() {
         // As often as the kernel's buffers could need.
         for _ in 0..<16 where hasSession && phase != .closed { receiveFromSocket() }
     }
 
-    func peerClosed() {
+    mutating func peerClosed() {
         if phase == .closed { return }
         if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }
         finish(.closedByPeer)
     }
 
     /// Makes progress with the ciphertext that is there.
-    func advance() {
+    mutating func advance() {
         if phase == .handshaking { shakeHands() }
         guard hasSession, phase != .closed else { return }
-        do throws(ConnectionFailure) {
-            try channel.receiveFrames(failure)
+        do throws(ChannelError) {
+            try channel.receiveFrames()
         } catch {
-            return finish(error)
+            return finish(failure(of: error))
         }
         noteSettings()
         noteGoAway()
@@ -137,7 +111,7 @@ extension ClientConnection {
     }
 
     /// TCP is up, to the server or to the proxy.
-    func connected() {
+    mutating func connected() {
         if let tunnel {
             phase = .tunnelling
             channel.writePlain(ProxyHandshake.request(tunnel))
@@ -147,7 +121,7 @@ extension ClientConnection {
         }
     }
 
-    func receiveFromProxy(_ bytes: [UInt8]) {
+    mutating func receiveFromProxy(_ bytes: [UInt8]) {
         do throws(ProxyError) {
             guard let rest = try proxyHandshake.receive(bytes) else { return }
             channel.receive(rest)
@@ -158,26 +132,27 @@ extension ClientConnection {
         advance()
     }
 
-    func shakeHands() {
+    mutating func shakeHands() {
         do throws(ConnectionFailure) {
             guard try channel.handshake() else { return }
         } catch {
             return finish(error)
         }
         phase = .settling
+        let settings: [HTTP2Setting] = [
+            .pushDisabled,
+            .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
+        ]
         attempt { (session) throws(HTTP2Error) in
-            try session.submitSettings([
-                .pushDisabled,
-                .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
-            ])
+            try session.submitSettings(settings)
             try session.setConnectionWindow(1_048_576)
         }
     }
 
-    private func noteSettings() {
+    private mutating func noteSettings() {
         guard streams.value.hasNewSettings else { return }
         streams.value.hasNewSettings = false
-        for size in streams.value.headerTableSizes { encoder.limitTable(to: size) }
+        for size in streams.value.headerTableSizes { headers.limitTable(to: size) }
         streams.value.headerTableSizes.removeAll()
         // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
         // peers to allow: no peer is hurt by it.
@@ -192,7 +167,7 @@ extension ClientConnection {
     }
 
     /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
-    private func noteGoAway() {
+    private mutating func noteGoAway() {
         guard let goAway = streams.value.goAway else { return }
         if phase == .settling || phase == .open { phase = .draining }
         for slot in streams.value.table.slotsInOrder
@@ -202,7 +177,7 @@ extension ClientConnection {
     }
 
     /// A request that was answered before its body was sent needs no rest (RFC 9113, 8.1).
-    private func resetEarlyAnswers() {
+    private mutating func resetEarlyAnswers() {
         guard !streams.value.earlyAnswers.isEmpty else { return }
         let early = streams.value.earlyAnswers
         streams.value.earlyAnswers.removeAll(keepingCapacity: true)
@@ -220,25 +195,44 @@ extension ClientConnection {
         return .closedHere
     }
 
-    func sendFrames() throws(ConnectionFailure) {
+    mutating func sendFrames() throws(ConnectionFailure) {
         if phase == .connecting { return }
         guard hasSession else { return try channel.flush() }
         var wasFull: Bool
         repeat {
             repeat {
                 streams.value.writeMark = channel.producedByteCount
-            } while try channel.sendBatch(failure, correct: writeHeaders)
+            } while try sendBatch()
             wasFull = channel.isBacklogFull
             try channel.flush()
             // A socket that took everything will not become writable once more.
         } while wasFull && !channel.hasBacklog
     }
 
-    func failure(of error: HTTP2Error) -> ConnectionFailure {
-        .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+    private mutating func sendBatch() throws(ConnectionFailure) -> Bool {
+        do throws(ChannelError) {
+            return try Self.sendBatch(&channel, &headers)
+        } catch {
+            throw failure(of: error)
+        }
     }
 
-    func finish(_ failure: ConnectionFailure) {
+    /// Two parts of the state, so that one may look into the other's work.
+    private static func sendBatch(
+        _ channel: inout FrameChannel,
+        _ headers: inout HeaderQueue
+    ) throws(ChannelError) -> Bool {
+        try channel.sendBatch { headers.writeHeaders(&$0, $1) }
+    }
+
+    private func failure(of error: ChannelError) -> ConnectionFailure {
+        switch error {
+        case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+        case .failed(let failure): failure
+        }
+    }
+
+    mutating func finish(_ failure: ConnectionFailure) {
         if phase == .closed { return }
         phase = .closed
         channel.close()

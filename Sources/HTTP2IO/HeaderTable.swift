@@ -67,15 +67,16 @@ struct HeaderTable {
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>?
     ) -> Int? {
+        let entries = entries.span
         for position in entries.indices.reversed() {
             let entry = entries[position]
-            guard entry.nameByteCount == name.count else { continue }
+            guard entry.nameByteCount == name.count,
+                unsafe value.map({ $0.count == entry.valueByteCount }) ?? true
+            else { continue }
             let start = entry.start - droppedByteCount
             guard unsafe areBytes(name, at: start) else { continue }
-            if let value = unsafe value {
-                guard entry.valueByteCount == value.count,
-                    unsafe areBytes(value, at: start + name.count)
-                else { continue }
+            if let value = unsafe value, unsafe !areBytes(value, at: start + name.count) {
+                continue
             }
             return StaticHeaderTable.nextIndex + entries.count - 1 - position
         }

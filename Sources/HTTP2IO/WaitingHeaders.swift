@@ -68,31 +68,28 @@ struct WaitingHeaders: ~Copyable {
     }
 
     static let headByteCount = 5
-    private let bytes: UnsafeRawBufferPointer
-    private var position = 0
+    private var position: UnsafeRawPointer?
+    private let end: UnsafeRawPointer?
 
     init(_ bytes: UnsafeRawBufferPointer) {
-        unsafe self.bytes = bytes
+        unsafe position = bytes.baseAddress
+        unsafe end = bytes.baseAddress.map { unsafe $0 + bytes.count }
     }
 
-    var byteCount: Int { unsafe bytes.count }
+    /// Of all that is left.
+    var byteCount: Int { unsafe Int(bitPattern: end) - Int(bitPattern: position) }
 
     mutating func next() -> Field? {
-        guard unsafe position < bytes.count else { return nil }
+        guard let head = unsafe position, unsafe head != end else { return nil }
         // SAFETY: `write` wrote it so.
-        let indexing = unsafe HeaderBlock.Indexing(rawValue: bytes[position])
-        let nameCount = unsafe Int(
-            bytes.loadUnaligned(fromByteOffset: position + 1, as: UInt16.self)
-        )
-        let valueCount = unsafe Int(
-            bytes.loadUnaligned(fromByteOffset: position + 3, as: UInt16.self)
-        )
-        let name = unsafe position + Self.headByteCount
-        unsafe position = name + nameCount + valueCount
+        let nameCount = unsafe Int(head.loadUnaligned(fromByteOffset: 1, as: UInt16.self))
+        let valueCount = unsafe Int(head.loadUnaligned(fromByteOffset: 3, as: UInt16.self))
+        let name = unsafe (head + Self.headByteCount).assumingMemoryBound(to: UInt8.self)
+        unsafe position = head + (Self.headByteCount + nameCount + valueCount)
         return unsafe Field(
-            indexing: indexing ?? .neverIndexed,
-            name: texts(name..<name + nameCount),
-            value: texts(name + nameCount..<position)
+            indexing: HeaderBlock.Indexing(rawValue: head.load(as: UInt8.self)) ?? .neverIndexed,
+            name: UnsafeBufferPointer(start: name, count: nameCount),
+            value: UnsafeBufferPointer(start: name + nameCount, count: valueCount)
         )
     }
 
@@ -121,9 +118,5 @@ struct WaitingHeaders: ~Copyable {
                 unsafe target += byteCount
             }
         }
-    }
-
-    private func texts(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
-        unsafe UnsafeRawBufferPointer(rebasing: bytes[range]).assumingMemoryBound(to: UInt8.self)
     }
 }

@@ -127,10 +127,11 @@ package struct HeaderBlock: Hashable, Sendable {
         let byteCount = name.count + valueStart.count + valueEnd.count
         bytes.append(addingCapacity: byteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
-                var rest = UnsafeMutableRawBufferPointer(buffer)
-                unsafe Self.copy(name, to: &rest)
-                unsafe Self.copy(valueStart, to: &rest)
-                unsafe Self.copy(valueEnd, to: &rest)
+                guard let room = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+                // SAFETY: the room is for all three.
+                unsafe Self.copy(name, to: room)
+                unsafe Self.copy(valueStart, to: room + name.count)
+                unsafe Self.copy(valueEnd, to: room + (byteCount - valueEnd.count))
                 count = byteCount
             }
         }
@@ -140,10 +141,11 @@ package struct HeaderBlock: Hashable, Sendable {
         )
     }
 
-    /// Copies the text to the front of the room and takes that off the room.
-    private static func copy(_ text: Span<UInt8>, to room: inout UnsafeMutableRawBufferPointer) {
-        unsafe text.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
-        unsafe room = UnsafeMutableRawBufferPointer(rebasing: room[text.count...])
+    private static func copy(_ text: Span<UInt8>, to target: UnsafeMutableRawPointer) {
+        unsafe text.withUnsafeBytes { text in
+            guard let source = text.baseAddress, unsafe !text.isEmpty else { return }
+            unsafe target.copyMemory(from: source, byteCount: text.count)
+        }
     }
 }
 

@@ -35,7 +35,7 @@ extension APNsConnections {
     }
 
     private func connectionCount(to address: SocketAddress) -> Int {
-        links.values.count { $0.attempts.contains { $0.address == address } }
+        links.all.count { $0.attempts.contains { $0.address == address } }
     }
 
     /// Connects to the next addresses; when none is left, `failure` was the last word.

@@ -47,7 +47,7 @@ final class APNsConnections {
     var endpoints: [APNsEndpoint]
     let resolver: Resolver
     private var random: SeededGenerator
-    var links: [ConnectionID: APNsLink] = [:]
+    var links = LinkTable()
     /// Links whose addresses still race.
     var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
@@ -63,7 +63,7 @@ final class APNsConnections {
     }
 
     var resolverDescriptor: Int32 { resolver.fileDescriptor }
-    var openCount: Int { links.values.count(where: \.isOpen) }
+    var openCount: Int { links.all.count(where: \.isOpen) }
 
     /// Where the connection leads; nil once it has ended.
     func route(of id: ConnectionID) -> Route? { links[id]?.route }
@@ -72,7 +72,7 @@ final class APNsConnections {
 
     /// Looks the name up and connects; a fresh look-up for each connection, as Apple asks.
     func connect(_ id: ConnectionID, _ route: Route, _ happenings: inout [Happening]) {
-        links[id] = APNsLink(id: id, route: route)
+        links.insert(APNsLink(id: id, route: route))
         let endpoint = endpoint(route)
         let isAsked = resolver.resolve(
             endpoint.proxy?.host ?? endpoint.host,
@@ -150,7 +150,7 @@ final class APNsConnections {
 
     /// Says goodbye on every connection; the process is about to end.
     func closeAll(_ loop: borrowing EventLoop) {
-        for attempt in links.values.flatMap(\.attempts) {
+        for attempt in links.all.flatMap(\.attempts) {
             attempt.connection.shutdown()
             attempt.connection.flush()
             try? loop.deregister(attempt.connection.fileDescriptor)
@@ -243,7 +243,7 @@ final class APNsConnections {
         _ failure: ConnectionFailure,
         _ happenings: inout [Happening]
     ) {
-        guard let link = links.removeValue(forKey: id) else { return }
+        guard let link = links.remove(id) else { return }
         racing.removeAll { $0 == id }
         happenings.append(.closed(id, link.route, failure))
     }

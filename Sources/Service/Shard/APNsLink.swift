@@ -23,8 +23,8 @@ final class APNsLink {
     private var addresses: [SocketAddress] = []
     private var race: AddressRace?
     private var attemptCount: UInt64 = 0
-    /// The one attempt that is left has TCP.
-    private(set) var hasWinner = false
+    /// The connection that won the race: that of the one attempt that is left.
+    private(set) var connection: ClientConnection?
     private(set) var isOpen = false
     /// It waits for `APNsConnections.flush`.
     var isTouched = false
@@ -34,8 +34,8 @@ final class APNsLink {
         self.route = route
     }
 
-    /// The connection that won the race.
-    var connection: ClientConnection? { hasWinner ? attempts.first?.connection : nil }
+    /// The one attempt that is left has TCP.
+    var hasWinner: Bool { connection != nil }
 
     func attempt(_ number: UInt64) -> Attempt? { attempts.first { $0.number == number } }
 
@@ -85,7 +85,7 @@ final class APNsLink {
         let losers = attempts.filter { $0.number != winner.number }
         attempts = [winner]
         race?.won()
-        hasWinner = true
+        connection = winner.connection
         return losers
     }
 
@@ -102,8 +102,8 @@ final class APNsLink {
             race?.attemptFailed()
             return true
         }
+        connection = nil
         guard !isOpen, failure.mayBeTheAddress else { return false }
-        hasWinner = false
         race?.winnerFailed()
         return true
     }

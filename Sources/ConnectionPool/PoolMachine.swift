@@ -263,7 +263,8 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     private func index(of id: ConnectionID) -> Int? {
-        connections.firstIndex { $0.id == id }
+        // The numbers themselves: an identifier's == is a call into another module.
+        connections.indices.first { connections[$0].id.rawValue == id.rawValue }
     }
 
     /// When `look(after:)` will act on the connection.

@@ -73,10 +73,14 @@ private final class Pair {
         let authority = EphemeralAuthority()
         var configuration = ServerConfiguration()
         configuration.settings = [.maxConcurrentStreams(1000)]
+        var limits = ClientLimits()
+        // As the service does.
+        limits.keptFields = ["apns-unique-id", "date", "retry-after"]
         do {
             client = try ClientConnection(
                 inMemoryWithServerName: "localhost",
-                tls: .client(trust: .pem(authority.rootPEM))
+                tls: .client(trust: .pem(authority.rootPEM)),
+                limits: limits
             )
             server = try ServerConnection(
                 inMemory: .server(authority.serverIdentity()),

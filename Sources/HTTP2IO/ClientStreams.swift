@@ -16,6 +16,8 @@ struct ClientStream: StreamEntry {
     var writeMark: UInt64?
     /// What comes now are trailers, which nobody asked for.
     var hasAllFields = false
+    /// Bytes that the response's header fields took, kept or not.
+    var fieldByteCount = 0
     /// The response's header fields went over the limit.
     var isOverLimit = false
 
@@ -24,6 +26,7 @@ struct ClientStream: StreamEntry {
         phase = .waiting
         writeMark = nil
         hasAllFields = false
+        fieldByteCount = 0
         isOverLimit = false
     }
 
@@ -67,9 +70,11 @@ struct ClientStreams {
     /// Ciphertext bytes that existed when the frames of this turn were made.
     var writeMark: UInt64 = 0
     let limits: ClientLimits
+    private let keptFields: FieldNames?
 
     init(limits: ClientLimits) {
         self.limits = limits
+        keptFields = limits.keptFields.map(FieldNames.init)
     }
 
     /// Moves what has happened since the last call to the end of `taken`.
@@ -88,7 +93,9 @@ struct ClientStreams {
 
     /// Only a header block after an informational one replaces it; later ones are trailers.
     mutating func responseBegan(_ slot: Int) {
-        if table[slot].response.status < 200 { table[slot].response.restart() }
+        guard 1..<200 ~= table[slot].response.status else { return }
+        table[slot].response.restart()
+        table[slot].fieldByteCount = 0
     }
 
     mutating func headersEnded(_ slot: Int) {
@@ -107,11 +114,12 @@ struct ClientStreams {
             unsafe table[slot].response.setStatus(value)
             return true
         }
-        let byteCount = table[slot].response.fieldByteCount + name.count + value.count + 4
-        guard byteCount <= limits.maxResponseHeaderByteCount else {
+        table[slot].fieldByteCount += name.count + value.count + 4
+        guard table[slot].fieldByteCount <= limits.maxResponseHeaderByteCount else {
             table[slot].isOverLimit = true
             return false
         }
+        if let keptFields, unsafe !keptFields.contains(name) { return true }
         unsafe table[slot].response.appendField(name, value)
         return true
     }
@@ -169,6 +177,8 @@ package struct ClientLimits: Hashable, Sendable {
     package var maxResponseBodyByteCount = 16384
     /// Bytes of a response's header fields; a longer list fails the stream.
     package var maxResponseHeaderByteCount = 16384
+    /// Names of the response's header fields that are kept, in lower case; nil keeps all.
+    package var keptFields: [String]?
     /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
     package var maxBacklogByteCount = 262_144
 

@@ -62,9 +62,6 @@ package struct HTTP2Response: Hashable, Sendable {
     /// Whether nothing of it has come.
     var isEmpty: Bool { status == 0 && fields.isEmpty && body.isEmpty }
 
-    /// Bytes that the header fields take.
-    var fieldByteCount: Int { fields.count }
-
     /// Forgets an informational response (RFC 9110, 15.2).
     mutating func restart() {
         status = 0

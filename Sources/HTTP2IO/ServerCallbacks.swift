@@ -21,6 +21,7 @@ private func slot(
     _ context: Context,
     _ streamID: Int32
 ) -> Int? {
+    if let slot = unsafe context.pointee.table.recentSlot(of: streamID) { return slot }
     let userData = unsafe nghttp2_session_get_stream_user_data(session, streamID)
     return unsafe context.pointee.table.slot(of: userData, streamID: streamID)
 }

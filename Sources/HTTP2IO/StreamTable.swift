@@ -18,6 +18,8 @@ protocol StreamEntry {
 struct StreamTable<Entry: StreamEntry> {
     private var slots: [Entry] = []
     private var freeSlots: [Int] = []
+    /// The slot that was asked for last: a stream's frames come one after the other.
+    private var recentSlot = 0
 
     var count: Int { slots.count - freeSlots.count }
     var isEmpty: Bool { count == 0 }
@@ -43,11 +45,20 @@ struct StreamTable<Entry: StreamEntry> {
         _modify { yield &slots[slot] }
     }
 
+    /// The slot of the stream that was asked for last.
+    func recentSlot(of streamID: Int32) -> Int? {
+        guard recentSlot < slots.count, slots[recentSlot].streamID == streamID, streamID != 0 else {
+            return nil
+        }
+        return recentSlot
+    }
+
     /// The slot behind nghttp2's stream user data, if it still belongs to the stream.
-    func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
+    mutating func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
         // Slot n is stored as n + 1, so that no slot looks like "no user data".
         let slot = Int(bitPattern: userData) - 1
         guard slots.indices.contains(slot), slots[slot].streamID == streamID else { return nil }
+        recentSlot = slot
         return slot
     }
 

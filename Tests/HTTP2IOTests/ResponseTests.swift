@@ -102,6 +102,31 @@ import Vocabulary
         #expect(!server.client.isClosed)
     }
 
+    @Test(arguments: [(45, false), (44, true)])
+    func `only the fields that are asked for are kept, and all of them count`(
+        limit: Int,
+        isOver: Bool
+    ) throws {
+        var limits = ClientLimits()
+        limits.keptFields = ["date", "x-kept"]
+        limits.maxResponseHeaderByteCount = limit
+        let server = try serverWithRequest(limits: limits)
+        let fields = [("apns-id", "1"), ("date", "today"), ("data", "b"), ("x-kept", "c")]
+        let block = fields.reduce(into: [ok]) { $0 += literal($1.0, $1.1) }
+        try server.send([headers(block, last: true)])
+        let response = HTTP2Response(
+            status: 200,
+            headers: [("date", "today"), ("x-kept", "c")]
+        )
+        #expect(
+            server.events == [
+                isOver
+                    ? .streamFailed(tag: 1, .responseTooLarge)
+                    : .responseArrived(tag: 1, response)
+            ]
+        )
+    }
+
     @Test func `an answer before the end of the request's body frees the stream`() throws {
         // SETTINGS_INITIAL_WINDOW_SIZE = 1: the body cannot be sent.
         let server = try serverWithRequest(settings: [0, 4, 0, 0, 0, 1], body: [1, 2, 3])

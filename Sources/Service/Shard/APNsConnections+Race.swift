@@ -69,6 +69,8 @@ extension APNsConnections {
         let endpoint = endpoint(route)
         var limits = ClientLimits()
         limits.maxBacklogByteCount = Self.maxBacklogByteCount
+        // What `Shard` reads of an answer.
+        limits.keptFields = ["apns-unique-id", "date", "retry-after"]
         return try ClientConnection(
             to: address,
             tunnel: endpoint.proxy?.tunnel,

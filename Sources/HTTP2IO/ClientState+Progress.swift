@@ -28,14 +28,13 @@ extension ClientState {
         }
     }
 
-    /// `:method`, from which nghttp2 takes how a response may look, and which is not to change its
-    /// own dynamic table.
+    /// `:method`, from which nghttp2 takes how a response may look; the static table has this very
+    /// field, so that nghttp2 neither encodes it nor changes its own dynamic table.
     private static var placeholder: nghttp2_nv {
         let name: StaticString = ":method"
         let value: StaticString = "POST"
         let flags =
-            NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue
-            | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue | NGHTTP2_NV_FLAG_NO_INDEX.rawValue
+            NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
         // SAFETY: static strings stay where they are, and nghttp2 only reads them.
         return unsafe nghttp2_nv(
             name: UnsafeMutablePointer(mutating: name.utf8Start),

@@ -35,10 +35,11 @@ package enum APNsTopicRule {
     /// What an event's request names the app by: `apns-topic`, or a broadcast's path, which has the
     /// bundle ID without any suffix.
     package static func topic(of event: Event) -> APNsTopic {
-        switch (event.target, event.destination) {
-        case (.channel, .bundleID(let bundleID)): APNsTopic(bundleID)
-        case (.channel, .topic(let topic)): topic
-        case (.device, let destination): topic(of: destination, pushType: event.pushType)
+        switch event.destination {
+        case .bundleID(let bundleID):
+            event.isBroadcast
+                ? APNsTopic(bundleID) : topic(bundleID: bundleID, pushType: event.pushType)
+        case .topic(let topic): topic
         }
     }
 

@@ -20,16 +20,13 @@ package final class Arrival: Sendable {
     let byteCount: Int
     let ledgerEntry: OffsetLedger.Entry
     package let receivedAt: Moment
-    private let earlierRounds: EarlierRounds?
-    /// The schema that has to be fetched before the event can be sent.
-    let awaitedSchema: SchemaReference?
+    private let rareFacts: RareFacts?
 
     init(
         record: consuming Record,
         event: consuming Event?,
-        awaiting schema: SchemaReference? = nil,
         receivedAt: Moment,
-        earlierRounds: EarlierRounds?,
+        rareFacts: RareFacts?,
         ledgerEntry: OffsetLedger.Entry,
         source: Int
     ) {
@@ -47,8 +44,7 @@ package final class Arrival: Sendable {
             isEvent = false
         }
         self.receivedAt = receivedAt
-        self.earlierRounds = earlierRounds
-        awaitedSchema = schema
+        self.rareFacts = rareFacts
         self.ledgerEntry = ledgerEntry
         self.source = source
     }
@@ -56,15 +52,18 @@ package final class Arrival: Sendable {
     package var event: Event? { isEvent ? content : nil }
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.
-    package var history: RetryHistory? { earlierRounds?.history }
+    package var history: RetryHistory? { rareFacts?.history }
 
-    var isRetry: Bool { earlierRounds != nil }
+    var isRetry: Bool { rareFacts?.isRetry ?? false }
 
     /// In the first round.
-    var firstReceivedAt: Timestamp { earlierRounds?.history.receivedAt ?? receivedAt.timestamp }
+    var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }
 
     /// Streams opened in earlier rounds.
-    var earlierAttempts: Int { earlierRounds?.history.attempts ?? 0 }
+    var earlierAttempts: Int { rareFacts?.history?.attempts ?? 0 }
+
+    /// The schema that has to be fetched before the event can be sent.
+    var awaitedSchema: SchemaReference? { rareFacts?.awaitedSchema }
 
     /// The same record, whose event could be read only now.
     func decoded(as event: Event) -> Arrival {
@@ -72,7 +71,7 @@ package final class Arrival: Sendable {
             record: record,
             event: event,
             receivedAt: receivedAt,
-            earlierRounds: earlierRounds,
+            rareFacts: .kept(history),
             ledgerEntry: ledgerEntry,
             source: source
         )
@@ -90,13 +89,29 @@ package final class Arrival: Sendable {
     )
 }
 
-/// Apart, because few events have any.
-final class EarlierRounds: Sendable {
-    let history: RetryHistory
+/// Of a record that comes out of a retry topic, or names a schema that is not known.
+///
+/// Apart, because few are.
+final class RareFacts: Sendable {
+    let history: RetryHistory?
+    let awaitedSchema: SchemaReference?
 
-    init(_ history: RetryHistory) {
+    private init(_ history: RetryHistory?, _ awaitedSchema: SchemaReference?) {
         self.history = history
+        self.awaitedSchema = awaitedSchema
     }
+
+    /// Nil when there is nothing to keep.
+    @inline(__always)
+    static func kept(
+        _ history: RetryHistory?,
+        awaiting schema: SchemaReference? = nil
+    ) -> RareFacts? {
+        if case .none = history, schema == nil { return nil }
+        return RareFacts(history, schema)
+    }
+
+    var isRetry: Bool { history != nil }
 }
 
 extension Delivery {

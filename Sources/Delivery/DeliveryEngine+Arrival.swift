@@ -30,24 +30,23 @@ extension DeliveryEngine {
             return false
         }
         counts.consumed += 1
-        let earlier: EarlierRounds? = if let history { EarlierRounds(history) } else { nil }
+        let rareFacts = RareFacts.kept(history)
         switch consume decoded {
         case .tombstone:
             counts.tombstones += 1
             membership.settle(record.partition, entry)
         case .invalid(let invalid):
-            let (id, _) = insert(record, event: nil, earlier, entry: entry, now: now)
+            let (id, _) = insert(record, event: nil, rareFacts, entry: entry, now: now)
             conclude(id, as: invalid, now: now)
         case .event(let event):
-            let (id, arrival) = insert(record, event: event, earlier, entry: entry, now: now)
+            let (id, arrival) = insert(record, event: event, rareFacts, entry: entry, now: now)
             guard !holdUntilDue(id, arrival, now: now) else { break }
             route(id, arrival, unregisteredSince, now: now)
         case .awaitingSchema(let event, let schema):
             let (id, arrival) = insert(
                 record,
                 event: event,
-                awaiting: schema,
-                earlier,
+                .kept(history, awaiting: schema),
                 entry: entry,
                 now: now
             )
@@ -60,8 +59,7 @@ extension DeliveryEngine {
     private mutating func insert(
         _ record: consuming Record,
         event: consuming Event?,
-        awaiting schema: SchemaReference? = nil,
-        _ earlierRounds: EarlierRounds?,
+        _ rareFacts: RareFacts?,
         entry: OffsetLedger.Entry,
         now: Moment
     ) -> (DeliveryID, Arrival) {
@@ -69,9 +67,8 @@ extension DeliveryEngine {
         let arrival = Arrival(
             record: record,
             event: event,
-            awaiting: schema,
             receivedAt: now,
-            earlierRounds: earlierRounds,
+            rareFacts: rareFacts,
             ledgerEntry: entry,
             source: source
         )

@@ -163,7 +163,7 @@ extension Arrival {
             instant: Instant(nanoseconds: 0),
             timestamp: Timestamp(milliseconds: 0)
         ),
-        earlierRounds: nil,
+        rareFacts: nil,
         ledgerEntry: .nowhere,
         source: 0
     )

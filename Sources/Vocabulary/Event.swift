@@ -17,28 +17,29 @@ package struct Event: Hashable, Sendable {
         case channel(ChannelID)
     }
 
+    // In an order that leaves few gaps: tens of thousands are in memory at a time.
     package var id: String
     package var target: Target
     package var destination: Destination
-    package var pushType: PushType
     /// The payload's bytes, sent as they stand.
     package var payload: Range<Int>
+    package var collapseID: CollapseID?
+    package var apnsID: APNsID
+    /// What `schemas.payload: warn` found; the event is sent all the same.
+    package var warnings: [Violation]
+    /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
+    package var expiration: Int64?
+    package var pushType: PushType
     /// Nil: the credential's default.
     package var environment: APNsEnvironment?
     /// Nil: 5 for `background`, else 10.
     package var priority: Priority?
-    /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
-    package var expiration: Int64?
-    package var collapseID: CollapseID?
-    package var apnsID: APNsID
     /// When the app last reported this token.
     package var tokenRegisteredAt: Timestamp?
     /// Start of the end-to-end latency; nil: the record's timestamp.
     package var occurredAt: Timestamp?
     /// The `metadata` object's bytes.
     package var metadata: Range<Int>?
-    /// What `schemas.payload: warn` found; the event is sent all the same.
-    package var warnings: [Violation]
 }
 
 // Outside of the type, so that it keeps its memberwise initialiser: an event that is put together
@@ -64,17 +65,17 @@ extension Event {
             id: id,
             target: .device(deviceToken),
             destination: destination,
-            pushType: pushType,
             payload: payload,
-            environment: environment,
-            priority: priority,
-            expiration: expiration,
             collapseID: collapseID,
             apnsID: apnsID ?? APNsID(eventID: id, deviceToken: deviceToken),
+            warnings: warnings,
+            expiration: expiration,
+            pushType: pushType,
+            environment: environment,
+            priority: priority,
             tokenRegisteredAt: tokenRegisteredAt,
             occurredAt: occurredAt,
-            metadata: metadata,
-            warnings: warnings
+            metadata: metadata
         )
     }
 
@@ -98,15 +99,15 @@ extension Event {
             id: id,
             target: .channel(channel),
             destination: .bundleID(bundleID),
-            pushType: .liveactivity,
             payload: payload,
+            apnsID: requestID ?? APNsID(eventID: id, channel: channel),
+            warnings: [],
+            expiration: expiration,
+            pushType: .liveactivity,
             environment: environment,
             priority: priority,
-            expiration: expiration,
-            apnsID: requestID ?? APNsID(eventID: id, channel: channel),
             occurredAt: occurredAt,
-            metadata: metadata,
-            warnings: []
+            metadata: metadata
         )
     }
 

@@ -96,7 +96,7 @@ package struct Outcome: Hashable, Sendable {
 // Outside of the type, so that it keeps its memberwise initialiser: an outcome that is put together
 // field by field is copied once more.
 extension Outcome {
-    /// Of an event, which is only looked at: an `OutcomeSubject` that is handed over is copied.
+    /// Of an event, which is only looked at: a subject that is handed over is copied once more.
     package init(
         kind: OutcomeKind,
         reason: Reason?,

@@ -90,6 +90,9 @@ package struct DedupWindow: Sendable {
         entries.remove(known)
     }
 
+    /// Entries that an arrival moves at most.
+    package var largestMove: Int { entries.largestSegment }
+
     /// Looks at every entry.
     package var count: Int { entries.count { Self.isKnown($0, in: generation) } }
 

@@ -51,6 +51,9 @@ struct KeyedTable<Value: Sendable>: Sendable {
         @inline(__always) set { segments[place.segment].slots[place.slot].value = newValue }
     }
 
+    /// Entries in the largest segment: what an insertion moves at most.
+    var largestSegment: Int { segments.lazy.map(\.count).max() ?? 0 }
+
     func count(where isWanted: (Value) -> Bool) -> Int {
         segments.reduce(0) { sum, segment in
             sum + segment.slots.count { $0.key != 0 && isWanted($0.value) }
@@ -87,7 +90,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
     private func segment(of key: UInt64) -> Int {
         // A product in place of a division: any number of segments will do.
-        Int(truncatingIfNeeded: (key >> 32) &* UInt64(segments.count) >> 32)
+        Int(truncatingIfNeeded: ((key >> 32) &* UInt64(segments.count)) >> 32)
     }
 
     private static func home(of key: UInt64, _ mask: Int) -> Int {

@@ -42,6 +42,17 @@ import Vocabulary
         }
     }
 
+    @Test func `a large window grows without moving more than a small part of it`() {
+        var random = SeededGenerator(seed: 3)
+        var window = DedupWindow(size: 20_000)
+        for offset in 0..<Int64(90_000) {
+            let place = DedupWindow.Place(partition: PartitionID(index: 0), offset: Offset(offset))
+            _ = window.arrived(KeyedHash(rawValue: random.next()), from: place)
+        }
+        #expect(window.count >= 20_000)
+        #expect(window.largestMove < 1_000)
+    }
+
     @Test(arguments: allKeys)
     private func `a window knows what two generations of a dictionary know`(keys: Keys) {
         typealias Place = DedupWindow.Place

@@ -54,7 +54,8 @@ package final class Arrival: Sendable {
     /// What was tried in earlier rounds; nil for an event that comes from its source.
     package var history: RetryHistory? { rareFacts?.history }
 
-    var isRetry: Bool { rareFacts?.isRetry ?? false }
+    /// It comes out of a retry topic.
+    package var isRetry: Bool { rareFacts?.isRetry ?? false }
 
     /// In the first round.
     var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }

@@ -165,7 +165,8 @@ package struct DeliveryEngine: Sendable {
     /// What the delivery's request is made of; nil when it has left, or is never sent.
     package func request(_ id: DeliveryID) -> DeliveryRequest? {
         guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival,
-            let bytes = arrival.record.eventBytes
+            // Not `eventBytes`, of another module: the record would be copied to call it.
+            let bytes = arrival.record.decodedValue ?? arrival.record.value
         else { return nil }
         return DeliveryRequest(route: route, arrival: arrival, eventBytes: bytes)
     }

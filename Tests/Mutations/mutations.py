@@ -61,7 +61,8 @@ MUTATIONS = [
             statements(
                 OUTCOMES,
                 "        announce(id, publications)\n",
-                "        announce(id, publications)\n" + SETTLE,
+                "        announce(id, publications)\n"
+                "        if let delivery = deliveries[id] {\n" + SETTLE + "        }\n",
             ),
         ],
     ),

@@ -36,9 +36,12 @@ final class OutcomePublisher {
         source: TopicPartition,
         through producer: Producer
     ) throws(KafkaError) {
-        let encoded =
-            tag.publication == .retry
-            ? retryRecord(of: delivery, source) : record(tag, of: delivery, source)
+        let encoded: Encoded? =
+            switch (tag.publication, delivery.decision) {
+            case (.retry, _): retryRecord(of: delivery, source)
+            case (_, .outcome(let decided)?): record(tag, decided, of: delivery, source)
+            case (_, .deferral?), (_, nil): nil
+            }
         guard let encoded else { return }
         do throws(ProduceError) {
             try producer.produce(
@@ -74,18 +77,19 @@ final class OutcomePublisher {
     }
 
     /// One of the outcome's records; `source` is the partition that the event was read from last.
+    ///
+    /// The outcome is an argument's, and so is lent to the encoder; a constant's would be copied.
     private func record(
         _ tag: PublicationTag,
+        _ decided: DecidedOutcome,
         of delivery: Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
-        guard case .outcome(let decided)? = delivery.decision else { return nil }
         let arrival = delivery.arrival
         if !shortened.isEmpty, shortened.contains(tag.delivery) {
             return shortRecord(tag.publication, decided.outcome, of: delivery, source)
         }
-        // A pattern: to compare would be to copy the history.
-        guard case .none = arrival.history, arrival.record.headers.isEmpty else {
+        guard !arrival.isRetry, arrival.record.headers.isEmpty else {
             return originalRecord(tag.publication, decided.outcome, of: delivery, source)
         }
         return encoded(tag.publication, decided.outcome, arrival.record, source, delivery)

@@ -18,6 +18,8 @@ struct SchemaCheck {
     /// The tape indexes of the values of members: 64 symbols for each of `objects`.
     private var places = InlineArray<256, UInt32>(repeating: 0)
 
+    /// Knows nothing yet; made in place, because to return it is to copy more than a kilobyte.
+    @inline(__always)
     init(_ document: JSONDocument) {
         self.document = document
         work = SchemaWork(byteCount: document.source.count)

@@ -8,8 +8,6 @@ struct RecordReader {
     private var known: [Source: PartitionID] = [:]
     private var lastSource = Source(topic: 0, partition: -1)
     private var lastID = PartitionID(index: 0)
-    /// Whether this release of the library was looked at: 2.0 to 2.12.
-    private let lendsValuesInTheirRecord = (0x0200_0000..<0x020D_0000).contains(rd_kafka_version())
     /// The partition of the last record, if that was its first one since `forgetHandles`.
     private var begun: PartitionID?
 
@@ -43,7 +41,7 @@ struct RecordReader {
                 ? nil : Timestamp(milliseconds: milliseconds),
             key: Self.bytes(fields.key, fields.key_len),
             value: Self.bytes(fields.payload, fields.len),
-            headers: surelyHasNoHeaders(fields) ? [] : Self.headers(of: message)
+            headers: Self.headers(of: message)
         )
     }
 
@@ -72,20 +70,6 @@ struct RecordReader {
     private static func bytes(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
         guard let start = unsafe start else { return nil }
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
-    }
-
-    /// Whether there are none; false also when only the library can tell.
-    ///
-    /// To find none, the library allocates a parser (decision 0024).
-    private func surelyHasNoHeaders(_ message: rd_kafka_message_t) -> Bool {
-        // An empty value is lent from elsewhere.
-        guard lendsValuesInTheirRecord, unsafe message.len > 0, let value = unsafe message.payload
-        else { return false }
-        let behind = unsafe UnsafeRawPointer(value) + message.len
-        // SAFETY: a record has the number of its headers right behind its value. The formats before
-        // KIP-98 know no headers, and may have nothing there; hence never a look at another page.
-        guard UInt(bitPattern: behind) % 4096 != 0 else { return false }
-        return unsafe behind.load(as: UInt8.self) == 0
     }
 
     private static func headers(

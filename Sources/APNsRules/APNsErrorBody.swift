@@ -1,24 +1,24 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What an error's body says: `{"reason":"…","timestamp":…}`.
 ///
 /// The same object comes as GOAWAY's debug data. A body that is no such object (HTML of a proxy,
 /// nothing, garbage) says nothing: the status then decides alone.
-package struct APNsErrorBody: Hashable, Sendable {
-    package var reason: Reason?
+public struct APNsErrorBody: Hashable, Sendable {
+    public var reason: Reason?
     /// With 410 only: when APNs last found the device token inactive.
-    package var timestamp: Timestamp?
+    public var timestamp: Timestamp?
 
     /// Bytes that are looked at; APNs' own bodies have about 60.
-    package static let maxByteCount = 4096
+    public static let maxByteCount = 4096
 
-    package init(reason: Reason? = nil, timestamp: Timestamp? = nil) {
+    public init(reason: Reason? = nil, timestamp: Timestamp? = nil) {
         self.reason = reason
         self.timestamp = timestamp
     }
 
     /// Reads a body; a longer one than `maxByteCount` is ignored.
-    package init(parsing bytes: some Collection<UInt8>) {
+    public init(parsing bytes: some Collection<UInt8>) {
         self.init()
         guard bytes.count <= Self.maxByteCount else { return }
         var scanner = FlatObjectScanner(bytes: Array(bytes))

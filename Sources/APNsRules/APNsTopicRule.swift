@@ -1,12 +1,12 @@
-package import Vocabulary
+public import Vocabulary
 
 /// How a topic is made of a bundle ID and a push type ("Sending notification requests to APNs").
-package enum APNsTopicRule {
+public enum APNsTopicRule {
     /// What the push type appends to the bundle ID.
     ///
     /// Nothing for `mdm`: its topic is no bundle ID at all but the UID attribute of the MDM push
     /// certificate's subject (`com.apple.mgmt.External.…`), and is given whole.
-    package static func suffix(for pushType: PushType) -> String {
+    public static func suffix(for pushType: PushType) -> String {
         switch pushType {
         case .alert, .background, .mdm: ""
         case .location: ".location-query"
@@ -20,12 +20,12 @@ package enum APNsTopicRule {
         }
     }
 
-    package static func topic(bundleID: String, pushType: PushType) -> APNsTopic {
+    public static func topic(bundleID: String, pushType: PushType) -> APNsTopic {
         let suffix = suffix(for: pushType)
         return APNsTopic(suffix.isEmpty ? bundleID : bundleID + suffix)
     }
 
-    package static func topic(of destination: Event.Destination, pushType: PushType) -> APNsTopic {
+    public static func topic(of destination: Event.Destination, pushType: PushType) -> APNsTopic {
         switch destination {
         case .bundleID(let bundleID): topic(bundleID: bundleID, pushType: pushType)
         case .topic(let topic): topic
@@ -34,7 +34,7 @@ package enum APNsTopicRule {
 
     /// What an event's request names the app by: `apns-topic`, or a broadcast's path, which has the
     /// bundle ID without any suffix.
-    package static func topic(of event: Event) -> APNsTopic {
+    public static func topic(of event: Event) -> APNsTopic {
         switch event.destination {
         case .bundleID(let bundleID):
             event.isBroadcast
@@ -44,7 +44,7 @@ package enum APNsTopicRule {
     }
 
     /// The bundle ID in a topic of that push type; nil when the topic lacks the type's suffix.
-    package static func bundleID(in topic: APNsTopic, for pushType: PushType) -> String? {
+    public static func bundleID(in topic: APNsTopic, for pushType: PushType) -> String? {
         stripping(suffix(for: pushType), from: topic.name)
     }
 
@@ -52,7 +52,7 @@ package enum APNsTopicRule {
     ///
     /// The topic itself when none fits. An app whose bundle ID ends like a suffix
     /// (`com.example.voip`) is why the push type should be asked first.
-    package static func bundleID(in topic: APNsTopic) -> String {
+    public static func bundleID(in topic: APNsTopic) -> String {
         for suffix in suffixes {
             if let bundleID = stripping(suffix, from: topic.name) { return bundleID }
         }

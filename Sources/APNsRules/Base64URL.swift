@@ -1,6 +1,6 @@
 /// Base64 with the URL-safe alphabet and without padding (RFC 4648, 5).
-package enum Base64URL {
-    package static func append(_ octets: [UInt8], to text: inout [UInt8]) {
+public enum Base64URL {
+    public static func append(_ octets: [UInt8], to text: inout [UInt8]) {
         var index = 0
         while index < octets.count {
             let count = min(3, octets.count - index)
@@ -17,7 +17,7 @@ package enum Base64URL {
 
     /// The octets; nil for a foreign character, padding, or a length or spare bits that no encoder
     /// makes.
-    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count * 3 / 4)

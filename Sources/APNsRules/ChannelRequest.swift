@@ -1,16 +1,16 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What APNs keeps of a channel's broadcasts for devices that are away.
 ///
 /// Chosen when the channel is created, for ever.
-package enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {
+public enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {
     /// Nothing; the channel has a larger budget.
     case none = 0
     /// The newest one, for up to 8 hours.
     case newest = 1
 
     /// The word in commands and their answers.
-    package var word: String {
+    public var word: String {
         switch self {
         case .none: "none"
         case .newest: "newest"
@@ -21,7 +21,7 @@ package enum ChannelStorage: Int, Hashable, Sendable, CaseIterable {
 /// A request about an app's broadcast channels.
 ///
 /// Source: "Sending channel management requests to APNs".
-package enum ChannelRequest: Hashable, Sendable {
+public enum ChannelRequest: Hashable, Sendable {
     /// Not idempotent: once more is one channel more.
     case create(ChannelStorage)
     case read(ChannelID)
@@ -29,7 +29,7 @@ package enum ChannelRequest: Hashable, Sendable {
     case delete(ChannelID)
     case list
 
-    package var method: String {
+    public var method: String {
         switch self {
         case .create: "POST"
         case .read, .list: "GET"
@@ -37,14 +37,14 @@ package enum ChannelRequest: Hashable, Sendable {
         }
     }
 
-    package func path(bundleID: String) -> String {
+    public func path(bundleID: String) -> String {
         switch self {
         case .create, .read, .delete: "/1/apps/\(bundleID)/channels"
         case .list: "/1/apps/\(bundleID)/all-channels"
         }
     }
 
-    package var channel: ChannelID? {
+    public var channel: ChannelID? {
         switch self {
         case .read(let channel), .delete(let channel): channel
         case .create, .list: nil
@@ -52,7 +52,7 @@ package enum ChannelRequest: Hashable, Sendable {
     }
 
     /// Empty for all but `create`.
-    package var body: [UInt8] {
+    public var body: [UInt8] {
         guard case .create(let storage) = self else { return [] }
         let text = #"{"message-storage-policy":\#(storage.rawValue),"push-type":"LiveActivity"}"#
         return Array(text.utf8)
@@ -68,7 +68,7 @@ extension RequestHeaders {
     ///   - bundleID: The app's, without any suffix.
     ///   - requestID: Sent as `apns-request-id`, which the answer repeats.
     ///   - providerToken: The token's text; nil where a client certificate speaks.
-    package func fill(
+    public func fill(
         _ block: inout HeaderBlock,
         for request: ChannelRequest,
         bundleID: String,

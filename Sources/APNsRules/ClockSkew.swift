@@ -1,22 +1,22 @@
-package import Vocabulary
+public import Vocabulary
 
 /// How far this machine's clock is from that of APNs, by the `date` of its answers.
 ///
 /// APNs refuses a provider token whose `iat` is more than an hour from its own time, so a clock
 /// that runs away ends in `ExpiredProviderToken` for everything: it is better known before.
-package struct ClockSkew: Hashable, Sendable {
+public struct ClockSkew: Hashable, Sendable {
     /// Differences below this are nobody's concern.
-    package static let tolerance = Duration.seconds(30)
+    public static let tolerance = Duration.seconds(30)
     /// Between two looks: one answer a minute is enough.
     private static let interval = Duration.seconds(60)
 
     private var nextLook = Instant(nanoseconds: .min)
     /// APNs' time minus ours, as far as it is certain; nil before the first look.
-    package private(set) var offset: Duration?
+    public private(set) var offset: Duration?
 
-    package init() {}
+    public init() {}
 
-    package func isLookDue(now: Instant) -> Bool { nextLook <= now }
+    public func isLookDue(now: Instant) -> Bool { nextLook <= now }
 
     /// An answer bore a date.
     ///
@@ -24,7 +24,7 @@ package struct ClockSkew: Hashable, Sendable {
     /// bounds the difference; of the possible ones the smallest counts.
     ///
     /// - Returns: Whether the difference became intolerable, or tolerable again, by this look.
-    package mutating func observed(date: Timestamp, sentAt: Instant, now: Moment) -> Bool {
+    public mutating func observed(date: Timestamp, sentAt: Instant, now: Moment) -> Bool {
         nextLook = now.instant + Self.interval
         let wasIntolerable = isIntolerable
         let elapsed = (now.instant - sentAt) / .milliseconds(1)
@@ -35,7 +35,7 @@ package struct ClockSkew: Hashable, Sendable {
         return isIntolerable != wasIntolerable
     }
 
-    package var isIntolerable: Bool {
+    public var isIntolerable: Bool {
         guard let offset else { return false }
         return offset > Self.tolerance || offset < .zero - Self.tolerance
     }

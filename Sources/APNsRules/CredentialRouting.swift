@@ -1,18 +1,18 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What one credential of the configuration is for.
-package struct CredentialScope: Hashable, Sendable {
-    package var name: String
+public struct CredentialScope: Hashable, Sendable {
+    public var name: String
     /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
-    package var bundleIDs: [String]
+    public var bundleIDs: [String]
     /// Where its events go that name no environment.
-    package var defaultEnvironment: APNsEnvironment
+    public var defaultEnvironment: APNsEnvironment
     /// Where it may be used: keys made since 2025 are good for one environment only.
-    package var environments: Set<APNsEnvironment>
+    public var environments: Set<APNsEnvironment>
     /// A certificate proves it in the TLS handshake; a provider token by the first success.
-    package var isProvenByHandshake: Bool
+    public var isProvenByHandshake: Bool
 
-    package init(
+    public init(
         name: String,
         bundleIDs: [String],
         defaultEnvironment: APNsEnvironment = .production,
@@ -28,7 +28,7 @@ package struct CredentialScope: Hashable, Sendable {
 }
 
 /// What is wrong with a set of credentials.
-package enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
+public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     /// Empty, or a `*` that is not the last character.
     case badPattern(credential: String, pattern: String)
     case noBundleIDs(credential: String)
@@ -37,7 +37,7 @@ package enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
     /// Two credentials cover the same bundle IDs and environment equally well.
     case ambiguous(first: String, second: String, pattern: String)
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .badPattern(let credential, let pattern):
             "credential \(credential): \"\(pattern)\" is no bundle ID and no prefix with * at its end"
@@ -52,21 +52,21 @@ package enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// All that is wrong with a set of credentials, in the order of the configuration.
-package struct CredentialProblems: Error, Hashable, Sendable {
-    package let problems: [CredentialProblem]
+public struct CredentialProblems: Error, Hashable, Sendable {
+    public let problems: [CredentialProblem]
 }
 
 /// Chooses the credential for an event.
 ///
 /// An exact bundle ID beats a wildcard, a longer wildcard beats a shorter one. Credentials of the
 /// same rank serve different environments; an event that names none goes to the first of them.
-package struct CredentialRouting: Hashable, Sendable {
-    package struct Route: Hashable, Sendable {
+public struct CredentialRouting: Hashable, Sendable {
+    public struct Route: Hashable, Sendable {
         /// Index of the credential in the configuration.
-        package var credential: Int
-        package var environment: APNsEnvironment
+        public var credential: Int
+        public var environment: APNsEnvironment
 
-        package init(credential: Int, environment: APNsEnvironment) {
+        public init(credential: Int, environment: APNsEnvironment) {
             self.credential = credential
             self.environment = environment
         }
@@ -115,7 +115,7 @@ package struct CredentialRouting: Hashable, Sendable {
     /// Longest prefix first.
     private let wildcards: [Wildcard]
 
-    package init(_ scopes: [CredentialScope]) throws(CredentialProblems) {
+    public init(_ scopes: [CredentialScope]) throws(CredentialProblems) {
         var problems: [CredentialProblem] = []
         var covered: [String: [Int]] = [:]
         for (index, scope) in scopes.enumerated() {
@@ -147,7 +147,7 @@ package struct CredentialRouting: Hashable, Sendable {
     }
 
     /// The credential and environment for an event; nil when no credential covers it.
-    package func route(
+    public func route(
         for destination: Event.Destination,
         pushType: PushType,
         environment: APNsEnvironment?

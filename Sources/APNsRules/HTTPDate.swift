@@ -1,9 +1,9 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Dates as HTTP writes them (RFC 9110, 5.6.7).
-package enum HTTPDate {
+public enum HTTPDate {
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the preferred form; nil for any other text.
-    package static func timestamp(_ value: some StringProtocol) -> Timestamp? {
+    public static func timestamp(_ value: some StringProtocol) -> Timestamp? {
         let text = Array(value.utf8)
         guard text.count == 29, text[3] == UInt8(ascii: ","),
             text.suffix(4).elementsEqual(" GMT".utf8),

@@ -1,9 +1,9 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The largest payload that APNs takes ("Generating a remote notification").
-package enum PayloadLimit {
+public enum PayloadLimit {
     /// In bytes of the request's body as it is sent.
-    package static func byteCount(for pushType: PushType) -> Int {
+    public static func byteCount(for pushType: PushType) -> Int {
         pushType == .voip ? 5120 : 4096
     }
 }

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// When to mint a provider token.
 ///
@@ -8,8 +8,8 @@ package import Vocabulary
 ///
 /// The monotonic clock decides how often. The wall clock decides as well how old: APNs looks at
 /// `iat`, which a clock that was set since has made too old, or put into the future.
-package struct ProviderTokenSchedule: Hashable, Sendable {
-    package enum Action: Hashable, Sendable {
+public struct ProviderTokenSchedule: Hashable, Sendable {
+    public enum Action: Hashable, Sendable {
         /// Send with the token there is.
         case useCurrent
         /// Make one, then call `minted`.
@@ -18,12 +18,12 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
         case wait(until: Instant)
     }
 
-    package static let minInterval: Duration = .seconds(20 * 60)
-    package static let maxAge: Duration = .seconds(60 * 60)
+    public static let minInterval: Duration = .seconds(20 * 60)
+    public static let maxAge: Duration = .seconds(60 * 60)
     /// By the wall clock; the rest of the hour is for the difference to APNs' own clock.
-    package static let maxWallClockAge: Duration = .seconds(50 * 60)
+    public static let maxWallClockAge: Duration = .seconds(50 * 60)
     /// So far in the future an `iat` may be: clocks are corrected by seconds all the time.
-    package static let clockTolerance: Duration = .seconds(60)
+    public static let clockTolerance: Duration = .seconds(60)
 
     private struct Token: Hashable, Sendable {
         var serial: Int
@@ -41,7 +41,7 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
 
     /// - Parameter refreshAfter: age at which a token is replaced, 20 to 60 minutes exclusive
     ///   of the latter.
-    package init(refreshAfter: Duration = .seconds(45 * 60)) {
+    public init(refreshAfter: Duration = .seconds(45 * 60)) {
         precondition(
             refreshAfter >= Self.minInterval && refreshAfter < Self.maxAge,
             "a provider token lives between 20 and 60 minutes"
@@ -50,7 +50,7 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
     }
 
     /// Asked before sending; never says `wait`.
-    package func tokenWanted(now: Moment) -> Action {
+    public func tokenWanted(now: Moment) -> Action {
         guard let current else { return .mint }
         let age = now.instant - current.mintedAt
         let isDue = age >= refreshAfter || Self.isStrange(current.issuedAt, now.timestamp)
@@ -60,7 +60,7 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
     /// A token was made.
     ///
     /// - Returns: the token's number, to be named when APNs calls it expired.
-    package mutating func minted(now: Moment) -> Int {
+    public mutating func minted(now: Moment) -> Int {
         let serial = (current?.serial ?? 0) + 1
         current = Token(
             serial: serial,
@@ -76,7 +76,7 @@ package struct ProviderTokenSchedule: Hashable, Sendable {
     ///
     /// One early refresh heals a clock that had jumped. If its token is called expired as well,
     /// the clock is wrong and minting more tokens would only add `TooManyProviderTokenUpdates`.
-    package mutating func expired(serial: Int, now: Instant) -> Action {
+    public mutating func expired(serial: Int, now: Instant) -> Action {
         guard let current else { return .mint }
         guard serial == current.serial else { return .useCurrent }
         let regular = current.mintedAt + refreshAfter

@@ -1,12 +1,12 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Whose provider tokens they are: Apple's key and team identifiers.
-package struct ProviderTokenIdentity: Hashable, Sendable {
-    package let keyID: String
-    package let teamID: String
+public struct ProviderTokenIdentity: Hashable, Sendable {
+    public let keyID: String
+    public let teamID: String
 
     /// - Returns: nil unless both are 10 ASCII letters or digits.
-    package init?(keyID: String, teamID: String) {
+    public init?(keyID: String, teamID: String) {
         guard Self.isIdentifier(keyID), Self.isIdentifier(teamID) else { return nil }
         self.keyID = keyID
         self.teamID = teamID
@@ -25,9 +25,9 @@ package struct ProviderTokenIdentity: Hashable, Sendable {
 ///
 /// The signature, ECDSA on P-256 with SHA-256 as 64 bytes r and s (RFC 7518, 3.4), comes from
 /// outside: the pure core calls no OpenSSL.
-package enum ProviderTokenText {
+public enum ProviderTokenText {
     /// What is signed: header and claims in base64url, with a full stop between.
-    package static func signingInput(
+    public static func signingInput(
         identity: ProviderTokenIdentity,
         issuedAt: Timestamp
     ) -> [UInt8] {
@@ -41,7 +41,7 @@ package enum ProviderTokenText {
     }
 
     /// The whole token, as it follows `bearer `.
-    package static func token(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
+    public static func token(signingInput: [UInt8], signature: [UInt8]) -> [UInt8] {
         precondition(signature.count == 64, "an ES256 signature is 64 bytes, not DER")
         var text = signingInput
         text.append(UInt8(ascii: "."))

@@ -5,7 +5,7 @@ import Vocabulary
 /// Source: "Handling error responses from Apple Push Notification service". Where it says what the
 /// page about devices says, the rows are the same ones.
 extension ReasonTable {
-    package static let broadcastRows =
+    public static let broadcastRows =
         channelRows + broadcastRequestRows + sharedRows + broadcastStatusRows
 
     /// Reasons that are about the credential, the connection or the server, not about the target.

@@ -1,8 +1,8 @@
-package import Vocabulary
+public import Vocabulary
 
 extension ReasonTable {
     /// The whole page `docs/reasons.md`.
-    package static var markdown: String {
+    public static var markdown: String {
         var page = """
             # Reasons
 
@@ -72,7 +72,7 @@ extension ReasonTable.Row {
 
 extension Disposition {
     /// What Heliograph does, in a sentence.
-    package var meaning: String {
+    public var meaning: String {
         switch self {
         case .delivered: "Final: outcome `accepted`."
         case .unregistered: "Final: outcome `unregistered`."
@@ -96,7 +96,7 @@ extension Disposition {
 
 extension LocalReason {
     /// The outcomes that may carry the reason.
-    package var outcomes: [OutcomeKind] {
+    public var outcomes: [OutcomeKind] {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
             .unknownSchema, .unusableSchema:
@@ -112,7 +112,7 @@ extension LocalReason {
     }
 
     /// One sentence for people.
-    package var explanation: String {
+    public var explanation: String {
         switch self {
         case .malformedEvent:
             "The record is not UTF-8, not JSON, nested too deeply, or wrongly framed."
@@ -145,7 +145,7 @@ extension LocalReason {
     }
 
     /// What people should do.
-    package var remedy: String {
+    public var remedy: String {
         switch self {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge:
             "Correct the producer; `violations` says what is wrong."

@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What a request to APNs is about; the answers to the two kinds have tables of their own.
-package enum RequestKind: Hashable, Sendable, CaseIterable {
+public enum RequestKind: Hashable, Sendable, CaseIterable {
     /// A notification for one device: `/3/device`.
     case device
     /// A broadcast, `/4/broadcasts`, or the management of channels, `/1/apps`.
@@ -12,16 +12,16 @@ package enum RequestKind: Hashable, Sendable, CaseIterable {
 ///
 /// It is what `Verdict.classify` decides by, what `heliograph explain` prints, and what
 /// `docs/reasons.md` is generated from.
-package enum ReasonTable {
-    package struct Row: Hashable, Sendable {
-        package let statuses: ClosedRange<Int>
+public enum ReasonTable {
+    public struct Row: Hashable, Sendable {
+        public let statuses: ClosedRange<Int>
         /// Nil: any reason that has no row of its own with this status, or none.
-        package let reason: APNsReason?
-        package let verdict: Verdict
+        public let reason: APNsReason?
+        public let verdict: Verdict
         /// One sentence: what APNs says.
-        package let explanation: String
+        public let explanation: String
         /// What people should do.
-        package let remedy: String
+        public let remedy: String
 
         init(
             _ statuses: ClosedRange<Int>,
@@ -48,17 +48,17 @@ package enum ReasonTable {
         }
 
         /// `403`, or `500-599`.
-        package var statusText: String {
+        public var statusText: String {
             statuses.count == 1
                 ? "\(statuses.lowerBound)" : "\(statuses.lowerBound)-\(statuses.upperBound)"
         }
     }
 
     /// About devices: the documented reasons, then what is left to decide by status alone.
-    package static let rows = rejections + credentialRows + transientRows + statusRows
+    public static let rows = rejections + credentialRows + transientRows + statusRows
 
     /// The table for requests of that kind.
-    package static func rows(of kind: RequestKind) -> [Row] {
+    public static func rows(of kind: RequestKind) -> [Row] {
         switch kind {
         case .device: rows
         case .broadcast: broadcastRows
@@ -66,7 +66,7 @@ package enum ReasonTable {
     }
 
     /// The first row that covers the answer; the last row covers everything.
-    package static func row(status: Int, reason: Reason?, kind: RequestKind = .device) -> Row {
+    public static func row(status: Int, reason: Reason?, kind: RequestKind = .device) -> Row {
         if case .apns(let known)? = reason {
             for row in rows(of: kind) where row.reason == known && row.statuses.contains(status) {
                 return row
@@ -80,7 +80,7 @@ package enum ReasonTable {
     /// The rows for what a person typed: a reason, in any case and either spelling, or a status.
     ///
     /// Empty for a word that is neither.
-    package static func rows(matching text: String, kind: RequestKind = .device) -> [Row] {
+    public static func rows(matching text: String, kind: RequestKind = .device) -> [Row] {
         let rows = rows(of: kind)
         if let status = Int(text) {
             let named = rows.filter { $0.reason != nil && $0.statuses.contains(status) }

@@ -1,16 +1,16 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Fills header blocks for the requests of one endpoint ("Sending notification requests to APNs").
 ///
 /// Indexing follows Apple's rule for HPACK: path and provider token are never indexed, identifiers
 /// once for their names, the rest always. Nothing is allocated when a block is used again.
-package struct RequestHeaders: Hashable, Sendable {
+public struct RequestHeaders: Hashable, Sendable {
     private let authority: String
     /// What every notification begins with.
     private let postStart: HeaderBlock
 
     /// - Parameter authority: host of the endpoint, with the port where it is not 443.
-    package init(authority: String) {
+    public init(authority: String) {
         self.authority = authority
         postStart = Self.start(method: "POST", authority: authority)
     }
@@ -20,7 +20,7 @@ package struct RequestHeaders: Hashable, Sendable {
     /// `apns-priority` is always sent: APNs' own default, 10, is an error for `background`.
     /// `providerToken` is the token's text; nil where a client certificate speaks. The topic is no
     /// header of a broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
-    package func fill(
+    public func fill(
         _ block: inout HeaderBlock,
         for event: Event,
         topic: APNsTopic,
@@ -86,7 +86,7 @@ package struct RequestHeaders: Hashable, Sendable {
     }
 
     /// The priority of an event that names none.
-    package static func defaultPriority(for pushType: PushType) -> Priority {
+    public static func defaultPriority(for pushType: PushType) -> Priority {
         pushType == .background ? .powerAware : .immediate
     }
 

@@ -1,16 +1,16 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Reads the header `Retry-After` (RFC 9110, 10.2.3).
 ///
 /// APNs does not document it; a proxy before it may send it.
-package enum RetryAfter {
+public enum RetryAfter {
     /// Longer waits are cut to this, so that one wrong clock stops nothing for good.
-    package static let maxDelay: Duration = .seconds(24 * 3600)
+    public static let maxDelay: Duration = .seconds(24 * 3600)
 
     /// The delay; nil when the value is neither seconds nor a date in the preferred form.
     ///
     /// A date in the past is no delay.
-    package static func delay(_ value: some StringProtocol, now: Timestamp) -> Duration? {
+    public static func delay(_ value: some StringProtocol, now: Timestamp) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy(isDigit) {
             // Digits that overflow are a long time.
             return min(Int64(value).map { .seconds($0) } ?? maxDelay, maxDelay)

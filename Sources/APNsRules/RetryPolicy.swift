@@ -4,17 +4,17 @@ import Vocabulary
 ///
 /// Exponential backoff with full jitter: each delay is drawn evenly from zero up to a ceiling
 /// that doubles, so that many events that failed together do not come back together.
-package struct RetryPolicy: Hashable, Sendable {
+public struct RetryPolicy: Hashable, Sendable {
     /// Attempts in all, the first one included.
-    package let attempts: Int
+    public let attempts: Int
     /// Ceiling of the delay before the second attempt.
-    package let baseDelay: Duration
+    public let baseDelay: Duration
     /// Ceiling of every delay.
-    package let maxDelay: Duration
+    public let maxDelay: Duration
     /// `Retry-After` counts for no more than this.
-    package let maxRetryAfter: Duration
+    public let maxRetryAfter: Duration
 
-    package init(
+    public init(
         attempts: Int = 5,
         baseDelay: Duration = .milliseconds(200),
         maxDelay: Duration = .seconds(10),
@@ -32,7 +32,7 @@ package struct RetryPolicy: Hashable, Sendable {
     ///
     /// Attempts are counted from 1; the first one waits for nothing. `retryAfter` is what the
     /// answer's `Retry-After` asks for at least; the jitter comes on top.
-    package func delay(
+    public func delay(
         beforeAttempt attempt: Int,
         retryAfter: Duration? = nil,
         using random: inout some RandomNumberGenerator
@@ -49,12 +49,12 @@ package struct RetryPolicy: Hashable, Sendable {
 
     /// What an answer's `Retry-After` is honoured for: zero when there is none, and no more than
     /// `maxRetryAfter`.
-    package func asked(_ retryAfter: Duration?) -> Duration {
+    public func asked(_ retryAfter: Duration?) -> Duration {
         min(max(retryAfter ?? .zero, .zero), maxRetryAfter)
     }
 
     /// The longest delay before an attempt, without `Retry-After`.
-    package func ceiling(beforeAttempt attempt: Int) -> Duration {
+    public func ceiling(beforeAttempt attempt: Int) -> Duration {
         var ceiling = baseDelay
         var doublings = attempt - 2
         while doublings > 0, ceiling < maxDelay {

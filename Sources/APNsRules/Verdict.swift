@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What the sender does about an answer of APNs.
-package enum Disposition: String, Hashable, Sendable, CaseIterable {
+public enum Disposition: String, Hashable, Sendable, CaseIterable {
     /// Final: APNs took the notification.
     case delivered
     /// Final: the device token is dead for this topic.
@@ -20,7 +20,7 @@ package enum Disposition: String, Hashable, Sendable, CaseIterable {
     /// The outcome that this ends in by itself.
     ///
     /// Nil when the event goes on, or ends as `undeliverable`: APNs did not judge the event.
-    package var outcome: OutcomeKind? {
+    public var outcome: OutcomeKind? {
         switch self {
         case .delivered: .accepted
         case .unregistered: .unregistered
@@ -31,7 +31,7 @@ package enum Disposition: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Who has to change something, or whom to slow down.
-package enum Fault: String, Hashable, Sendable, CaseIterable {
+public enum Fault: String, Hashable, Sendable, CaseIterable {
     case nobody
     /// The event, or the request built from it.
     case event
@@ -46,12 +46,12 @@ package enum Fault: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What an answer means for the event, its device token and its credential.
-package struct Verdict: Hashable, Sendable {
-    package var disposition: Disposition
-    package var tokenAction: TokenAction
-    package var fault: Fault
+public struct Verdict: Hashable, Sendable {
+    public var disposition: Disposition
+    public var tokenAction: TokenAction
+    public var fault: Fault
 
-    package init(_ disposition: Disposition, _ fault: Fault, token tokenAction: TokenAction = .keep)
+    public init(_ disposition: Disposition, _ fault: Fault, token tokenAction: TokenAction = .keep)
     {
         self.disposition = disposition
         self.tokenAction = tokenAction
@@ -62,7 +62,7 @@ package struct Verdict: Hashable, Sendable {
     ///
     /// A reason that comes with another status than Apple documents has no say. It is nil when the
     /// answer has no body, or one without a reason (HTML). The kind is that of the request.
-    package static func classify(
+    public static func classify(
         status: Int,
         reason: Reason?,
         kind: RequestKind = .device
@@ -75,7 +75,7 @@ package struct Verdict: Hashable, Sendable {
     ///
     /// A credential's fault is kept for readiness. Anything else, and no reason, is the end of one
     /// connection only.
-    package static func goAway(reason: Reason?) -> Verdict {
+    public static func goAway(reason: Reason?) -> Verdict {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known }),
             row.verdict.fault == .credential,

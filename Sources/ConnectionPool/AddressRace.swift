@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// In which order, and when, the addresses of one name are tried for one connection
 /// (RFC 8305, 4 and 5: "Happy Eyeballs").
@@ -10,14 +10,14 @@ package import Vocabulary
 ///
 /// Addresses with the fewest connections go first, so that many connections spread over many
 /// servers; among equals IPv6 and IPv4 take turns.
-package struct AddressRace: Hashable, Sendable {
+public struct AddressRace: Hashable, Sendable {
     /// What has to be known of an address.
-    package struct Candidate: Hashable, Sendable {
-        package var isIPv6: Bool
+    public struct Candidate: Hashable, Sendable {
+        public var isIPv6: Bool
         /// Connections that this shard has to it already.
-        package var uses: Int
+        public var uses: Int
 
-        package init(isIPv6: Bool, uses: Int) {
+        public init(isIPv6: Bool, uses: Int) {
             self.isIPv6 = isIPv6
             self.uses = uses
         }
@@ -25,11 +25,11 @@ package struct AddressRace: Hashable, Sendable {
 
     /// Twice what RFC 8305, 5 recommends and a quarter of what it allows: the farthest server
     /// answers a SYN within it, and a needless connect would be churn in Apple's eyes.
-    package static let attemptDelay = Duration.milliseconds(500)
+    public static let attemptDelay = Duration.milliseconds(500)
 
     /// Servers whose handshake may fail for one connection: what they all refuse, a certificate
     /// for instance, must not be shown to every one of them.
-    package static let maxFailedHandshakes = 3
+    public static let maxFailedHandshakes = 3
 
     /// Indices of the candidates that were not tried yet, the next one first.
     private var untried: ArraySlice<Int>
@@ -41,14 +41,14 @@ package struct AddressRace: Hashable, Sendable {
 
     /// - Parameter candidates: In the order of preference; the family of the first leads
     ///   (RFC 6724 put it there).
-    package init(_ candidates: [Candidate]) {
+    public init(_ candidates: [Candidate]) {
         untried = Self.order(of: candidates)[...]
     }
 
     // MARK: Inputs
 
     /// The index of the address to try now; ask again until it is nil.
-    package mutating func next(now: Instant) -> Int? {
+    public mutating func next(now: Instant) -> Int? {
         guard let due = nextAttemptAt(now: now), due <= now, let index = untried.popFirst() else {
             return nil
         }
@@ -58,13 +58,13 @@ package struct AddressRace: Hashable, Sendable {
     }
 
     /// An attempt ended without a TCP connection.
-    package mutating func attemptFailed() {
+    public mutating func attemptFailed() {
         precondition(running > 0, "more attempts failed than were started")
         running -= 1
     }
 
     /// An attempt has TCP; the others were given up.
-    package mutating func won() {
+    public mutating func won() {
         precondition(running > 0, "an attempt won that was not started")
         running = 1
         hasWinner = true
@@ -72,7 +72,7 @@ package struct AddressRace: Hashable, Sendable {
 
     /// The winner turned out to be of no use: TLS failed, or the connection broke before HTTP/2
     /// was up.
-    package mutating func winnerFailed() {
+    public mutating func winnerFailed() {
         precondition(hasWinner, "nobody has won yet")
         running = 0
         hasWinner = false
@@ -81,21 +81,21 @@ package struct AddressRace: Hashable, Sendable {
     }
 
     /// Tries no further address.
-    package mutating func abandon() {
+    public mutating func abandon() {
         untried = []
     }
 
     // MARK: Queries
 
     /// When `next` has an address to try; nil: all have been tried, or one has won.
-    package func nextAttemptAt(now: Instant) -> Instant? {
+    public func nextAttemptAt(now: Instant) -> Instant? {
         guard !untried.isEmpty, !hasWinner else { return nil }
         guard running > 0, let startedAt else { return now }
         return startedAt + Self.attemptDelay
     }
 
     /// Nothing runs, and nothing is left to try.
-    package var isLost: Bool { running == 0 && untried.isEmpty }
+    public var isLost: Bool { running == 0 && untried.isEmpty }
 
     // MARK: Private
 

@@ -1,8 +1,8 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The accounting of one connection: whether streams may open on it, and whether it is alive.
-package struct ConnectionMachine: Hashable, Sendable {
-    package enum Phase: Hashable, Sendable {
+public struct ConnectionMachine: Hashable, Sendable {
+    public enum Phase: Hashable, Sendable {
         /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `closed`.
         case connecting(since: Instant)
         /// One stream at a time, until the peer accepted the provider token ("Establishing a
@@ -14,29 +14,29 @@ package struct ConnectionMachine: Hashable, Sendable {
         case draining
     }
 
-    package let id: ConnectionID
-    package private(set) var phase: Phase
-    package private(set) var openStreams = 0
+    public let id: ConnectionID
+    public private(set) var phase: Phase
+    public private(set) var openStreams = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, 6.5.2).
-    package private(set) var maxConcurrentStreams = 0
+    public private(set) var maxConcurrentStreams = 0
     /// When the peer was last heard.
-    package private(set) var heardAt: Instant
+    public private(set) var heardAt: Instant
     /// When the last stream ended, or the connection opened.
-    package private(set) var idleSince: Instant
+    public private(set) var idleSince: Instant
     /// When the first of the open streams opened, if any is open.
-    package private(set) var busySince: Instant
+    public private(set) var busySince: Instant
     /// When a stream was last answered, or the connection opened.
-    package private(set) var answeredAt: Instant
-    package private(set) var pingSentAt: Instant?
+    public private(set) var answeredAt: Instant
+    public private(set) var pingSentAt: Instant?
     private let requiresProof: Bool
     /// The peer has taken the credential, or none has to be shown.
-    package private(set) var isProven = false
+    public private(set) var isProven = false
     /// It was given up for another credential; how it ends says nothing about the peer.
-    package private(set) var isSuperseded = false
+    public private(set) var isSuperseded = false
     /// It was given up because nothing on it was answered.
-    package private(set) var isStalled = false
+    public private(set) var isStalled = false
 
-    package init(id: ConnectionID, requiresProof: Bool, now: Instant) {
+    public init(id: ConnectionID, requiresProof: Bool, now: Instant) {
         self.id = id
         self.requiresProof = requiresProof
         phase = .connecting(since: now)
@@ -48,7 +48,7 @@ package struct ConnectionMachine: Hashable, Sendable {
 
     // MARK: Inputs
 
-    package mutating func opened(maxConcurrentStreams limit: Int, now: Instant) {
+    public mutating func opened(maxConcurrentStreams limit: Int, now: Instant) {
         guard case .connecting = phase else { return }
         maxConcurrentStreams = limit
         heardAt = now
@@ -58,12 +58,12 @@ package struct ConnectionMachine: Hashable, Sendable {
         phase = requiresProof ? .proving : .ready
     }
 
-    package mutating func streamLimitChanged(_ limit: Int, now: Instant) {
+    public mutating func streamLimitChanged(_ limit: Int, now: Instant) {
         maxConcurrentStreams = limit
         heardAt = now
     }
 
-    package mutating func streamOpened(now: Instant) {
+    public mutating func streamOpened(now: Instant) {
         precondition(freeStreams > 0, "stream opened beyond the limit on connection \(id)")
         if openStreams == 0 { busySince = now }
         openStreams += 1
@@ -72,7 +72,7 @@ package struct ConnectionMachine: Hashable, Sendable {
     /// A stream ended.
     ///
     /// `heard`: the peer said so. `provesCredential`: it answered, and not to condemn the credential.
-    package mutating func streamEnded(heard: Bool, provesCredential: Bool, now: Instant) {
+    public mutating func streamEnded(heard: Bool, provesCredential: Bool, now: Instant) {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1
         if openStreams == 0 { idleSince = now }
@@ -85,26 +85,26 @@ package struct ConnectionMachine: Hashable, Sendable {
         if phase == .proving { phase = .ready }
     }
 
-    package mutating func drainingBegan() {
+    public mutating func drainingBegan() {
         phase = .draining
     }
 
-    package mutating func superseded() {
+    public mutating func superseded() {
         isSuperseded = true
         phase = .draining
     }
 
     /// Nothing was answered for too long: open streams may still be, none may open.
-    package mutating func stalled() {
+    public mutating func stalled() {
         isStalled = true
         phase = .draining
     }
 
-    package mutating func pingSent(now: Instant) {
+    public mutating func pingSent(now: Instant) {
         pingSentAt = now
     }
 
-    package mutating func pingAnswered(now: Instant) {
+    public mutating func pingAnswered(now: Instant) {
         pingSentAt = nil
         heardAt = now
     }
@@ -112,7 +112,7 @@ package struct ConnectionMachine: Hashable, Sendable {
     // MARK: Queries
 
     /// How many more streams may open now.
-    package var freeStreams: Int {
+    public var freeStreams: Int {
         switch phase {
         case .connecting, .draining: 0
         // Negative after the peer lowered its limit below what is open.
@@ -124,15 +124,15 @@ package struct ConnectionMachine: Hashable, Sendable {
     /// Since when streams wait without any being answered, although the peer is heard.
     ///
     /// Nil: none waits, it drains, or it is for the PING to tell whether the peer is there.
-    package var unansweredSince: Instant? {
+    public var unansweredSince: Instant? {
         guard openStreams > 0, isUsable, pingSentAt == nil else { return nil }
         let since = max(answeredAt, busySince)
         return heardAt > since ? since : nil
     }
 
-    package var isUsable: Bool { phase == .proving || phase == .ready }
+    public var isUsable: Bool { phase == .proving || phase == .ready }
 
-    package var isConnecting: Bool {
+    public var isConnecting: Bool {
         if case .connecting = phase { return true }
         return false
     }

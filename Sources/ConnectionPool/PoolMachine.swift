@@ -1,30 +1,30 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The connections of one credential to one environment: when to open, which to use, which to
 /// give up.
 ///
 /// Pure: it opens nothing itself. Inputs append to `actions`; the shard carries them out.
-package struct PoolMachine: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
+public struct PoolMachine: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
         /// Kept open once the pool was used, even when idle.
-        package var minConnections: Int
-        package var maxConnections: Int
-        package var connectTimeout: Duration
+        public var minConnections: Int
+        public var maxConnections: Int
+        public var connectTimeout: Duration
         /// PING after so long without hearing the peer.
-        package var pingAfterIdle: Duration
+        public var pingAfterIdle: Duration
         /// PING sooner while streams wait for an answer: a stalled peer is found by it.
-        package var pingAfterSilence: Duration
+        public var pingAfterSilence: Duration
         /// Given up when a PING stays unanswered so long.
-        package var pingTimeout: Duration
+        public var pingTimeout: Duration
         /// A connection that answers PINGs and no stream is replaced after so long; its streams
         /// may still be answered.
-        package var stallTimeout: Duration
+        public var stallTimeout: Duration
         /// A connection beyond `minConnections` closes after so long without a stream; and one
         /// after so long in which the others would have sufficed.
-        package var idleTimeout: Duration
-        package var reconnect: ReconnectBackoff.Limits
+        public var idleTimeout: Duration
+        public var reconnect: ReconnectBackoff.Limits
 
-        package init(
+        public init(
             minConnections: Int = 1,
             maxConnections: Int = 8,
             connectTimeout: Duration = .seconds(10),
@@ -47,7 +47,7 @@ package struct PoolMachine: Hashable, Sendable {
         }
     }
 
-    package enum Action: Hashable, Sendable {
+    public enum Action: Hashable, Sendable {
         case connect(ConnectionID)
         case ping(ConnectionID)
         /// Send GOAWAY, let open streams finish, close.
@@ -59,7 +59,7 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     /// Why the pool gave a connection up.
-    package enum Verdict: Hashable, Sendable {
+    public enum Verdict: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
         /// It was being opened for a credential that is of no use any more.
@@ -69,10 +69,10 @@ package struct PoolMachine: Hashable, Sendable {
     let limits: Limits
     /// Token authentication: one stream until the peer accepted the token.
     private let requiresProof: Bool
-    package internal(set) var connections: [ConnectionMachine] = []
+    public internal(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
     /// True once anything was wanted: from then on `minConnections` are kept.
-    package private(set) var isInUse = false
+    public private(set) var isInUse = false
     /// No connection is opened.
     var isSuspended = false
     /// Deliveries that found no free stream.
@@ -81,7 +81,7 @@ package struct PoolMachine: Hashable, Sendable {
     /// Since when one connection less would have sufficed.
     var roomySince: Instant?
 
-    package init(limits: Limits, requiresProof: Bool) {
+    public init(limits: Limits, requiresProof: Bool) {
         self.limits = limits
         self.requiresProof = requiresProof
         backoff = ReconnectBackoff(limits: limits.reconnect)
@@ -90,7 +90,7 @@ package struct PoolMachine: Hashable, Sendable {
     // MARK: Inputs
 
     /// Begins to keep `minConnections` open.
-    package mutating func useBegan() {
+    public mutating func useBegan() {
         isInUse = true
     }
 
@@ -98,7 +98,7 @@ package struct PoolMachine: Hashable, Sendable {
     ///
     /// - Returns: nil when none is free; the caller queues, and reports the length of its queue by
     ///   `demandChanged`.
-    package mutating func streamWanted(now: Instant) -> ConnectionID? {
+    public mutating func streamWanted(now: Instant) -> ConnectionID? {
         isInUse = true
         var best: Int?
         for index in connections.indices where connections[index].freeStreams > 0 {
@@ -114,11 +114,11 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     /// Tells how many deliveries wait for a stream.
-    package mutating func demandChanged(waiting: Int) {
+    public mutating func demandChanged(waiting: Int) {
         self.waiting = waiting
     }
 
-    package mutating func connectionOpened(
+    public mutating func connectionOpened(
         _ id: ConnectionID,
         maxConcurrentStreams: Int,
         now: Instant
@@ -128,13 +128,13 @@ package struct PoolMachine: Hashable, Sendable {
         if !requiresProof { backoff.connectSucceeded() }
     }
 
-    package mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Instant) {
+    public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Instant) {
         guard let index = index(of: id) else { return }
         connections[index].streamLimitChanged(limit, now: now)
     }
 
     /// The peer answered a stream, `duration` after it was opened.
-    package mutating func streamAnswered(
+    public mutating func streamAnswered(
         on id: ConnectionID,
         provesCredential: Bool,
         after duration: Duration,
@@ -149,25 +149,25 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     /// A stream ended without an answer: reset, cancelled, or its connection broke.
-    package mutating func streamBroke(on id: ConnectionID, now: Instant) {
+    public mutating func streamBroke(on id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
         connections[index].streamEnded(heard: false, provesCredential: false, now: now)
     }
 
-    package mutating func goAwayReceived(_ id: ConnectionID) {
+    public mutating func goAwayReceived(_ id: ConnectionID) {
         guard let index = index(of: id) else { return }
         connections[index].drainingBegan()
     }
 
     /// Takes a connection out of use: what APNs said means "not on this one".
-    package mutating func connectionRetired(_ id: ConnectionID, actions: inout [Action]) {
+    public mutating func connectionRetired(_ id: ConnectionID, actions: inout [Action]) {
         guard let index = index(of: id), connections[index].isUsable else { return }
         connections[index].drainingBegan()
         actions.append(.drain(id))
     }
 
     /// Lets every connection finish, and opens none until `resumed`.
-    package mutating func suspended(actions: inout [Action]) {
+    public mutating func suspended(actions: inout [Action]) {
         guard !isSuspended else { return }
         isSuspended = true
         retireAll(actions: &actions)
@@ -175,23 +175,23 @@ package struct PoolMachine: Hashable, Sendable {
 
     /// Lets every connection finish: those from now on show another key or certificate, which
     /// begins with a clean record.
-    package mutating func credentialReplaced(actions: inout [Action]) {
+    public mutating func credentialReplaced(actions: inout [Action]) {
         retireAll(actions: &actions)
         for index in connections.indices { connections[index].superseded() }
         backoff.connectSucceeded()
     }
 
-    package mutating func resumed() {
+    public mutating func resumed() {
         isSuspended = false
     }
 
-    package mutating func pingAnswered(_ id: ConnectionID, now: Instant) {
+    public mutating func pingAnswered(_ id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
         connections[index].pingAnswered(now: now)
     }
 
     /// The connection is gone; its streams were reported before.
-    package mutating func connectionClosed(
+    public mutating func connectionClosed(
         _ id: ConnectionID,
         now: Instant,
         using random: inout some RandomNumberGenerator
@@ -208,7 +208,7 @@ package struct PoolMachine: Hashable, Sendable {
     }
 
     /// Opens what is wanted, and looks after what is open.
-    package mutating func timeAdvanced(
+    public mutating func timeAdvanced(
         now: Instant,
         identifiers: inout ConnectionIdentifiers,
         actions: inout [Action]
@@ -229,7 +229,7 @@ package struct PoolMachine: Hashable, Sendable {
     // MARK: Queries
 
     /// When `timeAdvanced` has something to do, if nothing else happens before.
-    package func nextDeadline(now: Instant) -> Instant? {
+    public func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?
         func consider(_ instant: Instant) {
             deadline = min(deadline ?? instant, instant)
@@ -242,10 +242,10 @@ package struct PoolMachine: Hashable, Sendable {
         return deadline
     }
 
-    package var openStreams: Int { connections.reduce(0) { $0 + $1.openStreams } }
+    public var openStreams: Int { connections.reduce(0) { $0 + $1.openStreams } }
 
     /// Connections on which streams may open, now or when one ends.
-    package var usableConnections: Int { connections.count(where: \.isUsable) }
+    public var usableConnections: Int { connections.count(where: \.isUsable) }
 
     // MARK: Private
 
@@ -316,12 +316,12 @@ package struct PoolMachine: Hashable, Sendable {
 }
 
 /// Numbers connections, per shard, from 1; no number is used twice.
-package struct ConnectionIdentifiers: Hashable, Sendable {
+public struct ConnectionIdentifiers: Hashable, Sendable {
     private var last: UInt32 = 0
 
-    package init() {}
+    public init() {}
 
-    package mutating func next() -> ConnectionID {
+    public mutating func next() -> ConnectionID {
         last += 1
         return ConnectionID(rawValue: last)
     }

@@ -1,20 +1,20 @@
-package import Vocabulary
+public import Vocabulary
 
 /// When the next connection may be tried.
 ///
 /// Apple treats quick connecting and disconnecting as an attack, so there are two brakes: a delay
 /// that doubles with each failure in a row, and a bucket that limits all connects, failed or not.
-package struct ReconnectBackoff: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
+public struct ReconnectBackoff: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
         /// Delay after the first failure.
-        package var baseDelay: Duration
-        package var maxDelay: Duration
+        public var baseDelay: Duration
+        public var maxDelay: Duration
         /// How many connects may follow each other at once.
-        package var burst: Int
+        public var burst: Int
         /// How often the bucket gains one connect.
-        package var refillInterval: Duration
+        public var refillInterval: Duration
 
-        package init(
+        public init(
             baseDelay: Duration = .seconds(1),
             maxDelay: Duration = .seconds(60),
             burst: Int = 16,
@@ -33,18 +33,18 @@ package struct ReconnectBackoff: Hashable, Sendable {
     /// The moment at which the bucket would be full again; nil: it is full.
     private var fullAt: Instant?
 
-    package init(limits: Limits) {
+    public init(limits: Limits) {
         self.limits = limits
     }
 
     // MARK: Inputs
 
-    package mutating func connectStarted(now: Instant) {
+    public mutating func connectStarted(now: Instant) {
         let start = max(fullAt ?? now, now)
         fullAt = start + limits.refillInterval
     }
 
-    package mutating func connectSucceeded() {
+    public mutating func connectSucceeded() {
         failuresInARow = 0
         notBefore = nil
     }
@@ -52,7 +52,7 @@ package struct ReconnectBackoff: Hashable, Sendable {
     /// A connection could not be opened, or broke before it answered anything.
     ///
     /// The delay has jitter in its upper half, so that members do not come back together.
-    package mutating func connectFailed(
+    public mutating func connectFailed(
         now: Instant,
         using random: inout some RandomNumberGenerator
     ) {
@@ -69,7 +69,7 @@ package struct ReconnectBackoff: Hashable, Sendable {
     // MARK: Queries
 
     /// The earliest moment for the next connect; nil: at once.
-    package func earliestConnect(now: Instant) -> Instant? {
+    public func earliestConnect(now: Instant) -> Instant? {
         var earliest = notBefore
         if let fullAt {
             // After `burst` connects in a row the next one waits until the bucket gained one.

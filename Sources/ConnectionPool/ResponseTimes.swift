@@ -1,16 +1,16 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Whether a peer answers much slower now than it does at its best.
 ///
 /// Apple asks to add connections by measured throughput and response time: where many streams
 /// share a connection, answers that take longer say that the connection is what they wait for.
-package struct ResponseTimes: Hashable, Sendable {
+public struct ResponseTimes: Hashable, Sendable {
     /// Slow is twice the best, and this much more at least: below it nobody gains anything.
-    package static let slack = Duration.milliseconds(50)
+    public static let slack = Duration.milliseconds(50)
     /// Answers that make a judgement.
-    package static let minSampleCount = 16
+    public static let minSampleCount = 16
     /// How long the best is remembered, twice over: what was possible last night is no measure.
-    package static let window = Duration.seconds(600)
+    public static let window = Duration.seconds(600)
 
     /// A mean in which each answer counts a sixteenth.
     private var recent: Int64 = 0
@@ -20,10 +20,10 @@ package struct ResponseTimes: Hashable, Sendable {
     private var previousBest: Int64?
     private var windowEnd: Instant?
 
-    package init() {}
+    public init() {}
 
     /// A stream was answered.
-    package mutating func answered(after duration: Duration, now: Instant) {
+    public mutating func answered(after duration: Duration, now: Instant) {
         turnWindow(now: now)
         let sample = duration.nanoseconds
         sampleCount += 1
@@ -34,11 +34,11 @@ package struct ResponseTimes: Hashable, Sendable {
     }
 
     /// A connection was added: what was measured before says nothing about now.
-    package mutating func restarted() {
+    public mutating func restarted() {
         sampleCount = 0
     }
 
-    package var isSlow: Bool {
+    public var isSlow: Bool {
         guard sampleCount >= Self.minSampleCount,
             let floor = [best, previousBest].compactMap(\.self).min()
         else { return false }

@@ -1,8 +1,8 @@
-package import ConnectionPool
-package import Vocabulary
+public import ConnectionPool
+public import Vocabulary
 
 /// Where a partition's consumption starts.
-package enum StartPosition: Hashable, Sendable {
+public enum StartPosition: Hashable, Sendable {
     case at(Offset)
     case beginning
     case end
@@ -10,24 +10,24 @@ package enum StartPosition: Hashable, Sendable {
     case stored
 }
 
-package struct PartitionStart: Hashable, Sendable {
-    package let partition: PartitionID
-    package let position: StartPosition
+public struct PartitionStart: Hashable, Sendable {
+    public let partition: PartitionID
+    public let position: StartPosition
 
-    package init(partition: PartitionID, position: StartPosition) {
+    public init(partition: PartitionID, position: StartPosition) {
         self.partition = partition
         self.position = position
     }
 }
 
 /// A partition's committable offset, and what is settled past it.
-package struct PartitionCommit: Hashable, Sendable {
-    package let partition: PartitionID
-    package let offset: Offset
+public struct PartitionCommit: Hashable, Sendable {
+    public let partition: PartitionID
+    public let offset: Offset
     /// See `CommitMetadata`.
-    package let metadata: String
+    public let metadata: String
 
-    package init(partition: PartitionID, offset: Offset, metadata: String) {
+    public init(partition: PartitionID, offset: Offset, metadata: String) {
         self.partition = partition
         self.offset = offset
         self.metadata = metadata
@@ -37,7 +37,7 @@ package struct PartitionCommit: Hashable, Sendable {
 /// What the engine wants done.
 ///
 /// The shard carries the actions out in order.
-package enum Action: Hashable, Sendable {
+public enum Action: Hashable, Sendable {
     // APNs
     case connect(ConnectionID, Route)
     /// Open a stream for the delivery's notification.

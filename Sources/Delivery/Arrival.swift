@@ -1,25 +1,25 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 /// What a delivery begins with, and what never changes: a record, and what it turned out to be.
 ///
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference in place of twenty.
-package final class Arrival: Sendable {
-    package let record: Record
+public final class Arrival: Sendable {
+    public let record: Record
     /// Of no meaning unless `isEvent`; not optional, because to read one field of an optional the
     /// compiler copies all of them.
-    package let content: Event
+    public let content: Event
     /// What the event's request names the app by; see `APNsTopicRule.topic(of:)`.
-    package let topic: APNsTopic
+    public let topic: APNsTopic
     /// False for a record that is no valid event.
-    package let isEvent: Bool
+    public let isEvent: Bool
     let isBroadcast: Bool
     /// By its place in the configuration.
     let source: Int
     let byteCount: Int
     let ledgerEntry: OffsetLedger.Entry
-    package let receivedAt: Moment
+    public let receivedAt: Moment
     private let rareFacts: RareFacts?
 
     init(
@@ -49,13 +49,13 @@ package final class Arrival: Sendable {
         self.source = source
     }
 
-    package var event: Event? { isEvent ? content : nil }
+    public var event: Event? { isEvent ? content : nil }
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.
-    package var history: RetryHistory? { rareFacts?.history }
+    public var history: RetryHistory? { rareFacts?.history }
 
     /// It comes out of a retry topic.
-    package var isRetry: Bool { rareFacts?.isRetry ?? false }
+    public var isRetry: Bool { rareFacts?.isRetry ?? false }
 
     /// In the first round.
     var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }
@@ -116,10 +116,10 @@ final class RareFacts: Sendable {
 }
 
 extension Delivery {
-    package var record: Record { arrival.record }
-    package var event: Event? { arrival.event }
-    package var receivedAt: Moment { arrival.receivedAt }
-    package var history: RetryHistory? { arrival.history }
+    public var record: Record { arrival.record }
+    public var event: Event? { arrival.event }
+    public var receivedAt: Moment { arrival.receivedAt }
+    public var history: RetryHistory? { arrival.history }
     var ledgerEntry: OffsetLedger.Entry { arrival.ledgerEntry }
     var byteCount: Int { arrival.byteCount }
     var source: Int { arrival.source }

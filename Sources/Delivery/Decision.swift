@@ -1,17 +1,17 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What a delivery comes to in this shard.
 ///
 /// An object, made when the end is decided: a delivery need not have room for it all its life, and
 /// everybody looks at the same one.
-package enum Decision: Sendable {
+public enum Decision: Sendable {
     case outcome(DecidedOutcome)
     /// The event goes on in a retry topic.
     case deferral(DecidedDeferral)
 }
 
-package final class DecidedOutcome: Sendable {
-    package let outcome: Outcome
+public final class DecidedOutcome: Sendable {
+    public let outcome: Outcome
 
     init(_ outcome: consuming Outcome) {
         self.outcome = outcome
@@ -44,8 +44,8 @@ package final class DecidedOutcome: Sendable {
     }
 }
 
-package final class DecidedDeferral: Sendable {
-    package let deferral: Deferral
+public final class DecidedDeferral: Sendable {
+    public let deferral: Deferral
 
     init(_ deferral: consuming Deferral) {
         self.deferral = deferral
@@ -54,11 +54,11 @@ package final class DecidedDeferral: Sendable {
 
 extension Delivery {
     /// A copy; what looks at few of its fields had better look at `decision`.
-    package var outcome: Outcome? {
+    public var outcome: Outcome? {
         if case .outcome(let decided)? = decision { decided.outcome } else { nil }
     }
 
-    package var deferral: Deferral? {
+    public var deferral: Deferral? {
         if case .deferral(let decided)? = decision { decided.deferral } else { nil }
     }
 

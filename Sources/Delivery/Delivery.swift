@@ -1,8 +1,8 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The life of one event over all attempts, from arrival to the acknowledged outcome.
-package struct Delivery: Sendable {
-    package enum Phase: Hashable, Sendable {
+public struct Delivery: Sendable {
+    public enum Phase: Hashable, Sendable {
         /// The schema that its record names is being fetched. Next: `waitingForStream`,
         /// `publishing`.
         case awaitingSchema
@@ -20,14 +20,14 @@ package struct Delivery: Sendable {
         case publishing(Publications)
     }
 
-    package internal(set) var arrival: Arrival
+    public internal(set) var arrival: Arrival
     /// Made once, when the phase becomes `publishing`.
-    package internal(set) var decision: Decision?
+    public internal(set) var decision: Decision?
     /// Nil for what has no route.
     var hashes: DeliveryHashes?
     /// Nil for what is never sent.
-    package internal(set) var route: Route?
-    package internal(set) var phase: Phase
+    public internal(set) var route: Route?
+    public internal(set) var phase: Phase
     /// It has a place in its device's line; false before, and once it has left.
     var isInLine = false
     /// The endpoint answered one of its attempts with a failure of its own, or not at all.
@@ -36,15 +36,15 @@ package struct Delivery: Sendable {
     /// Streams given back unprocessed, in a row.
     var refusals: UInt8 = 0
     /// Streams opened and not given back unprocessed, in this round.
-    package internal(set) var attempts = 0
+    public internal(set) var attempts = 0
     /// The rate limit that it falls under.
     var rateLimit: Int?
     /// When it came to the end of its route's queue.
     var queuedAt: Instant?
     /// When the present or last stream was asked for.
-    package internal(set) var sentAt: Instant?
+    public internal(set) var sentAt: Instant?
     /// When APNs answered last, whatever it said.
-    package internal(set) var answeredAt: Instant?
+    public internal(set) var answeredAt: Instant?
     var firstFailureAt: Instant?
 }
 
@@ -57,42 +57,42 @@ extension Delivery {
 ///
 /// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
 /// environments.
-package struct Route: Hashable, Sendable {
+public struct Route: Hashable, Sendable {
     /// Two routes for each credential, production's first.
-    package let index: Int
+    public let index: Int
 
-    package init(index: Int) {
+    public init(index: Int) {
         self.index = index
     }
 
-    package init(credential: Int, environment: APNsEnvironment) {
+    public init(credential: Int, environment: APNsEnvironment) {
         index = credential * 2 + (environment.isProduction ? 0 : 1)
     }
 
-    package var credential: Int { index / 2 }
-    package var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
+    public var credential: Int { index / 2 }
+    public var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
 
     /// Every route of so many credentials, in the order of `index`.
-    package static func all(credentialCount: Int) -> [Route] {
+    public static func all(credentialCount: Int) -> [Route] {
         (0..<credentialCount * 2).map(Route.init(index:))
     }
 }
 
 /// One stream that was opened for a delivery.
-package struct DeliveryAttempt: Hashable, Sendable {
-    package let route: Route
-    package let isBroadcast: Bool
-    package let sentAt: Instant
+public struct DeliveryAttempt: Hashable, Sendable {
+    public let route: Route
+    public let isBroadcast: Bool
+    public let sentAt: Instant
 }
 
 /// What a delivery's request is made of.
 ///
 /// The event, its topic and its bytes are the arrival's, and lent.
-package struct DeliveryRequest: Sendable {
-    package let route: Route
-    package let arrival: Arrival
+public struct DeliveryRequest: Sendable {
+    public let route: Route
+    public let arrival: Arrival
     /// What the ranges of the event point into.
-    package let eventBytes: [UInt8]
+    public let eventBytes: [UInt8]
 }
 
 /// What an attempt died of; becomes the outcome's reason when there is no next one.
@@ -102,17 +102,17 @@ struct AttemptFailure: Hashable, Sendable {
 }
 
 /// A delivery and one of its records, as the number that a delivery report carries back.
-package struct PublicationTag: Hashable, Sendable {
-    package let delivery: DeliveryID
-    package let publication: Publication
+public struct PublicationTag: Hashable, Sendable {
+    public let delivery: DeliveryID
+    public let publication: Publication
 
-    package init(_ delivery: DeliveryID, _ publication: Publication) {
+    public init(_ delivery: DeliveryID, _ publication: Publication) {
         self.delivery = delivery
         self.publication = publication
     }
 
     /// Reads what `rawValue` wrote; nil for any other number.
-    package init?(rawValue: UInt64) {
+    public init?(rawValue: UInt64) {
         let number = UInt8(rawValue >> Self.slotBitCount & Self.publicationMask)
         guard let publication = Publication(rawValue: number) else { return nil }
         self.publication = publication
@@ -120,7 +120,7 @@ package struct PublicationTag: Hashable, Sendable {
     }
 
     /// The publication stands between slot and generation.
-    package var rawValue: UInt64 {
+    public var rawValue: UInt64 {
         delivery.rawValue | UInt64(publication.rawValue) << Self.slotBitCount
     }
 

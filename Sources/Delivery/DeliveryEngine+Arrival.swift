@@ -1,5 +1,5 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 extension DeliveryEngine {
     /// A record arrived from Kafka.
@@ -12,7 +12,7 @@ extension DeliveryEngine {
     ///   - unregisteredSince: What the process's list of dead tokens has against a token.
     /// - Returns: false when it is not taken; see `GroupMembership.recordArrived`.
     @discardableResult
-    package mutating func recordArrived(
+    public mutating func recordArrived(
         _ record: consuming Record,
         decoded: consuming DecodedRecord,
         history: RetryHistory? = nil,

@@ -1,18 +1,18 @@
 import APNsRules
 import ConnectionPool
-package import Vocabulary
+public import Vocabulary
 
 /// What APNs answered to one stream.
-package struct APNsAnswer: Hashable, Sendable {
-    package var status: Int
+public struct APNsAnswer: Hashable, Sendable {
+    public var status: Int
     /// Nil when the body has none, or is no JSON.
-    package var reason: Reason?
+    public var reason: Reason?
     /// From a 410.
-    package var unregisteredAt: Timestamp?
-    package var apnsUniqueID: String?
-    package var retryAfter: Duration?
+    public var unregisteredAt: Timestamp?
+    public var apnsUniqueID: String?
+    public var retryAfter: Duration?
 
-    package init(
+    public init(
         status: Int,
         reason: Reason? = nil,
         unregisteredAt: Timestamp? = nil,
@@ -28,7 +28,7 @@ package struct APNsAnswer: Hashable, Sendable {
 }
 
 /// How a stream ended without an answer.
-package enum StreamBreak: Hashable, Sendable {
+public enum StreamBreak: Hashable, Sendable {
     /// The peer certainly did not process the request (RFC 9113, 8.7).
     case unprocessed
     /// Nobody knows.
@@ -38,7 +38,7 @@ package enum StreamBreak: Hashable, Sendable {
 extension DeliveryEngine {
     // MARK: Inputs
 
-    package mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
+    public mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
         guard let attempt = attemptEnded(id) else { return }
         deliveries.update(id) { $0.answeredAt = now.instant }
         let verdict = Verdict.classify(
@@ -85,7 +85,7 @@ extension DeliveryEngine {
         }
     }
 
-    package mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
+    public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
         guard let attempt = attemptEnded(id) else { return }
         withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
         unanswered(attempt, of: id, isOverdue: false, now: now)

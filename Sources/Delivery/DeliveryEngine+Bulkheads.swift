@@ -1,6 +1,6 @@
 import APNsRules
 import ConnectionPool
-package import Vocabulary
+public import Vocabulary
 
 /// What keeps a bad credential, a failing endpoint or a slow one from stopping the others.
 extension DeliveryEngine {
@@ -8,7 +8,7 @@ extension DeliveryEngine {
 
     /// The key or certificate of a credential, by its place in the configuration, was loaded anew:
     /// it is tried at once, on connections of its own; the old ones finish.
-    package mutating func credentialReplaced(_ credential: Int, now: Moment) {
+    public mutating func credentialReplaced(_ credential: Int, now: Moment) {
         parking[credential].replaced(now: now.instant)
         for environment in APNsEnvironment.allCases {
             let lane = Route(credential: credential, environment: environment).index
@@ -21,12 +21,12 @@ extension DeliveryEngine {
 
     // MARK: Queries
 
-    package func breaker(of route: Route) -> CircuitBreaker { lanes[route.index].breaker }
+    public func breaker(of route: Route) -> CircuitBreaker { lanes[route.index].breaker }
 
-    package func parking(of credential: Int) -> CredentialParking { parking[credential] }
+    public func parking(of credential: Int) -> CredentialParking { parking[credential] }
 
     /// Deliveries that wait for their app's rate limit.
-    package var rateLimitedCount: Int { rates.waitingCount }
+    public var rateLimitedCount: Int { rates.waitingCount }
 
     // MARK: What answers say
 

@@ -1,12 +1,12 @@
 import APNsRules
 import ConnectionPool
-package import Vocabulary
+public import Vocabulary
 
 extension DeliveryEngine {
     // MARK: Inputs
 
     /// TLS and HTTP/2 are up, and the peer's SETTINGS are here.
-    package mutating func connectionOpened(
+    public mutating func connectionOpened(
         _ id: ConnectionID,
         maxConcurrentStreams: Int,
         now: Moment
@@ -21,21 +21,21 @@ extension DeliveryEngine {
         lanes[lane].breaker.connectSucceeded(now: now.instant)
     }
 
-    package mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
+    public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
         guard let lane = laneOfConnection[id] else { return }
         wakes.touch(lane)
         lanes[lane].pool.streamLimitChanged(id, to: limit, now: now.instant)
     }
 
     /// The peer goes away; what it did not process is reported stream by stream.
-    package mutating func goAwayReceived(_ id: ConnectionID) {
+    public mutating func goAwayReceived(_ id: ConnectionID) {
         guard let lane = laneOfConnection[id] else { return }
         wakes.touch(lane)
         lanes[lane].pool.goAwayReceived(id)
     }
 
     /// The peer goes away and says why; it may condemn the credential.
-    package mutating func goAwayReceived(_ id: ConnectionID, reason: Reason?, now: Moment) {
+    public mutating func goAwayReceived(_ id: ConnectionID, reason: Reason?, now: Moment) {
         goAwayReceived(id)
         guard let lane = laneOfConnection[id], let reason,
             Verdict.goAway(reason: reason).disposition == .parkCredential
@@ -43,14 +43,14 @@ extension DeliveryEngine {
         park(Route(index: lane).credential, reason, sentAt: now.instant, now: now)
     }
 
-    package mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
+    public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
         guard let lane = laneOfConnection[id] else { return }
         wakes.touch(lane)
         lanes[lane].pool.pingAnswered(id, now: now.instant)
     }
 
     /// The connection is gone, or was never had; each of its streams was reported before.
-    package mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
+    public mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
         guard let lane = laneOfConnection.removeValue(forKey: id) else { return }
         wakes.touch(lane)
         let wasOfUse = lanes[lane].pool.connections.first { $0.id == id }?.wasOfUse ?? true

@@ -1,5 +1,5 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 /// Retry later: an event that does not come right now waits in Kafka, not in memory.
 extension DeliveryEngine {
@@ -44,7 +44,7 @@ extension DeliveryEngine {
     }
 
     /// Kafka will never take the retry record, because of its size: the event ends here.
-    package mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
+    public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
         guard let delivery = deliveries[id], case .publishing([.retry]) = delivery.phase,
             let deferral = delivery.deferral
         else { return }

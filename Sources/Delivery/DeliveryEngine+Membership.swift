@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 extension DeliveryEngine {
     // MARK: Inputs
 
     /// The group gave these partitions to the shard, some of them of retry topics; `table` has
     /// their names.
-    package mutating func partitionsAssigned(
+    public mutating func partitionsAssigned(
         _ partitions: [PartitionID],
         of table: PartitionTable,
         ofRetryTopics retryPartitions: Set<PartitionID> = []
@@ -25,7 +25,7 @@ extension DeliveryEngine {
     ///
     /// - Returns: the metadata that is not believed.
     @discardableResult
-    package mutating func storedOffsetsFetched(
+    public mutating func storedOffsetsFetched(
         _ stored: [PartitionID: CommittedPosition?]
     ) -> [IgnoredMetadata] {
         guard let begun = membership.storedOffsetsFetched(stored) else { return [] }
@@ -40,16 +40,16 @@ extension DeliveryEngine {
     ///
     /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
     @discardableResult
-    package mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
+    public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         membership.endSeen(partition, end)
     }
 
-    package mutating func storedOffsetsFailed() {
+    public mutating func storedOffsetsFailed() {
         assign(membership.storedOffsetsFailed())
     }
 
     /// The assignment goes; `lost`: the group has given it to somebody else already.
-    package mutating func partitionsRevoked(lost: Bool, now: Moment) {
+    public mutating func partitionsRevoked(lost: Bool, now: Moment) {
         if lost {
             membership.partitionsLost(now: now.instant)
             releaseWaiting()
@@ -65,17 +65,17 @@ extension DeliveryEngine {
     }
 
     /// The partition is read from another place; what is in hand of it settles nothing any more.
-    package mutating func partitionRestarted(_ partition: PartitionID) {
+    public mutating func partitionRestarted(_ partition: PartitionID) {
         membership.partitionRestarted(partition)
     }
 
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
-    package mutating func commitFinished(failed: [PartitionID]) {
+    public mutating func commitFinished(failed: [PartitionID]) {
         membership.commitFinished(failed: failed)
     }
 
     /// SIGTERM: take nothing new, finish what is in hand, commit, leave.
-    package mutating func shutdownRequested(now: Moment) {
+    public mutating func shutdownRequested(now: Moment) {
         guard !membership.isShuttingDown else { return }
         releaseHeld()
         membership.shutdownRequested(now: now.instant)
@@ -85,7 +85,7 @@ extension DeliveryEngine {
     // MARK: Queries
 
     /// Where reading of the partition stands; nil when nobody knows.
-    package func position(of partition: PartitionID) -> Offset? {
+    public func position(of partition: PartitionID) -> Offset? {
         membership.position(of: partition)
     }
 

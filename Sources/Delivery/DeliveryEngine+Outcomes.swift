@@ -1,6 +1,6 @@
 import APNsRules
 import EventSchema
-package import Vocabulary
+public import Vocabulary
 
 extension DeliveryEngine {
     // MARK: Inputs
@@ -10,7 +10,7 @@ extension DeliveryEngine {
     /// - Parameter tag: The record.
     /// - Returns: The delivery, if this was the last that it waited for: it has left.
     @discardableResult
-    package mutating func published(_ tag: PublicationTag) -> Delivery? {
+    public mutating func published(_ tag: PublicationTag) -> Delivery? {
         guard case .publishing(var awaited)? = deliveries[tag.delivery]?.phase,
             awaited.contains(tag.publication)
         else { return nil }
@@ -33,7 +33,7 @@ extension DeliveryEngine {
     /// Kafka did not take one of the outcome's records; it will be produced again.
     ///
     /// `isRefused`: its topic does not take it as it is, however often.
-    package mutating func publicationFailed(
+    public mutating func publicationFailed(
         _ tag: PublicationTag,
         isRefused: Bool = false,
         now: Moment
@@ -54,7 +54,7 @@ extension DeliveryEngine {
     }
 
     /// The producer was given up: whatever it had not acknowledged is produced again.
-    package mutating func producerReplaced() {
+    public mutating func producerReplaced() {
         republications = TimedQueue()
         for id in deliveries.identifiers {
             guard case .publishing(let awaited)? = deliveries[id]?.phase else { continue }

@@ -1,5 +1,5 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 /// What waits for schemas of the Schema Registry, by schema.
 struct SchemaWaits: Sendable {
@@ -49,13 +49,13 @@ extension DeliveryEngine {
     /// - Parameter schema: The schema that was asked for.
     /// - Returns: The deliveries that waited for it, to be decoded again and handed to
     ///   `recordDecoded`, in the order of their arrival.
-    package mutating func schemaFetched(_ schema: SchemaReference) -> [DeliveryID] {
+    public mutating func schemaFetched(_ schema: SchemaReference) -> [DeliveryID] {
         guard let wait = schemaWaits.take(schema) else { return [] }
         return wait.waiters.map(\.delivery).filter { deliveries[$0]?.phase == .awaitingSchema }
     }
 
     /// The registry could not be asked; it will be again, as long as a delivery has time left.
-    package mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
+    public mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
         guard var wait = schemaWaits.take(schema) else { return }
         wait.attempts += 1
         // Time bounds the tries, not their number: nothing is sent by them.
@@ -85,7 +85,7 @@ extension DeliveryEngine {
     }
 
     /// A record that waited for its schema was decoded again.
-    package mutating func recordDecoded(
+    public mutating func recordDecoded(
         _ id: DeliveryID,
         _ decoded: DecodedRecord,
         now: Moment,
@@ -109,7 +109,7 @@ extension DeliveryEngine {
     // MARK: Queries
 
     /// Deliveries whose schema is being fetched.
-    package var awaitingSchemaCount: Int {
+    public var awaitingSchemaCount: Int {
         schemaWaits.count
     }
 

@@ -1,6 +1,6 @@
 import APNsRules
-package import ConnectionPool
-package import Vocabulary
+public import ConnectionPool
+public import Vocabulary
 
 /// One shard's records between arrival and committed offset.
 ///
@@ -12,7 +12,7 @@ package import Vocabulary
 /// 2. `turnEnded(now:)`: time passes, streams open, offsets are committed;
 /// 3. `takeActions(into:)`: what is to be done, in order;
 /// 4. queries: `intakeBudget`, `nextDeadline`.
-package struct DeliveryEngine: Sendable {
+public struct DeliveryEngine: Sendable {
     let settings: EngineSettings
     var random: SeededGenerator
     var deliveries = DeliveryTable()
@@ -41,12 +41,12 @@ package struct DeliveryEngine: Sendable {
     var hygiene: Hygiene
     /// Nil: outcomes are written one by one, and offsets after them.
     var transactions: OutcomeTransactions?
-    package internal(set) var counts = EngineCounts()
+    public internal(set) var counts = EngineCounts()
     /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
-    package internal(set) var retriesByReason: [Reason: Int] = [:]
+    public internal(set) var retriesByReason: [Reason: Int] = [:]
     var actions: [Action] = []
 
-    package init(settings: EngineSettings, seed: UInt64) {
+    public init(settings: EngineSettings, seed: UInt64) {
         self.settings = settings
         random = SeededGenerator(seed: seed)
         gate = IntakeGate(limits: settings.intake)
@@ -94,7 +94,7 @@ package struct DeliveryEngine: Sendable {
     /// Lets time pass and decides what all the inputs since the last turn call for.
     ///
     /// `unregisteredSince` is what the process's list of dead tokens has against a token.
-    package mutating func turnEnded(
+    public mutating func turnEnded(
         now: Moment,
         unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
     ) {
@@ -114,7 +114,7 @@ package struct DeliveryEngine: Sendable {
     }
 
     /// Hands over what is to be done, in order, and forgets it.
-    package mutating func takeActions(into buffer: inout [Action]) {
+    public mutating func takeActions(into buffer: inout [Action]) {
         swap(&buffer, &actions)
         actions.removeAll(keepingCapacity: true)
         hygiene.untold.removeAll()
@@ -123,15 +123,15 @@ package struct DeliveryEngine: Sendable {
     // MARK: Queries
 
     /// How many records the shard may take from Kafka now.
-    package mutating func intakeBudget(now: Instant) -> Int {
+    public mutating func intakeBudget(now: Instant) -> Int {
         gate.budget(now: now)
     }
 
     /// How many bytes of them: the shard stops after the record that uses them up.
-    package var intakeByteBudget: Int { gate.byteBudget }
+    public var intakeByteBudget: Int { gate.byteBudget }
 
     /// When the next turn is due, if nothing happens before.
-    package func nextDeadline(now: Instant) -> Instant? {
+    public func nextDeadline(now: Instant) -> Instant? {
         var deadline: Instant?
         func consider(_ instant: Instant?) {
             guard let instant else { return }
@@ -152,10 +152,10 @@ package struct DeliveryEngine: Sendable {
     }
 
     /// The delivery, unless it has left: a copy of all its fields.
-    package func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
+    public func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
 
     /// What the delivery's present or last stream was asked for; nil before the first one.
-    package func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
+    public func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
         guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
         else { return nil }
         let isBroadcast = deliveries[id]?.arrival.isBroadcast == true
@@ -163,7 +163,7 @@ package struct DeliveryEngine: Sendable {
     }
 
     /// What the delivery's request is made of; nil when it has left, or is never sent.
-    package func request(_ id: DeliveryID) -> DeliveryRequest? {
+    public func request(_ id: DeliveryID) -> DeliveryRequest? {
         guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival,
             // Not `eventBytes`, of another module: the record would be copied to call it.
             let bytes = arrival.record.decodedValue ?? arrival.record.value
@@ -171,56 +171,56 @@ package struct DeliveryEngine: Sendable {
         return DeliveryRequest(route: route, arrival: arrival, eventBytes: bytes)
     }
 
-    package var inFlightEvents: Int { gate.events + tierHold.count }
-    package var inFlightBytes: Int { gate.bytes + tierHold.byteCount }
+    public var inFlightEvents: Int { gate.events + tierHold.count }
+    public var inFlightBytes: Int { gate.bytes + tierHold.byteCount }
     /// Retry records in hand that are not due.
-    package var heldEvents: Int { tierHold.count }
-    package var heldBytes: Int { tierHold.byteCount }
-    package var isIntakePaused: Bool { gate.isPaused }
+    public var heldEvents: Int { tierHold.count }
+    public var heldBytes: Int { tierHold.byteCount }
+    public var isIntakePaused: Bool { gate.isPaused }
     /// Records may come of every assigned partition: no bound is reached, nothing is held back.
-    package var isIntakeOpen: Bool {
+    public var isIntakeOpen: Bool {
         membership.isTakingRecords && membership.heldBack.isEmpty && gate.isOpen
     }
-    package var assignedPartitions: [PartitionID] { membership.partitions }
+    public var assignedPartitions: [PartitionID] { membership.partitions }
 
     /// True once the group was left: nothing will be committed any more.
-    package var hasLeftGroup: Bool { membership.phase == .left }
+    public var hasLeftGroup: Bool { membership.phase == .left }
 
     /// The connections of a route.
-    package func pool(of route: Route) -> PoolMachine { lanes[route.index].pool }
+    public func pool(of route: Route) -> PoolMachine { lanes[route.index].pool }
 
     /// Deliveries of a route that wait for a stream.
-    package func waitingCount(of route: Route) -> Int { lanes[route.index].waiting.count }
+    public func waitingCount(of route: Route) -> Int { lanes[route.index].waiting.count }
 }
 
 /// What happened since the start; only ever grows.
-package struct EngineCounts: Hashable, Sendable {
+public struct EngineCounts: Hashable, Sendable {
     /// Records taken, tombstones included.
-    package var consumed = 0
+    public var consumed = 0
     /// Records not taken: not assigned any more, draining, or here before.
-    package var ignored = 0
+    public var ignored = 0
     /// Records not taken because they were settled before, by this shard or another.
-    package var skippedSettled = 0
-    package var tombstones = 0
+    public var skippedSettled = 0
+    public var tombstones = 0
     /// Outcomes acknowledged by Kafka.
-    package var terminal = 0
+    public var terminal = 0
     /// Retry records acknowledged by Kafka: each ends a consumption, and its event is consumed
     /// once more when it comes out of the retry topic.
-    package var deferred = 0
+    public var deferred = 0
     /// Deliveries let go without an outcome, because their partition was given up; whoever owns it
     /// reads them again.
-    package var released = 0
-    package var attempts = 0
-    package var retries = 0
+    public var released = 0
+    public var attempts = 0
+    public var retries = 0
     /// Streams that the peer gave back unprocessed.
-    package var unprocessed = 0
-    package var requestTimeouts = 0
+    public var unprocessed = 0
+    public var requestTimeouts = 0
     /// Deliveries that gave way to a newer one with the same `collapse_id`.
-    package var superseded = 0
+    public var superseded = 0
     /// Deliveries put off without an attempt, because their route was blocked or did not move.
-    package var madeRoom = 0
+    public var madeRoom = 0
     /// Retries that the credential's budget did not allow.
-    package var retriesDenied = 0
+    public var retriesDenied = 0
 
-    package init() {}
+    public init() {}
 }

@@ -1,54 +1,54 @@
-package import APNsRules
-package import ConnectionPool
-package import Vocabulary
+public import APNsRules
+public import ConnectionPool
+public import Vocabulary
 
 /// What the configuration decides about delivery.
-package struct EngineSettings: Sendable {
-    package enum Start: Hashable, Sendable {
+public struct EngineSettings: Sendable {
+    public enum Start: Hashable, Sendable {
         case earliest
         case latest
     }
 
     /// In the order of the configuration.
-    package var credentials: [CredentialScope]
-    package var routing: CredentialRouting
-    package var pool: PoolMachine.Limits
-    package var retry: RetryPolicy
+    public var credentials: [CredentialScope]
+    public var routing: CredentialRouting
+    public var pool: PoolMachine.Limits
+    public var retry: RetryPolicy
     /// No attempt begins later than this after the first one failed.
-    package var retryHereFor: Duration
+    public var retryHereFor: Duration
     /// Where an event waits that this does not deliver.
-    package var later: RetryTiers
+    public var later: RetryTiers
     /// No round of an event begins later than this after its first attempt failed.
-    package var giveUpAfter: Duration
+    public var giveUpAfter: Duration
     /// An attempt without an answer ends after this.
-    package var requestTimeout: Duration
-    package var intake: IntakeGate.Limits
+    public var requestTimeout: Duration
+    public var intake: IntakeGate.Limits
     /// Where a group without stored offsets starts.
-    package var start: Start
-    package var commitInterval: Duration
+    public var start: Start
+    public var commitInterval: Duration
     /// How long SIGTERM waits for what is in hand.
-    package var drainTimeout: Duration
+    public var drainTimeout: Duration
     /// How long a rebalance waits for what is in hand: the whole group waits with it.
-    package var revokeDrainTimeout: Duration
+    public var revokeDrainTimeout: Duration
     /// How long the last commit of an assignment may take.
-    package var finalCommitTimeout: Duration
-    package var publishesTokenStatus: Bool
-    package var publishesDeadLetters: Bool
+    public var finalCommitTimeout: Duration
+    public var publishesTokenStatus: Bool
+    public var publishesDeadLetters: Bool
     /// The weight of each source topic, in the order of the configuration.
-    package var sourceWeights: [Int]
-    package var rateLimits: [RateLimit]
-    package var breaker: CircuitBreaker.Limits
-    package var parking: CredentialParking.Limits
-    package var retryBudget: RetryBudget.Limits
+    public var sourceWeights: [Int]
+    public var rateLimits: [RateLimit]
+    public var breaker: CircuitBreaker.Limits
+    public var parking: CredentialParking.Limits
+    public var retryBudget: RetryBudget.Limits
     /// Push types that are not sent again when nobody knows whether APNs had them: late is wrong.
-    package var sentOnce: Set<PushType>
+    public var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
-    package var canPostpone: Bool { !later.delays.isEmpty }
-    package var hygiene: HygieneSettings
+    public var canPostpone: Bool { !later.delays.isEmpty }
+    public var hygiene: HygieneSettings
     /// Outcomes and the offsets that they settle are written in one transaction.
-    package var isTransactional: Bool
+    public var isTransactional: Bool
 
-    package init(
+    public init(
         credentials: [CredentialScope],
         pool: PoolMachine.Limits = .init(),
         retry: RetryPolicy,

@@ -1,18 +1,18 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The headers that a dead letter carries beside the record's own.
 ///
 /// Replaced, never appended: whoever dead-letters a replayed record again leaves one set of them.
 /// They name reasons and schema locations, never what the event holds.
-package struct DeadLetterHeaders: Hashable, Sendable {
-    package enum Style: String, Hashable, Sendable, CaseIterable {
+public struct DeadLetterHeaders: Hashable, Sendable {
+    public enum Style: String, Hashable, Sendable, CaseIterable {
         /// `__connect.errors.*`, all text (KIP-298; Kafka Connect's `DeadLetterQueueReporter`).
         case connect
         /// `kafka_dlt-*` with binary numbers (Spring Kafka's `DeadLetterPublishingRecoverer`).
         case spring
     }
 
-    package static let prefixes = [connectPrefix, springPrefix]
+    public static let prefixes = [connectPrefix, springPrefix]
     static let connectPrefix = "__connect.errors."
     static let springPrefix = "kafka_dlt-"
     private static let ownName = "heliograph"
@@ -20,18 +20,18 @@ package struct DeadLetterHeaders: Hashable, Sendable {
     private let style: Style
     private let consumerGroup: String
 
-    package init(style: Style = .connect, consumerGroup: String) {
+    public init(style: Style = .connect, consumerGroup: String) {
         self.style = style
         self.consumerGroup = consumerGroup
     }
 
     /// Headers without those of earlier failures, in either style.
-    package static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
+    public static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
         headers.filter { header in !prefixes.contains { header.name.hasPrefix($0) } }
     }
 
     /// The dead letter's headers; `record.offset` and `source` say where the event stood.
-    package func headers(
+    public func headers(
         _ outcome: Outcome,
         record: Record,
         source: TopicPartition
@@ -96,13 +96,13 @@ package struct DeadLetterHeaders: Hashable, Sendable {
 }
 
 /// What a dead letter's headers tell, whichever style they have and whoever wrote them.
-package struct DeadLetterFacts: Hashable, Sendable {
-    package var topic: KafkaTopic?
-    package var partition: Int32?
-    package var offset: Offset?
-    package var reason: String?
+public struct DeadLetterFacts: Hashable, Sendable {
+    public var topic: KafkaTopic?
+    public var partition: Int32?
+    public var offset: Offset?
+    public var reason: String?
 
-    package init(headers: [RecordHeader]) {
+    public init(headers: [RecordHeader]) {
         for header in headers {
             guard let value = header.value else { continue }
             let text = String(validating: value, as: UTF8.self)

@@ -1,15 +1,15 @@
-package import Vocabulary
+public import Vocabulary
 
 /// When the stations of an event were passed, as headers from which spans can be made.
 ///
 /// All of one wall clock reading and monotonic differences from it, so that no span is negative.
-package struct DeliveryTimes: Hashable, Sendable {
+public struct DeliveryTimes: Hashable, Sendable {
     private let receivedAt: Moment
     private let sentAt: Instant?
     private let answeredAt: Instant?
 
     /// Takes the stations of the last attempt; an answer that is older belongs to another one.
-    package init(receivedAt: Moment, sentAt: Instant?, answeredAt: Instant?) {
+    public init(receivedAt: Moment, sentAt: Instant?, answeredAt: Instant?) {
         self.receivedAt = receivedAt
         self.sentAt = sentAt
         if let sentAt, let answeredAt, answeredAt >= sentAt {
@@ -22,7 +22,7 @@ package struct DeliveryTimes: Hashable, Sendable {
     /// `received-us`, `sent-us`, `answered-us`: decimal microseconds since 1970-01-01 UTC.
     ///
     /// What did not happen has no header. The first is exact to a millisecond.
-    package var headers: [RecordHeader] {
+    public var headers: [RecordHeader] {
         let stations = [
             ("received-us", receivedAt.instant), ("sent-us", sentAt), ("answered-us", answeredAt),
         ]

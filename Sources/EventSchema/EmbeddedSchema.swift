@@ -1,18 +1,18 @@
 /// A shipped schema, compiled into the binary so that it needs no file beside it.
-package struct EmbeddedSchema: Hashable, Sendable {
+public struct EmbeddedSchema: Hashable, Sendable {
     /// The stem of its file in `schemas/`.
-    package let name: String
+    public let name: String
     /// The file's text, without the last line end.
-    package let text: String
+    public let text: String
 
     /// Every shipped schema.
-    package static let all: [EmbeddedSchema] = [
+    public static let all: [EmbeddedSchema] = [
         .notificationEventV1, .broadcastEventV1, .notificationOutcomeV1, .tokenStatusV1,
         .apsPayloadV1,
     ]
 
     /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.
-    package func compiled() -> Schema {
+    public func compiled() -> Schema {
         do {
             return try Schema(
                 text: Array(text.utf8),

@@ -1,11 +1,11 @@
 import JSON
-package import Vocabulary
+public import Vocabulary
 
 /// What a source of broadcasts is checked against; made once, where there is one.
-package struct BroadcastSchema: Sendable {
+public struct BroadcastSchema: Sendable {
     fileprivate let schema: Schema
 
-    package init() {
+    public init() {
         schema = EmbeddedSchema.broadcastEventV1.compiled()
     }
 }
@@ -20,7 +20,7 @@ extension EventDecoder {
     ///   - topic: The topic that it was read from.
     ///   - schema: The schema of broadcasts.
     /// - Returns: What the record is.
-    package mutating func decodeBroadcast(
+    public mutating func decodeBroadcast(
         _ record: inout Record,
         from topic: KafkaTopic,
         _ schema: BroadcastSchema

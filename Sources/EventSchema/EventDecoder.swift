@@ -1,8 +1,8 @@
-package import JSON
-package import Vocabulary
+public import JSON
+public import Vocabulary
 
 /// What to do with a payload that breaks what Apple documents (`schemas.payload`).
-package enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
+public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
     case off
     /// The event is sent and carries the violations.
     case warn
@@ -11,24 +11,24 @@ package enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Turns records into events; one per thread, reused for every record.
-package struct EventDecoder: ~Copyable {
+public struct EventDecoder: ~Copyable {
     private let eventSchema: Schema
     /// Where the event's schema has the names of its fields.
     private let fieldNames: EventFields.Names
     private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
     /// The operator's own schemas; may be replaced between two records.
-    package var payloadSchemas: PayloadSchemas
+    public var payloadSchemas: PayloadSchemas
     /// What the Schema Registry said; nil: there is none, and what records name is not looked at.
-    package var registeredSchemas: [SchemaReference: RegisteredSchema]?
+    public var registeredSchemas: [SchemaReference: RegisteredSchema]?
     /// How the last record was wrapped.
-    package internal(set) var framing = RecordFraming.plain
+    public internal(set) var framing = RecordFraming.plain
     var document: JSONDocument
     /// The names of apps, which come again and again.
     var apps = RecurringTexts()
 
     /// Makes a decoder; the size limit decides what is `EventTooLarge`.
-    package init(
+    public init(
         payloadPolicy: PayloadPolicy = .warn,
         payloadSchemas: PayloadSchemas = .none,
         registeredSchemas: [SchemaReference: RegisteredSchema]? = nil,
@@ -51,7 +51,7 @@ package struct EventDecoder: ~Copyable {
     ///   - record: The record.
     ///   - topic: The topic that it was read from.
     /// - Returns: What the record is.
-    package mutating func decode(
+    public mutating func decode(
         _ record: inout Record,
         from topic: KafkaTopic
     ) -> DecodedRecord {

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Which records an outcome consists of, beside the outcome itself.
 extension Outcome {
@@ -8,7 +8,7 @@ extension Outcome {
     /// `DeviceTokenNotForTopic`; and only if token, APNs topic and environment, which make the
     /// record's key, are known. An accepted notification says nothing that a cleanup consumer acts
     /// on, unless the token was known as dead.
-    package var concernsToken: Bool {
+    public var concernsToken: Bool {
         (tokenStatus != nil || isTokenReadmitted) && subject.deviceToken != nil
             && subject.topic != nil
             && subject.environment != nil
@@ -25,7 +25,7 @@ extension Outcome {
     }
 
     /// Nobody got the notification, and the event itself is worth keeping.
-    package var isDeadLetter: Bool {
+    public var isDeadLetter: Bool {
         switch kind {
         case .invalid, .undeliverable: true
         case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate: false

@@ -1,12 +1,12 @@
 import JSON
-package import Vocabulary
+public import Vocabulary
 
 /// The token-status record that an outcome may produce besides its own.
 extension OutcomeEncoder {
     /// The record for the compacted token-status topic; nil unless the outcome `concernsToken`.
     ///
     /// The value is nil, a tombstone, for a token that was known as dead and is alive again.
-    package func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8]?)? {
+    public func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8]?)? {
         let subject = outcome.subject
         guard outcome.concernsToken,
             let token = subject.deviceToken, let topic = subject.topic,

@@ -1,16 +1,16 @@
 import JSON
-package import Vocabulary
+public import Vocabulary
 
 /// Writes outcomes as `schemas/notification-outcome.v1` has them.
 ///
 /// The key is written to memory that the encoder keeps: nothing is allocated for it as long as the
 /// last record's is not held any more.
-package struct OutcomeEncoder: Sendable {
+public struct OutcomeEncoder: Sendable {
     private var received = TimestampText()
     private var completed = TimestampText()
     private var keyBytes: [UInt8] = []
 
-    package init() {}
+    public init() {}
 
     /// Appends the value of the outcome record.
     ///
@@ -19,7 +19,7 @@ package struct OutcomeEncoder: Sendable {
     ///   - record: the record that the event was decoded from; `metadata` is copied out of it.
     ///   - source: the partition's name, for the `source` field.
     ///   - buffer: what the value is appended to.
-    package mutating func encode(
+    public mutating func encode(
         _ outcome: Outcome,
         record: Record,
         source: TopicPartition,
@@ -53,7 +53,7 @@ package struct OutcomeEncoder: Sendable {
     }
 
     /// The device token, or a broadcast's channel ID, else the record's own key.
-    package mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
+    public mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
         let subject = outcome.subject
         guard let text = subject.deviceToken?.hexadecimal ?? subject.channel?.base64
         else { return record.key }
@@ -66,7 +66,7 @@ package struct OutcomeEncoder: Sendable {
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace
     /// began ("Distributed Tracing" extension), and stands in where the record has no valid one.
-    package static func forEachHeader(
+    public static func forEachHeader(
         of outcome: Outcome,
         record: Record,
         _ take: (_ name: String, _ value: Span<UInt8>) -> Void

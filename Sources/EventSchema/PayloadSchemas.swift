@@ -1,13 +1,13 @@
 import JSON
-package import Vocabulary
+public import Vocabulary
 
 /// A schema that somebody else wrote, and what violations call it.
-package struct NamedSchema: Sendable {
+public struct NamedSchema: Sendable {
     /// Stands before the `#` in a violation's keyword location.
-    package let name: String
-    package let schema: Schema
+    public let name: String
+    public let schema: Schema
 
-    package init(name: String, schema: Schema) {
+    public init(name: String, schema: Schema) {
         self.name = name
         self.schema = schema
     }
@@ -30,7 +30,7 @@ package struct NamedSchema: Sendable {
 ///
 /// A payload must keep to the schema of its source topic and to that of its bundle ID, where there
 /// are such.
-package struct PayloadSchemas: Sendable {
+public struct PayloadSchemas: Sendable {
     private let byTopic: [KafkaTopic: NamedSchema]
     private let byBundleID: [String: NamedSchema]
     /// Longest prefix first.
@@ -38,7 +38,7 @@ package struct PayloadSchemas: Sendable {
     private let bundleID: @Sendable (APNsTopic, PushType) -> String
 
     /// No schema for anything.
-    package static var none: PayloadSchemas {
+    public static var none: PayloadSchemas {
         PayloadSchemas(topics: [:], bundleIDs: [:]) { topic, _ in topic.name }
     }
 
@@ -49,7 +49,7 @@ package struct PayloadSchemas: Sendable {
     ///   - bundleIDs: The schemas of bundle IDs, or of prefixes with `*` at the end; an exact
     ///     bundle ID beats a prefix, a longer prefix beats a shorter one.
     ///   - bundleID: The bundle ID in an APNs topic, for the events that name no bundle ID.
-    package init(
+    public init(
         topics: [KafkaTopic: NamedSchema],
         bundleIDs: [String: NamedSchema],
         bundleID: @escaping @Sendable (APNsTopic, PushType) -> String
@@ -83,7 +83,7 @@ package struct PayloadSchemas: Sendable {
 }
 
 /// What is known of a schema that a record names.
-package enum RegisteredSchema: Sendable {
+public enum RegisteredSchema: Sendable {
     case usable(Schema)
     /// The registry says that there is none.
     case unknown

@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 extension Timestamp {
     /// Reads a date-time of RFC 3339, 5.6, cut to milliseconds.
     ///
     /// Strict: real days only, an offset of at most 23:59; second 60 stands for the next
     /// minute's first, and only where UTC can have it.
-    package init?(rfc3339 text: ArraySlice<UInt8>) {
+    public init?(rfc3339 text: ArraySlice<UInt8>) {
         self.init(rfc3339: text.span)
     }
 
@@ -31,7 +31,7 @@ extension Timestamp {
     }
 
     /// Appends `rfc3339`.
-    package func appendRFC3339(to text: inout [UInt8]) {
+    public func appendRFC3339(to text: inout [UInt8]) {
         let bytes = rfc3339
         for index in bytes.indices { text.append(bytes[index]) }
     }

@@ -1,18 +1,18 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The `traceparent` and `tracestate` of an event, as its outcome takes them over.
 ///
 /// W3C Trace Context, level 2, sections 3.2 and 3.3. What the specification has a participant
 /// ignore is not passed on: a trace that begins nowhere helps nobody, and a tracestate means
 /// nothing beside another traceparent. The bytes that are passed on are those that came.
-package struct TraceContext: Hashable, Sendable {
+public struct TraceContext: Hashable, Sendable {
     /// `traceparent`, and `tracestate` where there is one; names in lower case.
-    package let headers: [RecordHeader]
+    public let headers: [RecordHeader]
 
     /// Reads the trace context among headers of any kind, whose names may be in any case.
     ///
     /// Nil when there is no traceparent, more than one, or one that is not valid.
-    package init?(_ candidates: [RecordHeader]) {
+    public init?(_ candidates: [RecordHeader]) {
         var parent: [UInt8]?
         var state: [UInt8]?
         for header in candidates {

@@ -1,12 +1,12 @@
 /// Bytes on their way out: written at the end, taken from the front.
 ///
 /// Not an array, because an array cannot lend uninitialised room to a C function.
-@safe package struct ByteQueue: ~Copyable {
+@safe public struct ByteQueue: ~Copyable {
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
 
-    package init(capacity: Int) {
+    public init(capacity: Int) {
         unsafe storage = .allocate(byteCount: max(capacity, 64), alignment: 1)
     }
 
@@ -14,11 +14,11 @@
         unsafe storage.deallocate()
     }
 
-    package var count: Int { end - start }
-    package var isEmpty: Bool { end == start }
+    public var count: Int { end - start }
+    public var isEmpty: Bool { end == start }
 
     /// Lends everything that waits.
-    package func withBytes<Value, Failure: Error>(
+    public func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         // SAFETY: start...end lies in the storage and was written by append.
@@ -26,7 +26,7 @@
     }
 
     /// Copies `byteCount` bytes in.
-    package mutating func append(_ source: UnsafePointer<UInt8>, byteCount: Int) {
+    public mutating func append(_ source: UnsafePointer<UInt8>, byteCount: Int) {
         makeRoom(byteCount)
         // SAFETY: makeRoom gave `byteCount` bytes behind `end`; the source is another object.
         unsafe storage.baseAddress?.advanced(by: end)
@@ -35,7 +35,7 @@
     }
 
     /// Lends room for `byteCount` bytes to `fill`, which returns how many it wrote.
-    package mutating func append<Failure: Error>(
+    public mutating func append<Failure: Error>(
         upTo byteCount: Int,
         _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
@@ -49,7 +49,7 @@
     }
 
     /// Lends the last `byteCount` bytes for a correction.
-    package mutating func withLast<Value>(
+    public mutating func withLast<Value>(
         _ byteCount: Int,
         _ body: (UnsafeMutableRawBufferPointer) -> Value
     ) -> Value {
@@ -59,7 +59,7 @@
     }
 
     /// Drops bytes from the front.
-    package mutating func removeFirst(_ byteCount: Int) {
+    public mutating func removeFirst(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
         start += byteCount
         if start == end {
@@ -69,16 +69,16 @@
     }
 
     /// Drops bytes from the end.
-    package mutating func removeLast(_ byteCount: Int) {
+    public mutating func removeLast(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more taken than queued")
         end -= byteCount
     }
 
-    package mutating func removeAll() {
+    public mutating func removeAll() {
         removeFirst(count)
     }
 
-    package mutating func takeAll() -> [UInt8] {
+    public mutating func takeAll() -> [UInt8] {
         let all = unsafe withBytes { unsafe Array($0) }
         removeAll()
         return all

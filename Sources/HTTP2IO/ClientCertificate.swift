@@ -1,8 +1,8 @@
 import COpenSSL
-package import Vocabulary
+public import Vocabulary
 
 /// Why a file is no usable client certificate.
-package enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither PEM with a certificate nor PKCS#12.
     case notACertificate
     /// PKCS#12, or an encrypted key, and the passphrase is missing or wrong.
@@ -10,7 +10,7 @@ package enum CertificateError: Error, Hashable, Sendable, CustomStringConvertibl
     case noPrivateKey
     case keyDoesNotFit
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .notACertificate: "neither a PEM certificate nor PKCS#12"
         case .wrongPassphrase: "encrypted, and the passphrase is missing or does not open it"
@@ -24,13 +24,13 @@ package enum CertificateError: Error, Hashable, Sendable, CustomStringConvertibl
 /// wrote into it.
 ///
 /// Apple page "Establishing a certificate-based connection to APNs".
-package struct ClientCertificate: Sendable {
-    package let identity: TLSIdentity
-    package let facts: CertificateFacts
+public struct ClientCertificate: Sendable {
+    public let identity: TLSIdentity
+    public let facts: CertificateFacts
 
     /// Reads a certificate chain, its leaf first, and a private key, both PEM; one file may hold
     /// both.
-    package init(
+    public init(
         certificatePEM: [UInt8],
         privateKeyPEM: [UInt8],
         passphrase: String? = nil
@@ -52,7 +52,7 @@ package struct ClientCertificate: Sendable {
     /// Reads a PKCS#12 file (RFC 7292), as Keychain Access exports one.
     ///
     /// Those of older exports are encrypted with RC2, for which OpenSSL 3 needs its legacy module.
-    package init(pkcs12: [UInt8], passphrase: String? = nil) throws(CertificateError) {
+    public init(pkcs12: [UInt8], passphrase: String? = nil) throws(CertificateError) {
         defer { OpenSSLErrors.clear() }
         let contents = try PKCS12Contents(reading: pkcs12, passphrase: passphrase)
         guard let key = contents.key else { throw .noPrivateKey }
@@ -65,24 +65,24 @@ package struct ClientCertificate: Sendable {
     }
 
     /// Whether the bytes start like a PKCS#12 file rather than PEM: a DER SEQUENCE.
-    package static func isPKCS12(_ bytes: [UInt8]) -> Bool { bytes.first == 0x30 }
+    public static func isPKCS12(_ bytes: [UInt8]) -> Bool { bytes.first == 0x30 }
 }
 
 /// What stands in a certificate of a provider.
-package struct CertificateFacts: Hashable, Sendable {
-    package let notBefore: Timestamp
-    package let notAfter: Timestamp
+public struct CertificateFacts: Hashable, Sendable {
+    public let notBefore: Timestamp
+    public let notAfter: Timestamp
     /// The Subject's user ID: the app's bundle ID.
-    package let bundleID: String?
+    public let bundleID: String?
     /// The APNs topics that it may send to: bundle ID, `.voip`, `.complication`, … (extension
     /// 1.2.840.113635.100.6.3.6); the bundle ID alone where there is no such extension.
-    package let topics: [String]
+    public let topics: [String]
     /// Extension …6.3.2; a certificate of today has both.
-    package let isForProduction: Bool
+    public let isForProduction: Bool
     /// Extension …6.3.1.
-    package let isForSandbox: Bool
+    public let isForSandbox: Bool
 
-    package init(
+    public init(
         notBefore: Timestamp,
         notAfter: Timestamp,
         bundleID: String?,

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// A client's connection: TCP, TLS and HTTP/2, with many requests at once.
 ///
@@ -10,7 +10,7 @@ package import Vocabulary
 /// The descriptor stays open until the object goes away, so deregister it before letting go.
 ///
 /// Requests are not prioritised: no PRIORITY frame or flag is ever sent.
-package final class ClientConnection {
+public final class ClientConnection {
     /// One value, so that a call reaches all of it at once.
     private var state: ClientState
 
@@ -20,7 +20,7 @@ package final class ClientConnection {
     /// `serverName`: a DNS name, which is also the SNI, or a numeric address.
     ///
     /// - Throws: What fails at once: no descriptor left, no route, a bad server name.
-    package convenience init(
+    public convenience init(
         to address: SocketAddress,
         tunnel: ProxyTunnel? = nil,
         serverName: String,
@@ -44,7 +44,7 @@ package final class ClientConnection {
 
     /// A connection without a socket: the owner carries the ciphertext with `receive` and
     /// `takeOutgoing`.
-    package convenience init(
+    public convenience init(
         inMemoryWithServerName serverName: String,
         tunnel: ProxyTunnel? = nil,
         tls: TLSContext,
@@ -84,49 +84,49 @@ package final class ClientConnection {
     // MARK: What the loop asks
 
     /// -1 without a socket.
-    package var fileDescriptor: Int32 { state.channel.fileDescriptor }
+    public var fileDescriptor: Int32 { state.channel.fileDescriptor }
 
     /// What the descriptor should be watched for now.
-    package var interest: Interest { state.interest }
+    public var interest: Interest { state.interest }
 
     /// As many streams as the peer and `limits` allow.
-    package var maxConcurrentStreams: Int { state.maxConcurrentStreams }
+    public var maxConcurrentStreams: Int { state.maxConcurrentStreams }
 
     /// Streams that are open; a cancelled one counts until its reset is sent.
-    package var openStreamCount: Int { state.openStreamCount }
+    public var openStreamCount: Int { state.openStreamCount }
 
     /// TCP is up, to the server or to its proxy.
-    package var isConnected: Bool { state.phase != .connecting && state.phase != .closed }
+    public var isConnected: Bool { state.phase != .connecting && state.phase != .closed }
 
-    package var isClosed: Bool { state.phase == .closed }
+    public var isClosed: Bool { state.phase == .closed }
 
     /// Calls of `send(2)` so far.
-    package var socketWriteCount: UInt64 { state.channel.socketWriteCount }
+    public var socketWriteCount: UInt64 { state.channel.socketWriteCount }
 
     /// Moves what has happened since the last call to the end of `events`.
-    package func takeEvents(into events: inout [ConnectionEvent]) {
+    public func takeEvents(into events: inout [ConnectionEvent]) {
         state.streams.value.takeEvents(into: &events)
     }
 
     // MARK: What the world does
 
     /// The loop says that the descriptor is ready.
-    package func readinessChanged(_ readiness: Readiness) {
+    public func readinessChanged(_ readiness: Readiness) {
         state.readinessChanged(readiness)
     }
 
     /// Takes ciphertext of the peer in, without a socket.
-    package func receive(_ ciphertext: [UInt8]) {
+    public func receive(_ ciphertext: [UInt8]) {
         state.receive(ciphertext)
     }
 
     /// The peer's direction ended, without a socket.
-    package func receiveEnd() {
+    public func receiveEnd() {
         state.peerClosed()
     }
 
     /// Takes the ciphertext for the peer, without a socket.
-    package func takeOutgoing() -> [UInt8] { state.channel.takeOutgoing() }
+    public func takeOutgoing() -> [UInt8] { state.channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
@@ -138,7 +138,7 @@ package final class ClientConnection {
     ///   - range: The part of `body` to send.
     ///   - tag: The owner's name for the request, not in use; events carry it.
     /// - Throws: why the request was not taken.
-    package func submit(
+    public func submit(
         _ headers: borrowing HeaderBlock,
         body: [UInt8],
         range: Range<Int>,
@@ -147,7 +147,7 @@ package final class ClientConnection {
         try state.submit(headers, OutgoingBody(body, range), tag: tag)
     }
 
-    package func submit(_ headers: HeaderBlock, body: [UInt8], tag: UInt64) throws(SubmitError) {
+    public func submit(_ headers: HeaderBlock, body: [UInt8], tag: UInt64) throws(SubmitError) {
         try submit(headers, body: body, range: body.indices, tag: tag)
     }
 
@@ -155,29 +155,29 @@ package final class ClientConnection {
     ///
     /// - Returns: false when the tag is not waiting for a response.
     @discardableResult
-    package func cancel(_ tag: UInt64) -> Bool { state.cancel(tag) }
+    public func cancel(_ tag: UInt64) -> Bool { state.cancel(tag) }
 
     /// Asks the peer for a sign of life; `pingAnswered` follows.
     ///
     /// Does nothing before `opened`.
-    package func ping() {
+    public func ping() {
         state.ping()
     }
 
     /// Says GOAWAY and closes once every open stream has ended.
-    package func shutdown() {
+    public func shutdown() {
         state.shutdown()
     }
 
     /// Closes at once; open streams fail, and `closed` carries the reason.
-    package func close(_ reason: ConnectionFailure = .closedHere) {
+    public func close(_ reason: ConnectionFailure = .closedHere) {
         state.finish(reason)
     }
 
     /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
     ///
     /// What the socket does not take waits for the next `flush`; `interest` then says `.write`.
-    package func flush() {
+    public func flush() {
         state.flush()
     }
 }

@@ -170,17 +170,17 @@ struct ClientStreams {
 }
 
 /// Bounds of a client connection.
-package struct ClientLimits: Hashable, Sendable {
+public struct ClientLimits: Hashable, Sendable {
     /// The most streams at once, whatever the peer allows.
-    package var maxOpenStreams = 4096
+    public var maxOpenStreams = 4096
     /// Bytes of a response's body that are kept; the rest is received and dropped.
-    package var maxResponseBodyByteCount = 16384
+    public var maxResponseBodyByteCount = 16384
     /// Bytes of a response's header fields; a longer list fails the stream.
-    package var maxResponseHeaderByteCount = 16384
+    public var maxResponseHeaderByteCount = 16384
     /// Names of the response's header fields that are kept, in lower case; nil keeps all.
-    package var keptFields: [String]?
+    public var keptFields: [String]?
     /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
-    package var maxBacklogByteCount = 262_144
+    public var maxBacklogByteCount = 262_144
 
-    package init() {}
+    public init() {}
 }

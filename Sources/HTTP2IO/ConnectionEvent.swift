@@ -1,5 +1,5 @@
 /// Why a request got no response.
-package enum StreamFailure: Error, Hashable, Sendable {
+public enum StreamFailure: Error, Hashable, Sendable {
     /// RST_STREAM REFUSED_STREAM (RFC 9113, 8.7).
     case refused
     /// The stream's ID is above the last one that the peer's GOAWAY names (RFC 9113, 6.8).
@@ -15,7 +15,7 @@ package enum StreamFailure: Error, Hashable, Sendable {
 
     /// Whether the peer certainly has not acted on the request, so that sending it again cannot
     /// deliver it twice.
-    package var isCertainlyUnprocessed: Bool {
+    public var isCertainlyUnprocessed: Bool {
         switch self {
         case .refused, .aboveGoAway, .neverWritten: true
         case .reset, .responseTooLarge, .connectionClosed: false
@@ -24,7 +24,7 @@ package enum StreamFailure: Error, Hashable, Sendable {
 }
 
 /// Why a connection ended, or never came to be.
-package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
+public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name could not be resolved; for the owner of a resolver to use.
     case unresolved(String)
     /// `connect(2)` failed; `code` is an errno.
@@ -46,7 +46,7 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// `close()` or `shutdown()` of this side.
     case closedHere
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .unresolved(let text): "name resolution failed: \(text)"
         case .connectFailed(let code): "connect failed: \(systemErrorText(code))"
@@ -64,7 +64,7 @@ package enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 /// What happened on a client's connection.
-package enum ConnectionEvent: Hashable, Sendable {
+public enum ConnectionEvent: Hashable, Sendable {
     /// The peer's first SETTINGS arrived: requests may be submitted.
     case opened(maxConcurrentStreams: Int)
     /// A later SETTINGS changed the limit; streams that are open already stay open.
@@ -80,7 +80,7 @@ package enum ConnectionEvent: Hashable, Sendable {
 }
 
 /// Why a request was not taken; nothing of it was kept.
-package enum SubmitError: Error, Hashable, Sendable {
+public enum SubmitError: Error, Hashable, Sendable {
     /// No SETTINGS of the peer yet, draining, or closed.
     case notOpen
     /// As many streams are open as the peer, or `maxOpenStreams`, allows.

@@ -1,13 +1,13 @@
 import COpenSSL
 
 /// Why a text is no signing or verifying key.
-package enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No PEM key of the wanted kind: not PEM, damaged, or encrypted.
     case notAKey
     /// A key, but not on the curve P-256 (RFC 7518, 3.4).
     case notP256
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .notAKey: "not an unencrypted PEM key"
         case .notP256: "not a P-256 elliptic-curve key"
@@ -16,21 +16,21 @@ package enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4).
-package final class ES256Signer: Sendable {
+public final class ES256Signer: Sendable {
     private let key: PublicKeyPair
 
     /// Reads a key like Apple's `.p8` file: PKCS#8 in PEM, not encrypted.
-    package init(pem: [UInt8]) throws(SigningKeyError) {
+    public init(pem: [UInt8]) throws(SigningKeyError) {
         guard let key = PublicKeyPair.privateKey(pem: pem) else { throw .notAKey }
         guard key.isP256 else { throw .notP256 }
         self.key = key
     }
 
     /// The key's public half as a PEM SubjectPublicKeyInfo.
-    package var publicKeyPEM: [UInt8] { key.publicKeyPEM }
+    public var publicKeyPEM: [UInt8] { key.publicKeyPEM }
 
     /// The signature: r and s, 32 big-endian octets each.
-    package func sign(_ message: [UInt8]) -> [UInt8] {
+    public func sign(_ message: [UInt8]) -> [UInt8] {
         guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
         defer { unsafe EVP_MD_CTX_free(context) }
         // A P-256 signature in DER has 72 octets at most.
@@ -62,18 +62,18 @@ package final class ES256Signer: Sendable {
 }
 
 /// Checks what an `ES256Signer` signed.
-package final class ES256Verifier: Sendable {
+public final class ES256Verifier: Sendable {
     private let key: PublicKeyPair
 
     /// Reads a SubjectPublicKeyInfo.
-    package init(publicKeyPEM: [UInt8]) throws(SigningKeyError) {
+    public init(publicKeyPEM: [UInt8]) throws(SigningKeyError) {
         guard let key = PublicKeyPair.publicKey(pem: publicKeyPEM) else { throw .notAKey }
         guard key.isP256 else { throw .notP256 }
         self.key = key
     }
 
     /// Whether `signature` is r and s, 32 big-endian octets each, of this message by this key.
-    package func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard signature.count == 64, let der = Self.der(signature),
             let context = unsafe EVP_MD_CTX_new()
         else { return false }

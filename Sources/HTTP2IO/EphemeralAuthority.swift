@@ -1,17 +1,17 @@
 import COpenSSL
 import Glibc
-package import Vocabulary
+public import Vocabulary
 
 /// A certificate authority that lives in memory, for the simulator and for tests.
 ///
 /// It needs no files and no command. Nobody but those who are given its root believes it.
-package final class EphemeralAuthority: Sendable {
+public final class EphemeralAuthority: Sendable {
     private let key = PublicKeyPair.generatedP256()
     private let certificate: Certificate
     /// The root certificate, for `TLSTrust.pem` or a file.
-    package let rootPEM: [UInt8]
+    public let rootPEM: [UInt8]
 
-    package init() {
+    public init() {
         // Its own name, so that two authorities are never taken for one.
         let number = UInt32.random(in: .min ... .max)
         certificate = CertificateBuilder.certificate(
@@ -34,7 +34,7 @@ package final class EphemeralAuthority: Sendable {
     ///   - names: DNS names and numeric addresses, all put into the subject alternative name.
     ///   - validFor: How long from now; negative makes an expired certificate.
     /// - Returns: Both, in PEM.
-    package func serverIdentity(
+    public func serverIdentity(
         names: [String] = ["localhost", "127.0.0.1", "::1"],
         validFor: Duration = .seconds(30 * 86400)
     ) -> TLSIdentity {
@@ -60,7 +60,7 @@ package final class EphemeralAuthority: Sendable {
     ///   - environments: Which of Apple's environment extensions it has.
     ///   - validFor: How long from now; negative makes an expired certificate.
     /// - Returns: Both, in PEM.
-    package func providerIdentity(
+    public func providerIdentity(
         bundleID: String,
         topics: [String],
         environments: Set<APNsEnvironment> = [.production, .sandbox],
@@ -91,7 +91,7 @@ package final class EphemeralAuthority: Sendable {
     }
 
     /// A new P-256 private key in the form of Apple's `.p8` files.
-    package static func signingKeyPEM() -> [UInt8] {
+    public static func signingKeyPEM() -> [UInt8] {
         PublicKeyPair.generatedP256().privateKeyPEM
     }
 

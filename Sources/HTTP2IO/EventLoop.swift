@@ -1,37 +1,37 @@
 import CLinux
 import Glibc
-package import Vocabulary
+public import Vocabulary
 
 /// What a file descriptor is watched for.
-package struct Interest: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt32
+public struct Interest: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt32
 
-    package init(rawValue: UInt32) {
+    public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// Bytes or connections to take: EPOLLIN.
-    package static let read = Interest(rawValue: 1)
+    public static let read = Interest(rawValue: 1)
     /// Room for bytes: EPOLLOUT.
-    package static let write = Interest(rawValue: 4)
+    public static let write = Interest(rawValue: 4)
 }
 
 /// What epoll says of a file descriptor.
-package struct Readiness: OptionSet, Hashable, Sendable {
-    package let rawValue: UInt32
+public struct Readiness: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt32
 
-    package init(rawValue: UInt32) {
+    public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
     /// Bytes or connections wait: EPOLLIN.
-    package static let readable = Readiness(rawValue: 1)
+    public static let readable = Readiness(rawValue: 1)
     /// There is room for bytes: EPOLLOUT.
-    package static let writable = Readiness(rawValue: 4)
+    public static let writable = Readiness(rawValue: 4)
     /// An error waits in SO_ERROR: EPOLLERR.
-    package static let failed = Readiness(rawValue: 8)
+    public static let failed = Readiness(rawValue: 8)
     /// Both directions have ended: EPOLLHUP.
-    package static let hungUp = Readiness(rawValue: 16)
+    public static let hungUp = Readiness(rawValue: 16)
 }
 
 /// One thread's epoll instance (`epoll(7)`), level-triggered and without callbacks.
@@ -39,13 +39,13 @@ package struct Readiness: OptionSet, Hashable, Sendable {
 /// Owned and used by one thread. A descriptor is known by the `id` its owner chose; identifiers
 /// are never used twice, so that a readiness that was collected before `deregister` is
 /// recognised as late and dropped by the owner.
-@safe package struct EventLoop: ~Copyable {
+@safe public struct EventLoop: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutablePointer<epoll_event>
     /// The most readiness events that one `wait` hands over.
     private static let batch: Int32 = 256
 
-    package init() throws(SystemError) {
+    public init() throws(SystemError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw .last("epoll_create1") }
         self.descriptor = descriptor
@@ -58,9 +58,9 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     }
 
     /// The monotonic clock.
-    package var now: Instant { SystemClock.now }
+    public var now: Instant { SystemClock.now }
 
-    package func register(
+    public func register(
         _ fileDescriptor: Int32,
         id: UInt64,
         interest: Interest
@@ -69,7 +69,7 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     }
 
     /// Changes what the descriptor is watched for; one system call.
-    package func modify(
+    public func modify(
         _ fileDescriptor: Int32,
         id: UInt64,
         interest: Interest
@@ -78,7 +78,7 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     }
 
     /// Must precede the closing of the descriptor.
-    package func deregister(_ fileDescriptor: Int32) throws(SystemError) {
+    public func deregister(_ fileDescriptor: Int32) throws(SystemError) {
         try control(EPOLL_CTL_DEL, fileDescriptor, id: 0, interest: [])
     }
 
@@ -86,7 +86,7 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     ///
     /// Level-triggered: what `body` leaves unread is told again by the next call. Nil waits for
     /// ever, a deadline in the past only looks. Waits at most one millisecond too long.
-    package func wait(
+    public func wait(
         until deadline: Instant?,
         _ body: (_ id: UInt64, _ readiness: Readiness) -> Void
     ) throws(SystemError) {

@@ -1,18 +1,18 @@
 /// A complete response: status, header fields and the beginning of the body.
-package struct HTTP2Response: Hashable, Sendable {
+public struct HTTP2Response: Hashable, Sendable {
     /// The value of `:status`.
-    package private(set) var status = 0
+    public private(set) var status = 0
     /// The body, cut to the connection's `maxResponseBodyByteCount`.
-    package private(set) var body: [UInt8] = []
-    package private(set) var isBodyTruncated = false
+    public private(set) var body: [UInt8] = []
+    public private(set) var isBodyTruncated = false
     /// Header fields one after the other: two lengths of two bytes each, name, value.
     ///
     /// One array for all, because a response on the fast path should cost one allocation.
     private var fields: [UInt8] = []
 
-    package init() {}
+    public init() {}
 
-    package init(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) {
+    public init(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) {
         self.status = status
         self.body = body
         for (name, value) in headers {
@@ -25,7 +25,7 @@ package struct HTTP2Response: Hashable, Sendable {
     }
 
     /// The value of the first field of that name, which must be in lower case.
-    package func value(of name: String) -> ArraySlice<UInt8>? {
+    public func value(of name: String) -> ArraySlice<UInt8>? {
         var index = 0
         while index < fields.count {
             let (nameRange, valueRange) = field(at: index)
@@ -38,12 +38,12 @@ package struct HTTP2Response: Hashable, Sendable {
     }
 
     /// The text of the first field of that name, which must be in lower case.
-    package func text(of name: String) -> String? {
+    public func text(of name: String) -> String? {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Every field in order of arrival, pseudo-header fields left out.
-    package var headers: [(name: String, value: String)] {
+    public var headers: [(name: String, value: String)] {
         var headers: [(name: String, value: String)] = []
         var index = 0
         while index < fields.count {

@@ -182,55 +182,55 @@ struct HTTP2Error: Error, Hashable {
 }
 
 /// One entry of a SETTINGS frame (RFC 9113, 6.5.2).
-package struct HTTP2Setting: Hashable, Sendable {
-    package let identifier: UInt16
-    package let value: UInt32
+public struct HTTP2Setting: Hashable, Sendable {
+    public let identifier: UInt16
+    public let value: UInt32
 
-    package init(identifier: UInt16, value: UInt32) {
+    public init(identifier: UInt16, value: UInt32) {
         self.identifier = identifier
         self.value = value
     }
 
-    package static func headerTableSize(_ octets: UInt32) -> Self {
+    public static func headerTableSize(_ octets: UInt32) -> Self {
         .init(identifier: 1, value: octets)
     }
     static let maxConcurrentStreamsID: UInt16 = 3
-    package static let pushDisabled = HTTP2Setting(identifier: 2, value: 0)
-    package static func maxConcurrentStreams(_ count: UInt32) -> Self {
+    public static let pushDisabled = HTTP2Setting(identifier: 2, value: 0)
+    public static func maxConcurrentStreams(_ count: UInt32) -> Self {
         .init(identifier: 3, value: count)
     }
-    package static func initialWindowSize(_ octets: UInt32) -> Self {
+    public static func initialWindowSize(_ octets: UInt32) -> Self {
         .init(identifier: 4, value: octets)
     }
-    package static func maxFrameSize(_ octets: UInt32) -> Self {
+    public static func maxFrameSize(_ octets: UInt32) -> Self {
         .init(identifier: 5, value: octets)
     }
-    package static func maxHeaderListSize(_ octets: UInt32) -> Self {
+    public static func maxHeaderListSize(_ octets: UInt32) -> Self {
         .init(identifier: 6, value: octets)
     }
 }
 
 /// The error codes of RST_STREAM and GOAWAY (RFC 9113, 7).
-package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    package let rawValue: UInt32
+public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt32
 
-    package init(rawValue: UInt32) {
+    public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    package static let noError = HTTP2ErrorCode(rawValue: 0)
-    package static let protocolError = HTTP2ErrorCode(rawValue: 1)
-    package static let internalError = HTTP2ErrorCode(rawValue: 2)
-    package static let flowControlError = HTTP2ErrorCode(rawValue: 3)
-    package static let settingsTimeout = HTTP2ErrorCode(rawValue: 4)
-    package static let streamClosed = HTTP2ErrorCode(rawValue: 5)
-    package static let frameSizeError = HTTP2ErrorCode(rawValue: 6)
-    package static let refusedStream = HTTP2ErrorCode(rawValue: 7)
-    package static let cancel = HTTP2ErrorCode(rawValue: 8)
-    package static let compressionError = HTTP2ErrorCode(rawValue: 9)
-    package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
+    public static let noError = HTTP2ErrorCode(rawValue: 0)
+    public static let protocolError = HTTP2ErrorCode(rawValue: 1)
+    public static let internalError = HTTP2ErrorCode(rawValue: 2)
+    public static let flowControlError = HTTP2ErrorCode(rawValue: 3)
+    public static let settingsTimeout = HTTP2ErrorCode(rawValue: 4)
+    public static let streamClosed = HTTP2ErrorCode(rawValue: 5)
+    public static let frameSizeError = HTTP2ErrorCode(rawValue: 6)
+    public static let refusedStream = HTTP2ErrorCode(rawValue: 7)
+    public static let cancel = HTTP2ErrorCode(rawValue: 8)
+    public static let compressionError = HTTP2ErrorCode(rawValue: 9)
+    public static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
 
-    package var description: String {
+    public var description: String {
         // SAFETY: nghttp2_http2_strerror returns static texts.
         unsafe String(cString: nghttp2_http2_strerror(rawValue))
     }

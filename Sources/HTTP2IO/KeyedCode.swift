@@ -1,9 +1,9 @@
 import COpenSSL
 
 /// Keyed codes of bytes in memory.
-package enum KeyedCode {
+public enum KeyedCode {
     /// HMAC-SHA256 (RFC 2104, FIPS 198-1), 32 bytes.
-    package static func hmacSHA256(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    public static func hmacSHA256(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         var count: UInt32 = 0
         // SAFETY: HMAC reads as many bytes as it is told and writes the 32 of SHA-256.

@@ -1,15 +1,15 @@
 import Glibc
 
 /// A listening TCP socket, non-blocking.
-package struct Listener: ~Copyable {
+public struct Listener: ~Copyable {
     private let socket: Socket
     /// Where it listens, with the port that the kernel chose for port 0.
-    package let address: SocketAddress
+    public let address: SocketAddress
 
     /// Binds and listens; port 0 lets the kernel choose.
     ///
     /// With `sharesPort` (SO_REUSEPORT) several listeners, one per thread, share the connections.
-    package init(
+    public init(
         _ address: SocketAddress,
         sharesPort: Bool = false,
         backlog: Int32 = 1024
@@ -27,13 +27,13 @@ package struct Listener: ~Copyable {
         self.socket = socket
     }
 
-    package var fileDescriptor: Int32 { socket.fileDescriptor }
+    public var fileDescriptor: Int32 { socket.fileDescriptor }
 
     /// One waiting connection; nil when there is none.
     ///
     /// - Throws: what is not a peer's doing, EMFILE for example. A connection that broke while it
     ///   waited is passed over.
-    package func accept() throws(SystemError) -> AcceptedSocket? {
+    public func accept() throws(SystemError) -> AcceptedSocket? {
         while true {
             let descriptor = Glibc.accept(socket.fileDescriptor, nil, nil)
             if descriptor >= 0 {
@@ -68,7 +68,7 @@ package struct Listener: ~Copyable {
 }
 
 /// A connection that a `Listener` accepted, on its way into a `ServerConnection`.
-package struct AcceptedSocket: ~Copyable {
+public struct AcceptedSocket: ~Copyable {
     private let socket: Socket
 
     init(socket: consuming Socket) {

@@ -1,12 +1,12 @@
 /// A tunnel to ask an HTTP proxy for, with CONNECT (RFC 9110, 9.3.6).
-package struct ProxyTunnel: Hashable, Sendable {
+public struct ProxyTunnel: Hashable, Sendable {
     /// Where the tunnel should lead; the proxy resolves the name.
-    package var host: String
-    package var port: UInt16
+    public var host: String
+    public var port: UInt16
     /// The value of `proxy-authorization`; a secret.
-    package var authorization: String?
+    public var authorization: String?
 
-    package init(host: String, port: UInt16, authorization: String? = nil) {
+    public init(host: String, port: UInt16, authorization: String? = nil) {
         self.host = host
         self.port = port
         self.authorization = authorization
@@ -14,13 +14,13 @@ package struct ProxyTunnel: Hashable, Sendable {
 }
 
 /// Why a proxy gave no tunnel.
-package enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The proxy answered with another status than 2xx.
     case refused(status: Int)
     /// What came back is no HTTP/1 response, or a very long one.
     case notHTTP
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .refused(let status): "the proxy refused the tunnel with status \(status)"
         case .notHTTP: "the proxy does not speak HTTP"

@@ -4,27 +4,27 @@ import Synchronization
 import Vocabulary
 
 /// Why a name has no address.
-package struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// An EAI code of `getaddrinfo(3)`.
-    package let code: Int32
+    public let code: Int32
     /// The text of `gai_strerror(3)`, or of `errno` for EAI_SYSTEM.
-    package let text: String
+    public let text: String
 
-    package var description: String { text }
+    public var description: String { text }
 }
 
 /// What became of one query.
-package struct Resolution: Sendable {
+public struct Resolution: Sendable {
     /// The number that the caller gave the query.
-    package let id: UInt64
+    public let id: UInt64
     /// At least one address, or why there is none.
-    package let result: Result<[SocketAddress], ResolveError>
+    public let result: Result<[SocketAddress], ResolveError>
 }
 
 /// Looks names up with `getaddrinfo(3)` on a thread of its own, because it blocks.
 ///
 /// Every query is a fresh one: Apple asks for an uncached look-up before each connection.
-package final class Resolver: Sendable {
+public final class Resolver: Sendable {
     private struct Query {
         let id: UInt64
         let host: String
@@ -62,7 +62,7 @@ package final class Resolver: Sendable {
     private let capacity: Int
 
     /// Starts the thread; at most `capacity` queries and results wait at once.
-    package init(capacity: Int = 256) throws(SystemError) {
+    public init(capacity: Int = 256) throws(SystemError) {
         self.capacity = capacity
         shared = try Shared()
         try Self.startThread(shared)
@@ -74,7 +74,7 @@ package final class Resolver: Sendable {
     }
 
     /// Readable when resolutions wait.
-    package var fileDescriptor: Int32 { shared.wakeup.fileDescriptor }
+    public var fileDescriptor: Int32 { shared.wakeup.fileDescriptor }
 
     /// Asks for the addresses of a host, of both families; a numeric host needs no look-up.
     ///
@@ -83,7 +83,7 @@ package final class Resolver: Sendable {
     /// that getaddrinfo puts first stays first: it knows which one works here (RFC 6724).
     ///
     /// - Returns: `false` when the mailbox is full; nothing was asked.
-    package func resolve(
+    public func resolve(
         _ host: String,
         port: UInt16,
         id: UInt64,
@@ -101,7 +101,7 @@ package final class Resolver: Sendable {
     }
 
     /// Takes the resolutions that have come, in the order of the queries.
-    package func takeResolutions() -> [Resolution] {
+    public func takeResolutions() -> [Resolution] {
         shared.wakeup.drain()
         return shared.mailbox.withLock { mailbox in
             let resolutions = mailbox.resolutions

@@ -1,9 +1,9 @@
 import COpenSSL
 
 /// SHA-256 (FIPS 180-4) of bytes in memory.
-package enum SHA256 {
+public enum SHA256 {
     /// The digest in lower-case hexadecimal, 64 characters.
-    package static func hexadecimal(of bytes: [UInt8]) -> String {
+    public static func hexadecimal(of bytes: [UInt8]) -> String {
         var digest = [UInt8](repeating: 0, count: 32)
         // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
         let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)

@@ -1,20 +1,20 @@
 import Glibc
 
 /// TLS over a TCP socket, or over nothing: then the owner carries the ciphertext itself.
-package struct SecureTransport: ~Copyable {
+public struct SecureTransport: ~Copyable {
     private let socket: Socket?
     private var tls: TLSSession
     /// Ciphertext that the socket has not taken yet.
     private var outgoing = ByteQueue(capacity: 32768)
     /// Ciphertext bytes ever handed to the socket or the owner.
-    package private(set) var sentByteCount: UInt64 = 0
+    public private(set) var sentByteCount: UInt64 = 0
     /// Calls of `send(2)` that wrote something.
-    package private(set) var socketWriteCount: UInt64 = 0
+    public private(set) var socketWriteCount: UInt64 = 0
     /// The peer closed its direction of the socket.
-    package private(set) var hasReachedEnd = false
+    public private(set) var hasReachedEnd = false
     private var receiveBuffer: [UInt8]
 
-    package init(socket: consuming Socket?, tls: consuming TLSSession) {
+    public init(socket: consuming Socket?, tls: consuming TLSSession) {
         let hasSocket = socket != nil
         self.socket = socket
         self.tls = tls
@@ -22,7 +22,7 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// -1 without a socket.
-    package var fileDescriptor: Int32 {
+    public var fileDescriptor: Int32 {
         switch socket {
         case .some(let socket): socket.fileDescriptor
         case .none: -1
@@ -30,7 +30,7 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// SO_ERROR of the socket, taken and cleared.
-    package var pendingError: SystemError? {
+    public var pendingError: SystemError? {
         switch socket {
         case .some(let socket): socket.pendingError
         case .none: nil
@@ -38,21 +38,21 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// Ciphertext bytes that wait for the socket.
-    package var backlogByteCount: Int { outgoing.count }
+    public var backlogByteCount: Int { outgoing.count }
     /// Ciphertext bytes ever made.
-    package var producedByteCount: UInt64 { sentByteCount + UInt64(outgoing.count) }
-    package var isEstablished: Bool { tls.isEstablished }
-    package var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
-    package var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
-    package var peerCertificateFacts: CertificateFacts? { tls.peerCertificateFacts }
+    public var producedByteCount: UInt64 { sentByteCount + UInt64(outgoing.count) }
+    public var isEstablished: Bool { tls.isEstablished }
+    public var isClosedByPeer: Bool { tls.isClosedByPeer || hasReachedEnd }
+    public var peerCertificateDER: [UInt8]? { tls.peerCertificateDER }
+    public var peerCertificateFacts: CertificateFacts? { tls.peerCertificateFacts }
 
     /// Takes ciphertext in without a socket.
-    package mutating func receive(_ ciphertext: [UInt8]) {
+    public mutating func receive(_ ciphertext: [UInt8]) {
         unsafe ciphertext.withUnsafeBytes { unsafe tls.receive($0) }
     }
 
     /// Queues bytes as they are, before TLS begins.
-    package mutating func writePlain(_ bytes: [UInt8]) {
+    public mutating func writePlain(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             // SAFETY: append copies the bytes while the array lends them.
             guard let start = bytes.baseAddress else { return }
@@ -61,7 +61,7 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// Reads once from the socket, past TLS.
-    package mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
+    public mutating func receivePlainFromSocket() throws(SystemError) -> [UInt8] {
         let transfer: Socket.Transfer
         switch socket {
         case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
@@ -75,7 +75,7 @@ package struct SecureTransport: ~Copyable {
     /// Reads once from the socket.
     ///
     /// - Returns: whether the buffer was filled, so that more may wait.
-    package mutating func receiveFromSocket() throws(SystemError) -> Bool {
+    public mutating func receiveFromSocket() throws(SystemError) -> Bool {
         let transfer: Socket.Transfer
         switch socket {
         case .some(let socket): transfer = try socket.receive(into: &receiveBuffer)
@@ -97,19 +97,19 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// Goes on with the handshake and queues its answer.
-    package mutating func handshake() throws(TLSError) -> Bool {
+    public mutating func handshake() throws(TLSError) -> Bool {
         try tls.handshake(ciphertext: &outgoing)
     }
 
     /// Appends the plaintext of one record to `queue`, if a whole one is there.
-    package mutating func read(into queue: inout ByteQueue) throws(TLSError) {
+    public mutating func read(into queue: inout ByteQueue) throws(TLSError) {
         try unsafe queue.append(upTo: TLSSession.recordByteCount) { (room) throws(TLSError) in
             try unsafe tls.read(into: room, ciphertext: &outgoing)
         }
     }
 
     /// Takes `byteCount` bytes off `plaintext`, encrypts and queues them.
-    package mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
+    public mutating func write(_ plaintext: inout ByteQueue, byteCount: Int) throws(TLSError) {
         try unsafe plaintext.withBytes { (bytes) throws(TLSError) in
             try unsafe tls.write(
                 UnsafeRawBufferPointer(rebasing: bytes[..<byteCount]),
@@ -120,12 +120,12 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// Queues close_notify.
-    package mutating func writeEnd() {
+    public mutating func writeEnd() {
         tls.close(ciphertext: &outgoing)
     }
 
     /// Gives the socket as much of the queue as it takes.
-    package mutating func flush() throws(SystemError) {
+    public mutating func flush() throws(SystemError) {
         while !outgoing.isEmpty {
             let transfer = try sendOnce()
             guard case .transferred(let count) = transfer else { return }
@@ -136,13 +136,13 @@ package struct SecureTransport: ~Copyable {
     }
 
     /// Takes the whole queue, without a socket.
-    package mutating func takeOutgoing() -> [UInt8] {
+    public mutating func takeOutgoing() -> [UInt8] {
         sentByteCount += UInt64(outgoing.count)
         return outgoing.takeAll()
     }
 
     /// Ends both directions; the descriptor stays open, so that its number stays ours.
-    package mutating func shutDown() {
+    public mutating func shutDown() {
         if fileDescriptor >= 0 { _ = Glibc.shutdown(fileDescriptor, Int32(SHUT_RDWR)) }
     }
 

@@ -1,11 +1,11 @@
 import CNghttp2
-package import Vocabulary
+public import Vocabulary
 
 /// A server's connection: TCP, TLS and HTTP/2, used like a `ClientConnection`.
 ///
 /// Owned by one event-loop thread and never blocking. `respond` and the other wishes are carried
 /// out by the next `flush`. It obeys: what it is told to send it sends, however rude.
-package final class ServerConnection {
+public final class ServerConnection {
     enum Phase: Hashable {
         /// TLS. Next: `open`, `closed`.
         case handshaking
@@ -22,7 +22,7 @@ package final class ServerConnection {
     var settingsToSend: [UInt32?] = []
     let configuration: ServerConfiguration
 
-    package convenience init(
+    public convenience init(
         _ accepted: consuming AcceptedSocket,
         tls: TLSContext,
         configuration: ServerConfiguration = ServerConfiguration()
@@ -32,7 +32,7 @@ package final class ServerConnection {
 
     /// A connection without a socket: the owner carries the ciphertext with `receive` and
     /// `takeOutgoing`.
-    package convenience init(
+    public convenience init(
         inMemory tls: TLSContext,
         configuration: ServerConfiguration = ServerConfiguration()
     ) throws(ConnectionFailure) {
@@ -66,27 +66,27 @@ package final class ServerConnection {
     // MARK: What the loop asks
 
     /// -1 without a socket.
-    package var fileDescriptor: Int32 { channel.fileDescriptor }
+    public var fileDescriptor: Int32 { channel.fileDescriptor }
 
     /// What the descriptor should be watched for now.
-    package var interest: Interest {
+    public var interest: Interest {
         if phase == .closed { return [] }
         return channel.hasBacklog ? [.read, .write] : .read
     }
 
     /// Streams that are open, refused ones left out.
-    package var openStreamCount: Int { streams.value.acceptedCount }
+    public var openStreamCount: Int { streams.value.acceptedCount }
 
-    package var isClosed: Bool { phase == .closed }
+    public var isClosed: Bool { phase == .closed }
 
     /// The client's certificate in DER; nil when it sent none, or was not asked.
-    package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
+    public var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
     /// What stands in the client's certificate.
-    package var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
+    public var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
 
     /// Moves what has happened since the last call to the end of `events`.
-    package func takeEvents(into events: inout [ServerEvent]) {
+    public func takeEvents(into events: inout [ServerEvent]) {
         if events.isEmpty {
             swap(&events, &streams.value.events)
         } else {
@@ -98,7 +98,7 @@ package final class ServerConnection {
     // MARK: What the world does
 
     /// The loop says that the descriptor is ready.
-    package func readinessChanged(_ readiness: Readiness) {
+    public func readinessChanged(_ readiness: Readiness) {
         if phase == .closed || readiness == .writable { return }
         do throws(ConnectionFailure) {
             if try channel.receiveFromSocket() {
@@ -115,7 +115,7 @@ package final class ServerConnection {
     }
 
     /// Takes ciphertext of the client in, without a socket.
-    package func receive(_ ciphertext: [UInt8]) {
+    public func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
         channel.receive(ciphertext)
         advance()
@@ -123,12 +123,12 @@ package final class ServerConnection {
     }
 
     /// The client's direction ended, without a socket.
-    package func receiveEnd() {
+    public func receiveEnd() {
         finish(.closedByPeer)
     }
 
     /// Takes the ciphertext for the client, without a socket.
-    package func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
+    public func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
@@ -136,7 +136,7 @@ package final class ServerConnection {
     ///
     /// - Returns: false when the stream has ended, has its answer, or a field is not valid.
     @discardableResult
-    package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
+    public func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
         let raw = unsafe channel.session.raw
         guard phase == .open,
             let slot = unsafe streams.value.table.slot(
@@ -163,7 +163,7 @@ package final class ServerConnection {
 
     /// Answers with a bare status and the given fields.
     @discardableResult
-    package func respond(
+    public func respond(
         _ streamID: Int32,
         status: Int,
         headers: [(name: String, value: String)] = [],
@@ -176,7 +176,7 @@ package final class ServerConnection {
     }
 
     /// RST_STREAM.
-    package func reset(_ streamID: Int32, errorCode: HTTP2ErrorCode) {
+    public func reset(_ streamID: Int32, errorCode: HTTP2ErrorCode) {
         attempt { (session) throws(HTTP2Error) in
             try session.submitReset(streamID, errorCode: errorCode.rawValue)
         }
@@ -186,7 +186,7 @@ package final class ServerConnection {
     ///
     /// Without `lastStreamID` it names the last stream that arrived. nghttp2 sends no frame for
     /// streams above it any more, and never a higher number than before.
-    package func sendGoAway(
+    public func sendGoAway(
         lastStreamID: Int32? = nil,
         errorCode: HTTP2ErrorCode = .noError,
         debugData: [UInt8] = []
@@ -202,7 +202,7 @@ package final class ServerConnection {
     }
 
     /// A further SETTINGS frame; a new stream limit holds as soon as it is sent.
-    package func submitSettings(_ settings: [HTTP2Setting]) {
+    public func submitSettings(_ settings: [HTTP2Setting]) {
         // nghttp2 would end the connection over a stream above an acknowledged limit. So it is
         // told of no limit, the true one is put into the frame, and enforced here.
         let limit = settings.last { $0.identifier == HTTP2Setting.maxConcurrentStreamsID }?.value
@@ -214,22 +214,22 @@ package final class ServerConnection {
         attempt { (session) throws(HTTP2Error) in try session.submitSettings(untold) }
     }
 
-    package func ping() {
+    public func ping() {
         attempt { (session) throws(HTTP2Error) in try session.submitPing() }
     }
 
     /// Closes at once, without GOAWAY.
-    package func close() {
+    public func close() {
         finish(.closedHere)
     }
 
     /// Ends the TCP connection without a word of TLS or HTTP/2; what waits is not sent.
-    package func abort() {
+    public func abort() {
         finish(.closedHere, abruptly: true)
     }
 
     /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
-    package func flush() {
+    public func flush() {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
             var wasFull: Bool

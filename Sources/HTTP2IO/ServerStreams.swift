@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What happened on a server's connection.
-package enum ServerEvent: Hashable, Sendable {
+public enum ServerEvent: Hashable, Sendable {
     /// TLS is up and the client's first SETTINGS arrived.
     case opened
     /// A whole request; a body over `maxRequestBodyByteCount` is cut there.
@@ -17,20 +17,20 @@ package enum ServerEvent: Hashable, Sendable {
 }
 
 /// How a server's connection behaves.
-package struct ServerConfiguration: Hashable, Sendable {
+public struct ServerConfiguration: Hashable, Sendable {
     /// The first SETTINGS frame.
-    package var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
+    public var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
     /// Answers streams over SETTINGS_MAX_CONCURRENT_STREAMS with REFUSED_STREAM.
     ///
     /// When false they arrive like any other; `openStreamCount` tells.
-    package var refusesExcessStreams = true
-    package var maxRequestBodyByteCount = 65536
+    public var refusesExcessStreams = true
+    public var maxRequestBodyByteCount = 65536
     /// Bytes of a request's header fields; a longer list resets the stream.
-    package var maxRequestHeaderByteCount = 65536
+    public var maxRequestHeaderByteCount = 65536
     /// Ciphertext that may wait for the socket before frames are held back.
-    package var maxBacklogByteCount = 262_144
+    public var maxBacklogByteCount = 262_144
 
-    package init() {}
+    public init() {}
 }
 
 /// One request of a client, from its HEADERS until its stream is closed.

@@ -3,7 +3,7 @@ import Glibc
 /// A non-blocking, close-on-exec TCP socket.
 ///
 /// It never raises SIGPIPE: everything is sent with MSG_NOSIGNAL.
-package struct Socket: ~Copyable {
+public struct Socket: ~Copyable {
     let fileDescriptor: Int32
 
     /// What a read or write came to.

@@ -1,23 +1,23 @@
 import Glibc
 
 /// An IPv4 or IPv6 address with a port.
-package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    package enum Family: Hashable, Sendable {
+public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    public enum Family: Hashable, Sendable {
         /// AF_INET
         case ipv4
         /// AF_INET6
         case ipv6
     }
 
-    package let family: Family
-    package var port: UInt16
+    public let family: Family
+    public var port: UInt16
     /// The address's octets in network order; IPv4 uses the first four.
     private let octets: (UInt64, UInt64)
     /// `sin6_scope_id`: the interface of a link-local address.
     private let scope: UInt32
 
     /// The loopback address, 127.0.0.1 or ::1.
-    package static func loopback(_ family: Family = .ipv4, port: UInt16) -> SocketAddress {
+    public static func loopback(_ family: Family = .ipv4, port: UInt16) -> SocketAddress {
         switch family {
         case .ipv4: SocketAddress(ipv4: UInt32(0x7F00_0001).bigEndian, port: port)
         case .ipv6: SocketAddress(.ipv6, (0, UInt64(1).bigEndian), scope: 0, port: port)
@@ -25,12 +25,12 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Every address of the family, for listening: 0.0.0.0 or ::.
-    package static func any(_ family: Family = .ipv4, port: UInt16) -> SocketAddress {
+    public static func any(_ family: Family = .ipv4, port: UInt16) -> SocketAddress {
         SocketAddress(family, (0, 0), scope: 0, port: port)
     }
 
     /// Reads a numeric address, without a name look-up.
-    package init?(numeric text: String, port: UInt16) {
+    public init?(numeric text: String, port: UInt16) {
         var four = in_addr()
         var six = in6_addr()
         if unsafe inet_pton(AF_INET, text, &four) == 1 {
@@ -85,7 +85,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address without the port, as text.
-    package var host: String {
+    public var host: String {
         var octets = octets
         return unsafe withUnsafeTemporaryAllocation(
             of: CChar.self,
@@ -101,7 +101,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    package var description: String {
+    public var description: String {
         family == .ipv4 ? "\(host):\(port)" : "[\(host)]:\(port)"
     }
 
@@ -141,12 +141,12 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    package static func == (left: SocketAddress, right: SocketAddress) -> Bool {
+    public static func == (left: SocketAddress, right: SocketAddress) -> Bool {
         left.family == right.family && left.port == right.port && left.scope == right.scope
             && left.octets == right.octets
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(family)
         hasher.combine(port)
         hasher.combine(scope)
@@ -157,7 +157,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
 extension [SocketAddress] {
     /// The addresses in a random order within each family; the families in the order they have.
-    package func shuffledWithinFamilies(
+    public func shuffledWithinFamilies(
         using generator: inout some RandomNumberGenerator
     ) -> [SocketAddress] {
         guard let leader = first?.family else { return [] }

@@ -1,18 +1,18 @@
 import Glibc
-package import Vocabulary
+public import Vocabulary
 
 /// The machine's clocks.
 ///
 /// Only shells read them; the core is told.
-package enum SystemClock {
+public enum SystemClock {
     /// CLOCK_MONOTONIC.
-    package static var now: Instant {
+    public static var now: Instant {
         let time = read(CLOCK_MONOTONIC)
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     /// CLOCK_REALTIME.
-    package static var wallClock: Timestamp {
+    public static var wallClock: Timestamp {
         let time = read(CLOCK_REALTIME)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }

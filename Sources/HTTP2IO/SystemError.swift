@@ -1,13 +1,13 @@
 import Glibc
 
 /// A failed system call.
-package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The C name of the call.
-    package let call: String
+    public let call: String
     /// The call's `errno`.
-    package let code: Int32
+    public let code: Int32
 
-    package init(call: String, code: Int32) {
+    public init(call: String, code: Int32) {
         self.call = call
         self.code = code
     }
@@ -18,9 +18,9 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The text of `strerror(3)`.
-    package var text: String { systemErrorText(code) }
+    public var text: String { systemErrorText(code) }
 
-    package var description: String { "\(call): \(text)" }
+    public var description: String { "\(call): \(text)" }
 }
 
 func systemErrorText(_ code: Int32) -> String {

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// Which roots a client believes.
-package enum TLSTrust: Hashable, Sendable {
+public enum TLSTrust: Hashable, Sendable {
     /// The roots of the operating system.
     case system
     /// A PEM file of roots; read once.
@@ -11,11 +11,11 @@ package enum TLSTrust: Hashable, Sendable {
 }
 
 /// A certificate chain with its private key, both PEM; the key must not be encrypted.
-package struct TLSIdentity: Sendable {
-    package var certificateChainPEM: [UInt8]
-    package var privateKeyPEM: [UInt8]
+public struct TLSIdentity: Sendable {
+    public var certificateChainPEM: [UInt8]
+    public var privateKeyPEM: [UInt8]
 
-    package init(certificateChainPEM: [UInt8], privateKeyPEM: [UInt8]) {
+    public init(certificateChainPEM: [UInt8], privateKeyPEM: [UInt8]) {
         self.certificateChainPEM = certificateChainPEM
         self.privateKeyPEM = privateKeyPEM
     }
@@ -27,14 +27,14 @@ package struct TLSIdentity: Sendable {
 ///
 /// Safe to share: complete after `init`, and SSL_new counts references atomically
 /// (openssl-threads(7)).
-@safe package final class TLSContext: @unchecked Sendable {
+@safe public final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
     let isClient: Bool
 
     /// A context for connections to servers, whose certificates are verified against `trust`.
     ///
     /// `identity` is sent when the server asks for a certificate.
-    package static func client(
+    public static func client(
         trust: TLSTrust,
         identity: TLSIdentity? = nil
     ) throws(TLSError) -> TLSContext {
@@ -49,7 +49,7 @@ package struct TLSIdentity: Sendable {
     /// A context for connections from clients.
     ///
     /// A client certificate that is requested is believed whatever it is: the caller judges it.
-    package static func server(
+    public static func server(
         _ identity: TLSIdentity,
         requestsClientCertificate: Bool = false
     ) throws(TLSError) -> TLSContext {
@@ -82,7 +82,7 @@ package struct TLSIdentity: Sendable {
     }
 
     /// Sets what a client offers by ALPN.
-    package func offer(_ protocols: [String]) {
+    public func offer(_ protocols: [String]) {
         // Each name behind its length (RFC 7301, 3.1). OpenSSL copies the list.
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + $0.utf8 }
         // Returns 0 on success, unlike its neighbours.

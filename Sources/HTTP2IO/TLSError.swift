@@ -2,7 +2,7 @@ import COpenSSL
 import Glibc
 
 /// What can go wrong with TLS, from reading key files to the last record.
-package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A certificate, key or trust file cannot be used; the text says which and why.
     case badMaterial(String)
     /// The peer's certificate is not trusted; OpenSSL's X509_V_ERR code and its text.
@@ -14,7 +14,7 @@ package enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The peer ended the connection with a TLS alert, or broke the protocol.
     case failed(String)
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .badMaterial(let text): text
         case .untrustedCertificate(_, let text): "certificate verification failed: \(text)"

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Ciphertext goes in by `receive`, plaintext by `write`, and comes out by `read`. Ciphertext for the
 /// peer may come of every call but `receive`: it is appended to the queue that the call is given.
-@safe package struct TLSSession: ~Copyable {
+@safe public struct TLSSession: ~Copyable {
     private let raw: OpaquePointer
     /// Owned by `raw`: a memory BIO for the peer's ciphertext.
     private let incoming: OpaquePointer
@@ -14,9 +14,9 @@ import Glibc
     private let isClient: Bool
     /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
     private var firstBytes: [UInt8] = []
-    package private(set) var isEstablished = false
+    public private(set) var isEstablished = false
     /// The peer sent close_notify.
-    package private(set) var isClosedByPeer = false
+    public private(set) var isClosedByPeer = false
 
     /// The largest plaintext of one record (RFC 8446, 5.1).
     static let recordByteCount = 16384
@@ -24,7 +24,7 @@ import Glibc
     /// A client session that expects a certificate for `serverName`.
     ///
     /// That is a DNS name, which is also sent as SNI, or a numeric address.
-    package static func client(
+    public static func client(
         _ context: TLSContext,
         serverName: String
     ) throws(TLSError) -> TLSSession {
@@ -43,7 +43,7 @@ import Glibc
         return session
     }
 
-    package static func server(_ context: TLSContext) throws(TLSError) -> TLSSession {
+    public static func server(_ context: TLSContext) throws(TLSError) -> TLSSession {
         let session = try TLSSession(context)
         unsafe SSL_set_accept_state(session.raw)
         return session
@@ -67,7 +67,7 @@ import Glibc
     }
 
     /// Takes ciphertext of the peer in.
-    package mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
+    public mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
         guard unsafe !ciphertext.isEmpty else { return }
         if !isEstablished, firstBytes.count < 8 {
             unsafe firstBytes.append(contentsOf: ciphertext.prefix(8 - firstBytes.count))
@@ -81,7 +81,7 @@ import Glibc
     ///
     /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert tells
     ///   the peer why.
-    package mutating func handshake(
+    public mutating func handshake(
         ciphertext: inout ByteQueue
     ) throws(TLSError) -> Bool {
         if isEstablished { return true }
@@ -106,7 +106,7 @@ import Glibc
     /// Decrypts into `buffer`.
     ///
     /// - Returns: The number of bytes; 0 when there is no whole record.
-    package mutating func read(
+    public mutating func read(
         into buffer: UnsafeMutableRawBufferPointer,
         ciphertext: inout ByteQueue
     ) throws(TLSError) -> Int {
@@ -130,7 +130,7 @@ import Glibc
     }
 
     /// Encrypts all of `plaintext`, in full records and a shorter last one.
-    package mutating func write(
+    public mutating func write(
         _ plaintext: UnsafeRawBufferPointer,
         ciphertext: inout ByteQueue
     ) throws(TLSError) {
@@ -145,7 +145,7 @@ import Glibc
     }
 
     /// Says close_notify.
-    package mutating func close(ciphertext: inout ByteQueue) {
+    public mutating func close(ciphertext: inout ByteQueue) {
         guard isEstablished else { return }
         OpenSSLErrors.clear()
         _ = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) { unsafe SSL_shutdown(raw) }
@@ -153,7 +153,7 @@ import Glibc
     }
 
     /// The peer's certificate in DER; nil when it sent none.
-    package var peerCertificateDER: [UInt8]? {
+    public var peerCertificateDER: [UInt8]? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         let certificate = unsafe Certificate(owning: raw)
         let length = unsafe i2d_X509(certificate.raw, nil)
@@ -166,7 +166,7 @@ import Glibc
     }
 
     /// What stands in the peer's certificate; nil when it sent none.
-    package var peerCertificateFacts: CertificateFacts? {
+    public var peerCertificateFacts: CertificateFacts? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         return CertificateFacts(unsafe Certificate(owning: raw))
     }

@@ -4,11 +4,11 @@ import Glibc
 /// An `eventfd(2)` that wakes an event loop from another thread.
 ///
 /// Safe to share: it is immutable, and eventfd reads and writes are atomic.
-package final class Wakeup: Sendable {
+public final class Wakeup: Sendable {
     /// Becomes readable after `signal()`, until `drain()`.
-    package let fileDescriptor: Int32
+    public let fileDescriptor: Int32
 
-    package init() throws(SystemError) {
+    public init() throws(SystemError) {
         let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else { throw .last("eventfd") }
         fileDescriptor = descriptor
@@ -19,13 +19,13 @@ package final class Wakeup: Sendable {
     }
 
     /// Wakes the loop; any number of signals before the next `drain()` count as one.
-    package func signal() {
+    public func signal() {
         // A full counter (EAGAIN) means that a wake-up is pending already.
         _ = eventfd_write(fileDescriptor, 1)
     }
 
     /// Takes the signals that have come so far.
-    package func drain() {
+    public func drain() {
         var count: eventfd_t = 0
         // SAFETY: eventfd_read writes one counter.
         _ = unsafe eventfd_read(fileDescriptor, &count)

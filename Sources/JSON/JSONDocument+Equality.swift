@@ -3,7 +3,7 @@ extension JSONDocument {
     ///
     /// Numbers are equal by value, and members have no order. It is meant for objects whose names
     /// do not repeat.
-    package func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    public func isEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
         switch left.kind {
         case .null, .true, .false: return left.kind == right.kind
         case .integer, .number:
@@ -76,7 +76,7 @@ extension JSONDocument {
     ///
     /// Long arrays are compared by hash, seeded anew in each process, so that no producer can
     /// make this quadratic.
-    package func hasUniqueItems(_ array: JSONNode) -> Bool {
+    public func hasUniqueItems(_ array: JSONNode) -> Bool {
         guard array.count > 16 else { return hasUniqueFewItems(array) }
         var items: [(hash: Int, node: JSONNode)] = []
         items.reserveCapacity(array.count)

@@ -2,14 +2,14 @@ extension JSONDocument {
     /// The bytes of a string with its escapes resolved; empty for what is no string.
     ///
     /// A string without escapes is a slice of the source, and costs no copy.
-    package func content(of node: JSONNode) -> ArraySlice<UInt8> {
+    public func content(of node: JSONNode) -> ArraySlice<UInt8> {
         guard node.isString else { return [] }
         guard node.kind == .escapedString else { return source[node.contentRange] }
         return StringContent.unescaped(source[node.contentRange])?[...] ?? []
     }
 
     /// A string's content; nil for what is no string.
-    package func string(_ node: JSONNode) -> String? {
+    public func string(_ node: JSONNode) -> String? {
         guard node.isString else { return nil }
         return withContent(of: node) { content in
             unsafe content.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -17,7 +17,7 @@ extension JSONDocument {
     }
 
     /// The same; it is `known` where that has the same content, and nothing is allocated then.
-    package func string(_ node: JSONNode, reusing known: String) -> String? {
+    public func string(_ node: JSONNode, reusing known: String) -> String? {
         guard node.kind == .string,
             StringContent.isEqual(source.span.extracting(node.contentRange), known.utf8.span)
         else { return string(node) }
@@ -25,7 +25,7 @@ extension JSONDocument {
     }
 
     /// Whether an expression matches anywhere in a string; false for what is no string.
-    package func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
+    public func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
         node.isString && withContent(of: node) { pattern.matches($0) }
     }
 
@@ -37,7 +37,7 @@ extension JSONDocument {
     }
 
     /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
-    package func scalarCount(of node: JSONNode) -> Int {
+    public func scalarCount(of node: JSONNode) -> Int {
         guard node.isString else { return 0 }
         return withContent(of: node) { content in
             var count = 0
@@ -49,7 +49,7 @@ extension JSONDocument {
     /// A number's exact value; nil if it is no number, has a fraction, or does not fit.
     ///
     /// `1.0` and `1e3` are integers (JSON Schema Core, 4.2.3).
-    package func integer(_ node: JSONNode) -> Int64? {
+    public func integer(_ node: JSONNode) -> Int64? {
         switch node.kind {
         case .integer:
             return Self.parseInteger(source.span.extracting(node.range))
@@ -61,7 +61,7 @@ extension JSONDocument {
     }
 
     /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
-    package func double(_ node: JSONNode) -> Double? {
+    public func double(_ node: JSONNode) -> Double? {
         guard node.isNumber else { return nil }
         return StringContent.double(source.span.extracting(node.range))
     }
@@ -85,7 +85,7 @@ extension JSONDocument {
     }
 
     /// The JSON Pointer (RFC 6901) of a value or of a member's value.
-    package func pointer(to target: JSONNode) -> String {
+    public func pointer(to target: JSONNode) -> String {
         var pointer = ""
         var container = root
         while container.index < target.index {
@@ -118,9 +118,9 @@ extension JSONDocument {
 }
 
 /// The escapes of RFC 6901, 3.
-package enum JSONPointer {
+public enum JSONPointer {
     /// A name as a reference token: `~` is `~0` and `/` is `~1`.
-    package static func escaped(_ name: String) -> String {
+    public static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") })
         else { return name }
         return name.reduce(into: "") { token, character in
@@ -133,7 +133,7 @@ package enum JSONPointer {
     }
 
     /// The name that a reference token stands for.
-    package static func unescaped(_ token: some StringProtocol) -> String {
+    public static func unescaped(_ token: some StringProtocol) -> String {
         guard token.contains("~") else { return String(token) }
         var name = ""
         var rest = token[...]

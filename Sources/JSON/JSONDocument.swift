@@ -8,18 +8,18 @@ import CSimdjson
 ///
 /// A copy is a view of the same document: it stays as it is when the original parses another one,
 /// which then takes a new tape. Copies share the parser, so all of them belong to one thread.
-package struct JSONDocument {
+public struct JSONDocument {
     private let parser: Parser
     /// Two words an entry; the layout is that of `hg_json_parse`.
-    package private(set) var tape: [UInt64]
+    public private(set) var tape: [UInt64]
     private(set) var entryCount = 0
     /// The text of the document; empty after a failure.
-    package private(set) var source: [UInt8] = []
+    public private(set) var source: [UInt8] = []
 
     /// Makes a parser.
     ///
     /// It traps when the CPU is not supported by simdjson, or when there is no memory for it.
-    package init(limits: JSONLimits = JSONLimits()) {
+    public init(limits: JSONLimits = JSONLimits()) {
         parser = Parser(limits)
         tape = Array(repeating: 0, count: 512)
     }
@@ -59,7 +59,7 @@ package struct JSONDocument {
     }
 
     /// Parses a text; what was parsed before is gone, also after a failure.
-    package mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
+    public mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
         var result = parser.run(bytes, &tape)
         if result.status == hg_json_error_tape {
             tape = Array(repeating: 0, count: Int(result.entry_count) * 2 + 512)
@@ -79,7 +79,7 @@ extension JSONDocument {
     /// The whole document's value.
     ///
     /// It traps if the last `parse` failed, or none was made.
-    package var root: JSONNode { node(at: 0) }
+    public var root: JSONNode { node(at: 0) }
 
     func node(at index: Int) -> JSONNode {
         precondition(index < entryCount, "a node of another document")
@@ -87,7 +87,7 @@ extension JSONDocument {
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
-    package func children(of container: JSONNode) -> JSONCursor {
+    public func children(of container: JSONNode) -> JSONCursor {
         switch container.kind {
         case .array, .object:
             JSONCursor(index: container.index + 1, remaining: container.count)
@@ -97,7 +97,7 @@ extension JSONDocument {
     }
 
     /// The next item of an array.
-    package func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
+    public func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
         cursor.remaining -= 1
@@ -106,7 +106,7 @@ extension JSONDocument {
     }
 
     /// The next member of an object, in source order.
-    package func nextMember(
+    public func nextMember(
         _ cursor: inout JSONCursor
     ) -> (name: JSONNode, value: JSONNode)? {
         guard cursor.remaining > 0 else { return nil }
@@ -118,7 +118,7 @@ extension JSONDocument {
     }
 
     /// The value of the first member of that name.
-    package func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
+    public func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
         guard object.kind == .object else { return nil }
         var index = object.index + 1
         for _ in 0..<object.count {
@@ -131,7 +131,7 @@ extension JSONDocument {
     }
 
     /// Whether a string's content is that of `name`.
-    package func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
+    public func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
         guard node.isString, node.hash == name.contentHash else { return false }
         return hasContent(node, name.bytes)
     }

@@ -1,6 +1,6 @@
 /// Why a text is no JSON document, and at which byte where that is known.
-package struct JSONError: Error, Hashable, Sendable {
-    package enum Kind: Hashable, Sendable, CaseIterable {
+public struct JSONError: Error, Hashable, Sendable {
+    public enum Kind: Hashable, Sendable, CaseIterable {
         case outOfMemory
         /// Longer than `JSONLimits.maxByteCount`.
         case tooLarge
@@ -23,11 +23,11 @@ package struct JSONError: Error, Hashable, Sendable {
         case duplicateName
     }
 
-    package let kind: Kind
+    public let kind: Kind
     /// In bytes from the text's start; nil where the parser cannot tell.
-    package let offset: Int?
+    public let offset: Int?
 
-    package init(kind: Kind, offset: Int?) {
+    public init(kind: Kind, offset: Int?) {
         self.kind = kind
         self.offset = offset
     }
@@ -35,7 +35,7 @@ package struct JSONError: Error, Hashable, Sendable {
 
 extension JSONError: CustomStringConvertible {
     /// What is wrong and where, without a byte of the text.
-    package var description: String {
+    public var description: String {
         guard let offset else { return sentence }
         return "\(sentence) at byte \(offset)"
     }
@@ -59,13 +59,13 @@ extension JSONError: CustomStringConvertible {
 }
 
 /// What a parser takes.
-package struct JSONLimits: Hashable, Sendable {
+public struct JSONLimits: Hashable, Sendable {
     /// No parser takes more than 16,777,215 bytes, whatever stands here.
-    package var maxByteCount: Int
+    public var maxByteCount: Int
     /// Objects and arrays inside each other; 1 is a container of scalars.
-    package var maxDepth: Int
+    public var maxDepth: Int
 
-    package init(maxByteCount: Int = 1 << 20, maxDepth: Int = 64) {
+    public init(maxByteCount: Int = 1 << 20, maxDepth: Int = 64) {
         self.maxByteCount = maxByteCount
         self.maxDepth = maxDepth
     }

@@ -1,20 +1,20 @@
 /// Strings that are looked for often, in one buffer: comparing counts no references.
-package struct JSONNameList: Hashable, Sendable {
-    package struct Entry: Hashable, Sendable {
-        package let hash: UInt32
-        package let start: Int32
-        package let byteCount: Int32
+public struct JSONNameList: Hashable, Sendable {
+    public struct Entry: Hashable, Sendable {
+        public let hash: UInt32
+        public let start: Int32
+        public let byteCount: Int32
     }
 
     private(set) var bytes: [UInt8] = []
-    package private(set) var entries: [Entry] = []
+    public private(set) var entries: [Entry] = []
 
-    package init() {}
+    public init() {}
 
-    package var count: Int { entries.count }
+    public var count: Int { entries.count }
 
     /// Adds a name and returns its position.
-    package mutating func append(_ text: String) -> Int {
+    public mutating func append(_ text: String) -> Int {
         let content = Array(text.utf8)
         entries.append(
             Entry(
@@ -28,19 +28,19 @@ package struct JSONNameList: Hashable, Sendable {
     }
 
     /// The text of a name, for messages.
-    package func text(_ position: Int) -> String {
+    public func text(_ position: Int) -> String {
         let entry = entries[position]
         let start = Int(entry.start)
         return String(decoding: bytes[start..<start + Int(entry.byteCount)], as: UTF8.self)
     }
 
     /// The hash that the parser computes for a string of that content.
-    package func hash(_ position: Int) -> UInt32 { entries[position].hash }
+    public func hash(_ position: Int) -> UInt32 { entries[position].hash }
 }
 
 extension JSONDocument {
     /// Whether a string's content is a name of the list.
-    package func isEqual(
+    public func isEqual(
         _ node: JSONNode,
         to position: Int,
         in names: JSONNameList
@@ -51,7 +51,7 @@ extension JSONDocument {
     }
 
     /// Whether a string's content is a name of the list, without a look at the hash.
-    package func hasContent(
+    public func hasContent(
         _ node: JSONNode,
         of position: Int,
         in names: JSONNameList
@@ -66,7 +66,7 @@ extension JSONDocument {
     }
 
     /// Whether an object has a member of that name.
-    package func member(
+    public func member(
         of object: JSONNode,
         named position: Int,
         in names: JSONNameList

@@ -1,23 +1,23 @@
 import CSimdjson
 
 /// Names that are looked for in objects all at once, at most 64 of them, none twice.
-package struct JSONNameTable: Sendable {
+public struct JSONNameTable: Sendable {
     /// The most names that a table takes: those of an object are a set of bits.
-    package static let maxCount = 64
+    public static let maxCount = 64
 
-    package let count: Int
+    public let count: Int
     private var names: [hg_json_name] = []
     private var bytes: [UInt8] = []
     /// Positions of names, -1 where free; at most a quarter full.
     private var slots: [Int8]
 
     /// No name.
-    package init() {
+    public init() {
         self.init([])
     }
 
     /// It traps beyond `maxCount` names.
-    package init(_ texts: [String]) {
+    public init(_ texts: [String]) {
         precondition(texts.count <= Self.maxCount)
         count = texts.count
         var size = 16
@@ -39,7 +39,7 @@ package struct JSONNameTable: Sendable {
     }
 
     /// The position of a name.
-    package func position(of text: String) -> Int? {
+    public func position(of text: String) -> Int? {
         let content = Array(text.utf8)
         return names.firstIndex { name in
             bytes[Int(name.start)..<Int(name.start + name.byte_count)].elementsEqual(content)
@@ -77,7 +77,7 @@ extension JSONDocument {
     ///   - first: Where those of the first name go in `places`, which has room for all behind it.
     /// - Returns: A bit for each name that is there; nil where they have to be looked for one by
     ///   one: one stands twice or has escapes, or this is no object.
-    package func findMembers(
+    public func findMembers(
         of object: JSONNode,
         in table: JSONNameTable,
         _ places: inout MutableSpan<UInt32>,

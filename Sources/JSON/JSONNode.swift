@@ -4,8 +4,8 @@
 /// `parse`; after that it names some other value, or traps, but never reads foreign memory.
 /// Its fields are open because no body of a `package` declaration is inlined into another module,
 /// while fields are read in place.
-package struct JSONNode: Hashable, Sendable {
-    package enum Kind: UInt8, Hashable, Sendable {
+public struct JSONNode: Hashable, Sendable {
+    public enum Kind: UInt8, Hashable, Sendable {
         case null
         case `false`
         case `true`
@@ -20,10 +20,10 @@ package struct JSONNode: Hashable, Sendable {
     }
 
     /// The entry's place on the tape.
-    package var index: Int
+    public var index: Int
     /// The entry's two words, as `hg_json_parse` writes them.
-    package var span: UInt64
-    package var shape: UInt64
+    public var span: UInt64
+    public var shape: UInt64
 
     init(index: Int, span: UInt64, shape: UInt64) {
         self.index = index
@@ -31,7 +31,7 @@ package struct JSONNode: Hashable, Sendable {
         self.shape = shape
     }
 
-    @inline(__always) package var kind: Kind {
+    @inline(__always) public var kind: Kind {
         switch shape >> 56 {
         case 0: .null
         case 1: .false
@@ -45,14 +45,14 @@ package struct JSONNode: Hashable, Sendable {
         }
     }
 
-    @inline(__always) package var isString: Bool {
+    @inline(__always) public var isString: Bool {
         kind == .string || kind == .escapedString
     }
 
-    @inline(__always) package var isNumber: Bool { kind == .integer || kind == .number }
+    @inline(__always) public var isNumber: Bool { kind == .integer || kind == .number }
 
     /// The value's bytes in the source, quotes and brackets included.
-    @inline(__always) package var range: Range<Int> {
+    @inline(__always) public var range: Range<Int> {
         Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
     }
 
@@ -61,27 +61,27 @@ package struct JSONNode: Hashable, Sendable {
         Int(span & 0xFFFF_FFFF) + 1..<Int(span >> 32) - 1
     }
 
-    @inline(__always) package var byteCount: Int {
+    @inline(__always) public var byteCount: Int {
         Int(span >> 32) - Int(span & 0xFFFF_FFFF)
     }
 
     /// The members of an object or the items of an array.
-    @inline(__always) package var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+    @inline(__always) public var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
 
     /// The hash of a string's content.
-    @inline(__always) package var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+    @inline(__always) public var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
     @inline(__always) var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
 /// A string that is looked for often: its bytes, and their hash as the parser computes it.
-package struct JSONName: Hashable, Sendable {
-    package let text: String
+public struct JSONName: Hashable, Sendable {
+    public let text: String
     let bytes: [UInt8]
-    package let contentHash: UInt32
+    public let contentHash: UInt32
 
-    package init(_ text: String) {
+    public init(_ text: String) {
         self.text = text
         bytes = Array(text.utf8)
         contentHash = StringContent.hash(of: bytes)
@@ -89,9 +89,9 @@ package struct JSONName: Hashable, Sendable {
 }
 
 /// A place in an object or array whose children are being visited.
-package struct JSONCursor: Hashable, Sendable {
-    package var index: Int
-    package var remaining: Int
+public struct JSONCursor: Hashable, Sendable {
+    public var index: Int
+    public var remaining: Int
 
     init(index: Int, remaining: Int) {
         self.index = index

@@ -1,16 +1,16 @@
 /// A number exactly as its text says, of any size and precision.
 ///
 /// Equality is by value: `1`, `1.0` and `10e-1` are equal (JSON Schema Core, 4.2.2).
-package struct JSONNumber: Hashable, Sendable {
+public struct JSONNumber: Hashable, Sendable {
     /// As it was written.
-    package let text: String
+    public let text: String
     let isNegative: Bool
     /// Values of 0 to 9, the first and the last not 0; empty is zero.
     let digits: [UInt8]
     /// The value is `0.digits` times ten to this power.
     let scale: Int
     /// The value where it is an integer that fits.
-    package let integer: Int64?
+    public let integer: Int64?
 
     /// - Parameter text: a number of RFC 8259, 6.
     init(text: ArraySlice<UInt8>) {
@@ -23,25 +23,25 @@ package struct JSONNumber: Hashable, Sendable {
         integer = decimal.integer(in: source)
     }
 
-    package static func == (left: JSONNumber, right: JSONNumber) -> Bool {
+    public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         left.isNegative == right.isNegative && left.scale == right.scale
             && left.digits == right.digits
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(isNegative)
         hasher.combine(scale)
         hasher.combine(digits)
     }
 
     /// Below zero, or above.
-    package var isPositive: Bool { !isNegative && !digits.isEmpty }
+    public var isPositive: Bool { !isNegative && !digits.isEmpty }
 
     /// Whether it has no fraction (JSON Schema Core, 4.2.3).
-    package var isInteger: Bool { scale >= digits.count }
+    public var isInteger: Bool { scale >= digits.count }
 
     /// Whether `JSONDocument.isMultiple` can divide by it: above zero, with at most 19 digits.
-    package var isDivisor: Bool { isPositive && mantissa != nil }
+    public var isDivisor: Bool { isPositive && mantissa != nil }
 
     /// The digits as one integer; nil if they do not fit.
     var mantissa: UInt64? {
@@ -185,13 +185,13 @@ struct DecimalText {
 
 extension JSONDocument {
     /// A number, exact; nil for what is no number.
-    package func number(_ node: JSONNode) -> JSONNumber? {
+    public func number(_ node: JSONNode) -> JSONNumber? {
         guard node.isNumber else { return nil }
         return JSONNumber(text: source[node.range])
     }
 
     /// Whether a number has no fraction: `1.0` and `1e400` have none (JSON Schema Core, 4.2.3).
-    package func isInteger(_ node: JSONNode) -> Bool {
+    public func isInteger(_ node: JSONNode) -> Bool {
         switch node.kind {
         case .integer: true
         case .number: DecimalText(source, node.range).isInteger
@@ -202,7 +202,7 @@ extension JSONDocument {
     /// Below zero if a number is smaller than `other`, above if larger; exact at any size.
     ///
     /// It traps for what is no number.
-    package func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
+    public func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
         precondition(node.isNumber, "only numbers have an order")
         if node.kind == .integer, let limit = other.integer, let value = integer(node) {
             return value < limit ? -1 : value > limit ? 1 : 0
@@ -213,7 +213,7 @@ extension JSONDocument {
     /// Whether a number is an integer times `divisor`, without rounding.
     ///
     /// It traps for what is no number.
-    package func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
+    public func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
         precondition(node.isNumber, "only numbers can be divided")
         if node.kind == .integer, let divisor = divisor.integer, divisor > 0,
             let value = integer(node)

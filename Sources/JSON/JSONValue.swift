@@ -1,7 +1,7 @@
 /// A JSON value as a tree, for schemas and other texts that are read once.
 ///
 /// Equality is JSON Schema's (Core, 4.2.2): `1` equals `1.0`, and members have no order.
-package indirect enum JSONValue: Hashable, Sendable {
+public indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
@@ -14,7 +14,7 @@ package indirect enum JSONValue: Hashable, Sendable {
     /// Parses a text.
     ///
     /// An object that has a name twice is refused.
-    package static func parse(
+    public static func parse(
         _ text: [UInt8],
         limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSONValue {
@@ -23,20 +23,20 @@ package indirect enum JSONValue: Hashable, Sendable {
         return try document.value(of: document.root)
     }
 
-    package subscript(name: String) -> JSONValue? {
+    public subscript(name: String) -> JSONValue? {
         if case .object(let object) = self { object[name] } else { nil }
     }
 
-    package var string: String? {
+    public var string: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
-    package var integer: Int64? {
+    public var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }
 
     /// A number, exact.
-    package var number: JSONNumber? {
+    public var number: JSONNumber? {
         switch self {
         case .integer(let value): JSONNumber(text: Array("\(value)".utf8)[...])
         case .number(let value): value
@@ -44,49 +44,49 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    package var array: [JSONValue]? {
+    public var array: [JSONValue]? {
         if case .array(let items) = self { items } else { nil }
     }
 
-    package var object: JSONObject? {
+    public var object: JSONObject? {
         if case .object(let object) = self { object } else { nil }
     }
 
-    package var bool: Bool? {
+    public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 }
 
 /// The members of a JSON object, in source order, without repeated names.
-package struct JSONObject: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
-        package let name: String
-        package let value: JSONValue
+public struct JSONObject: Hashable, Sendable {
+    public struct Member: Hashable, Sendable {
+        public let name: String
+        public let value: JSONValue
     }
 
-    package private(set) var members: [Member] = []
+    public private(set) var members: [Member] = []
     private var positions: [String: Int] = [:]
 
-    package init() {}
+    public init() {}
 
-    package subscript(name: String) -> JSONValue? {
+    public subscript(name: String) -> JSONValue? {
         positions[name].map { members[$0].value }
     }
 
     /// - Returns: false, and nothing is changed, if the name is there already.
-    package mutating func append(_ name: String, _ value: JSONValue) -> Bool {
+    public mutating func append(_ name: String, _ value: JSONValue) -> Bool {
         guard positions[name] == nil else { return false }
         positions[name] = members.count
         members.append(Member(name: name, value: value))
         return true
     }
 
-    package static func == (left: JSONObject, right: JSONObject) -> Bool {
+    public static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.members.count == right.members.count
             && left.members.allSatisfy { right[$0.name] == $0.value }
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(members.count)
         for name in members.lazy.map(\.name).sorted() { hasher.combine(name) }
     }
@@ -94,7 +94,7 @@ package struct JSONObject: Hashable, Sendable {
 
 extension JSONDocument {
     /// A value and all that is inside it, as a tree.
-    package func value(of node: JSONNode) throws(JSONError) -> JSONValue {
+    public func value(of node: JSONNode) throws(JSONError) -> JSONValue {
         switch node.kind {
         case .null: return .null
         case .false: return .bool(false)

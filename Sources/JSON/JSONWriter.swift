@@ -2,56 +2,56 @@
 ///
 /// The caller keeps to the grammar: a name before each value of an object, and as many ends as
 /// beginnings.
-package struct JSONWriter {
+public struct JSONWriter {
     /// What was written so far, behind what the buffer held.
-    package private(set) var bytes: [UInt8]
+    public private(set) var bytes: [UInt8]
     private var needsComma = false
 
-    package init(buffer: consuming [UInt8] = []) {
+    public init(buffer: consuming [UInt8] = []) {
         bytes = buffer
     }
 
-    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
-    package mutating func endObject() { end(UInt8(ascii: "}")) }
-    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
-    package mutating func endArray() { end(UInt8(ascii: "]")) }
+    public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    public mutating func endObject() { end(UInt8(ascii: "}")) }
+    public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    public mutating func endArray() { end(UInt8(ascii: "]")) }
 
-    package mutating func name(_ text: String) {
+    public mutating func name(_ text: String) {
         string(text)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
     /// Writes a name that is known to need no escape.
-    package mutating func name(plain text: StaticString) {
+    public mutating func name(plain text: StaticString) {
         append(atMost: text.utf8CodeUnitCount + Self.nameMarks) { $0.write(name: text) }
         needsComma = false
     }
 
-    package mutating func null() { literal("null") }
+    public mutating func null() { literal("null") }
 
-    package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+    public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
 
     private mutating func literal(_ text: StaticString) {
         append(atMost: text.utf8CodeUnitCount) { $0.write(literal: text) }
     }
 
-    package mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
+    public mutating func integer(_ value: some BinaryInteger) { raw("\(value)".utf8) }
 
     /// The same for the common type: generic code is not specialised in other modules.
-    package mutating func integer(_ value: Int64) {
+    public mutating func integer(_ value: Int64) {
         append(atMost: Self.longestInteger) { $0.write(decimal: value) }
     }
 
     /// Writes a number; what JSON has no number for (infinity, NaN) becomes null.
-    package mutating func number(_ value: Double) {
+    public mutating func number(_ value: Double) {
         value.isFinite ? raw("\(value)".utf8) : null()
     }
 
-    package mutating func string(_ text: String) { string(utf8: text.utf8.span) }
+    public mutating func string(_ text: String) { string(utf8: text.utf8.span) }
 
     /// Writes a string of UTF-8 bytes.
-    package mutating func string(utf8 content: Span<UInt8>) {
+    public mutating func string(utf8 content: Span<UInt8>) {
         if Self.needsEscape(content) {
             escapedString(content)
         } else {
@@ -60,7 +60,7 @@ package struct JSONWriter {
     }
 
     /// Writes a string that the caller appends, of characters that need no escape.
-    package mutating func plainString(_ append: (inout [UInt8]) -> Void) {
+    public mutating func plainString(_ append: (inout [UInt8]) -> Void) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         append(&bytes)
@@ -68,29 +68,29 @@ package struct JSONWriter {
     }
 
     /// Writes a string or null.
-    package mutating func string(_ text: String?) {
+    public mutating func string(_ text: String?) {
         if let text { string(text) } else { null() }
     }
 
     /// Appends a whole value that is JSON already.
-    package mutating func raw(_ json: ArraySlice<UInt8>) {
+    public mutating func raw(_ json: ArraySlice<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
     }
 
     /// Appends a whole value that is JSON already.
-    package mutating func raw(utf8 json: Span<UInt8>) {
+    public mutating func raw(utf8 json: Span<UInt8>) {
         append(atMost: json.count) { $0.write(json) }
     }
 
     /// Appends a whole value that is JSON already.
-    package mutating func raw(_ json: some Sequence<UInt8>) {
+    public mutating func raw(_ json: some Sequence<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
     }
 
     /// Writes a tree.
-    package mutating func value(_ value: JSONValue) {
+    public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
         case .bool(let value): bool(value)
@@ -166,19 +166,19 @@ package struct JSONWriter {
 /// Whole members of an object, whose names are known to need no escape.
 extension JSONWriter {
     /// Writes a string or null.
-    package mutating func member(_ name: StaticString, _ text: String?) {
+    public mutating func member(_ name: StaticString, _ text: String?) {
         guard let text else { return member(name, literal: "null") }
         member(name, utf8: text.utf8.span)
     }
 
     /// Writes a string of characters that need no escape, or null.
-    package mutating func member(_ name: StaticString, plain text: String?) {
+    public mutating func member(_ name: StaticString, plain text: String?) {
         guard let text else { return member(name, literal: "null") }
         member(name, plain: text.utf8.span)
     }
 
     /// Writes a string of ASCII characters that need no escape.
-    package mutating func member(_ name: StaticString, plain content: Span<UInt8>) {
+    public mutating func member(_ name: StaticString, plain content: Span<UInt8>) {
         let byteCount = name.utf8CodeUnitCount + content.count + Self.nameMarks + Self.stringMarks
         append(atMost: byteCount) { room in
             room.write(name: name)
@@ -186,7 +186,7 @@ extension JSONWriter {
         }
     }
 
-    package mutating func member(_ name: StaticString, _ value: Int64) {
+    public mutating func member(_ name: StaticString, _ value: Int64) {
         append(atMost: name.utf8CodeUnitCount + Self.nameMarks + Self.longestInteger) { room in
             room.write(name: name)
             room.write(decimal: value)

@@ -4,16 +4,16 @@ import CRE2
 ///
 /// Time is linear in the text, so neither an operator's expression nor a producer's text can stall
 /// a shard. What would need backtracking is refused instead of being read differently.
-@safe package final class TextPattern: Sendable {
+@safe public final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
     private nonisolated(unsafe) let expression: OpaquePointer
     /// The same without RE2, where it is that simple.
     private let bytePattern: BytePattern?
     /// As it was written.
-    package let text: String
+    public let text: String
 
     /// Compiles an expression in the syntax of ECMA-262 with the `u` flag (JSON Schema Core, 6.4).
-    package init(_ text: String) throws(TextPatternError) {
+    public init(_ text: String) throws(TextPatternError) {
         let bytes = Array(try ECMAPattern.translated(text).utf8)
         var error: Int32 = 0
         let compiled = unsafe bytes.withUnsafeBufferPointer { bytes in
@@ -33,7 +33,7 @@ import CRE2
     deinit { unsafe hg_re2_free(expression) }
 
     /// Whether the expression matches anywhere in the bytes.
-    package func matches(_ bytes: ArraySlice<UInt8>) -> Bool { matches(bytes.span) }
+    public func matches(_ bytes: ArraySlice<UInt8>) -> Bool { matches(bytes.span) }
 
     /// Whether the expression matches anywhere in the bytes.
     func matches(_ bytes: Span<UInt8>) -> Bool {
@@ -45,7 +45,7 @@ import CRE2
     }
 
     /// Whether a text is an expression of ECMA-262, be it one that can be run here or not.
-    package static func isExpression(_ text: String) -> Bool {
+    public static func isExpression(_ text: String) -> Bool {
         do {
             _ = try ECMAPattern.translated(text)
             return true
@@ -58,7 +58,7 @@ import CRE2
 }
 
 /// Why an expression is refused.
-package enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No expression of ECMA-262.
     case syntax(String)
     /// An expression that cannot be run in linear time, or not by RE2.
@@ -66,7 +66,7 @@ package enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertibl
     /// Larger than RE2's limits: 1000 repetitions, 8 MiB for the compiled form.
     case tooLarge
 
-    package var description: String {
+    public var description: String {
         switch self {
         case .syntax(let problem): "not a regular expression: \(problem)"
         case .unsupported(let construct):

@@ -1,27 +1,27 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// Questions to the cluster at start-up.
 ///
 /// Every call waits, up to its deadline: never on a loop's thread.
-package struct ClusterCheck {
+public struct ClusterCheck {
     /// Why the cluster gave no answer at all.
-    package enum Failure: Error, Hashable, Sendable {
+    public enum Failure: Error, Hashable, Sendable {
         /// No broker answered within the deadline; the last thing a connection said, if anything.
         case unreachable(lastError: String?)
         case failed(KafkaError)
     }
 
     /// A topic to be made.
-    package struct NewTopic: Hashable, Sendable {
-        package var topic: KafkaTopic
-        package var partitions: Int
+    public struct NewTopic: Hashable, Sendable {
+        public var topic: KafkaTopic
+        public var partitions: Int
         /// Nil: the broker's default (KIP-464, brokers from 2.4 on).
-        package var replicationFactor: Int?
+        public var replicationFactor: Int?
         /// Topic properties such as `cleanup.policy`.
-        package var properties: [String: String]
+        public var properties: [String: String]
 
-        package init(
+        public init(
             topic: KafkaTopic,
             partitions: Int,
             replicationFactor: Int? = nil,
@@ -36,7 +36,7 @@ package struct ClusterCheck {
 
     private let client: ClientHandle
 
-    package init(
+    public init(
         bootstrapServers: String,
         properties: [String: String]
     ) throws(KafkaError) {
@@ -55,7 +55,7 @@ package struct ClusterCheck {
     }
 
     /// Each topic's number of partitions, or why it has none.
-    package func describe(
+    public func describe(
         _ topics: [KafkaTopic],
         deadline: Duration
     ) throws(Failure) -> [KafkaTopic: Result<Int, KafkaError>] {
@@ -80,7 +80,7 @@ package struct ClusterCheck {
     }
 
     /// Creates topics; nil is success, and an existing topic is `topicAlreadyExists`.
-    package func create(
+    public func create(
         _ topics: [NewTopic],
         deadline: Duration
     ) throws(Failure) -> [KafkaTopic: KafkaError?] {
@@ -103,7 +103,7 @@ package struct ClusterCheck {
     }
 
     /// Ends the client on a thread aside.
-    package func destroyAside() {
+    public func destroyAside() {
         client.destroyAside()
     }
 

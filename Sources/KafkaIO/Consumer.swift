@@ -1,5 +1,5 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// A member of a consumer group.
 ///
@@ -9,7 +9,7 @@ package import Vocabulary
 ///
 /// Letting go of a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After
 /// `closed`, a process that exits does just that; others call `destroyAside`.
-package final class Consumer {
+public final class Consumer {
     /// Where the member stands in a rebalance.
     private enum Phase: Hashable {
         /// Owns nothing. Next: `offered`, `closed`.
@@ -47,7 +47,7 @@ package final class Consumer {
     /// eventfd, rung when there is something to poll: the loop reads it, then polls. `instance`
     /// makes a static member (KIP-345): it keeps its partitions while it restarts. Throws what is
     /// wrong with the properties.
-    package init(
+    public init(
         group: String,
         instance: String? = nil,
         bootstrapServers: String,
@@ -74,13 +74,13 @@ package final class Consumer {
     }
 
     /// What the identifiers in events stand for.
-    package var partitions: PartitionTable { reader.partitions }
+    public var partitions: PartitionTable { reader.partitions }
 
     /// One of them, without a copy of the table.
-    package func name(of partition: PartitionID) -> TopicPartition { reader.partitions[partition] }
+    public func name(of partition: PartitionID) -> TopicPartition { reader.partitions[partition] }
 
     /// To be called once: a changed subscription rewinds partitions in 2.0.2.
-    package func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
+    public func subscribe(_ topics: [KafkaTopic]) throws(KafkaError) {
         let list = PartitionList(
             topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) }
         )
@@ -95,7 +95,7 @@ package final class Consumer {
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
     ///   waits on the eventfd comes back by itself.
-    package func poll(
+    public func poll(
         budget: Int,
         byteBudget: Int = .max,
         _ take: (consuming ConsumerEvent) -> Bool
@@ -128,7 +128,7 @@ package final class Consumer {
     /// With `waitingForTransactions`, a partition whose offset is part of a transaction that is
     /// not over has the error `unstableOffsetCommit` in the answer; and `transactionOffsets` can
     /// be made for this assignment from then on.
-    package func fetchStoredOffsets(
+    public func fetchStoredOffsets(
         of partitions: [PartitionID],
         waitingForTransactions: Bool = false,
         timeout: Duration = .seconds(10)
@@ -158,7 +158,7 @@ package final class Consumer {
     }
 
     /// Answers `partitionsAssigned`; records flow from the given offsets on.
-    package func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
+    public func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
         // The offer may have been taken back in the same batch of events.
         guard phase == .offered else { return }
         try replaceAssignment(starts)
@@ -166,7 +166,7 @@ package final class Consumer {
     }
 
     /// Answers `partitionsRevoked`, or turns an offer down; the group waits for it.
-    package func unassign() throws(KafkaError) {
+    public func unassign() throws(KafkaError) {
         precondition(
             phase == .revoking || phase == .offered,
             "unassign answers a rebalance, once"
@@ -179,12 +179,12 @@ package final class Consumer {
     }
 
     /// Whether `commit` may be called.
-    package var canCommit: Bool { committing == nil }
+    public var canCommit: Bool { committing == nil }
 
     /// Stores offsets and metadata for the group; `commitFinished` answers.
     ///
     /// One commit at a time: the library may repeat an old request after a newer one.
-    package func commit(_ requests: [CommitRequest]) throws(KafkaError) {
+    public func commit(_ requests: [CommitRequest]) throws(KafkaError) {
         precondition(canCommit, "a commit is under way")
         precondition(!requests.isEmpty, "an empty commit would store librdkafka's own offsets")
         let list = PartitionList(capacity: requests.count)
@@ -202,7 +202,7 @@ package final class Consumer {
     }
 
     /// Stops records of these partitions at once; what was fetched ahead is fetched again later.
-    package func pause(_ partitions: [PartitionID]) {
+    public func pause(_ partitions: [PartitionID]) {
         let running = partitions.filter { !paused.contains($0) }
         guard phase == .assigned, !running.isEmpty else { return }
         let list = PartitionList(running.map { reader.partitions[$0] })
@@ -213,7 +213,7 @@ package final class Consumer {
     /// Lets records of these partitions flow again; ignores those that were not paused.
     ///
     /// 2.0.2 rewinds a partition that is resumed without having been paused.
-    package func resume(_ partitions: [PartitionID]) {
+    public func resume(_ partitions: [PartitionID]) {
         let stopped = Set(partitions).intersection(paused).sorted()
         guard !stopped.isEmpty else { return }
         let list = PartitionList(stopped.map { reader.partitions[$0] })
@@ -225,7 +225,7 @@ package final class Consumer {
     ///
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
     /// the partition.)
-    package func restart(_ partition: PartitionID, at start: StartOffset) throws(KafkaError) {
+    public func restart(_ partition: PartitionID, at start: StartOffset) throws(KafkaError) {
         // A rebalance may have come in the same batch of events: then there is nothing to restart.
         guard phase == .assigned else { return }
         let assignment = starts.keys.sorted()
@@ -248,7 +248,7 @@ package final class Consumer {
     /// The partition's oldest offset and the next one to be written, as last heard of.
     ///
     /// - Returns: nil before the first fetch; never asks a broker.
-    package func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
+    public func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
         let name = reader.partitions[partition]
         var low: Int64 = -1
         var high: Int64 = -1
@@ -264,7 +264,7 @@ package final class Consumer {
     }
 
     /// Starts to leave the group: `partitionsRevoked` if it owns any, at last `closed`.
-    package func beginClose() {
+    public func beginClose() {
         guard !isClosing else { return }
         isClosing = true
         let refusal = unsafe KafkaError(
@@ -276,7 +276,7 @@ package final class Consumer {
     }
 
     /// Frees a closed consumer on a thread of its own, which may never end.
-    package func destroyAside() {
+    public func destroyAside() {
         phase = .closed
         client.destroyAside()
     }
@@ -333,7 +333,7 @@ extension StartOffset {
 
 extension CommitRequest {
     /// Whether 2.0.2 stores the metadata unchanged.
-    package var isStorable: Bool {
+    public var isStorable: Bool {
         metadata.utf8.count <= 4096 && metadata.utf8.allSatisfy { (1...127).contains($0) }
     }
 }

@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Where reading of a partition begins.
-package enum StartOffset: Hashable, Sendable {
+public enum StartOffset: Hashable, Sendable {
     case at(Offset)
     case beginning
     case end
@@ -12,14 +12,14 @@ package enum StartOffset: Hashable, Sendable {
 }
 
 /// What a group's coordinator keeps for a partition.
-package struct StoredOffset: Hashable, Sendable {
-    package var partition: PartitionID
+public struct StoredOffset: Hashable, Sendable {
+    public var partition: PartitionID
     /// Nil: nothing was ever committed, or it has expired.
-    package var offset: Offset?
-    package var metadata: String?
-    package var error: KafkaError?
+    public var offset: Offset?
+    public var metadata: String?
+    public var error: KafkaError?
 
-    package init(
+    public init(
         partition: PartitionID,
         offset: Offset?,
         metadata: String? = nil,
@@ -33,14 +33,14 @@ package struct StoredOffset: Hashable, Sendable {
 }
 
 /// One partition's share of a commit.
-package struct CommitRequest: Hashable, Sendable {
-    package var partition: PartitionID
+public struct CommitRequest: Hashable, Sendable {
+    public var partition: PartitionID
     /// One past the last settled record.
-    package var offset: Offset
+    public var offset: Offset
     /// ASCII without NUL, at most 4,096 bytes: 2.0.2 garbles the rest, brokers refuse more.
-    package var metadata: String
+    public var metadata: String
 
-    package init(partition: PartitionID, offset: Offset, metadata: String) {
+    public init(partition: PartitionID, offset: Offset, metadata: String) {
         self.partition = partition
         self.offset = offset
         self.metadata = metadata
@@ -48,18 +48,18 @@ package struct CommitRequest: Hashable, Sendable {
 }
 
 /// One partition's result of a commit; nil is success.
-package struct CommitResult: Hashable, Sendable {
-    package var partition: PartitionID
-    package var error: KafkaError?
+public struct CommitResult: Hashable, Sendable {
+    public var partition: PartitionID
+    public var error: KafkaError?
 
-    package init(partition: PartitionID, error: KafkaError?) {
+    public init(partition: PartitionID, error: KafkaError?) {
         self.partition = partition
         self.error = error
     }
 }
 
 /// What happened to a consumer, in the past tense.
-package enum ConsumerEvent: Sendable {
+public enum ConsumerEvent: Sendable {
     case recordArrived(Record)
     /// The partition's next offset to be written, before its first record in an assignment.
     case endSeen(PartitionID, Offset)

@@ -1,5 +1,5 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// A Kafka cluster inside this process: librdkafka's mock cluster.
 ///
@@ -8,9 +8,9 @@ package import Vocabulary
 /// 2.0.2), so members should set `session.timeout.ms=2000` and `fetch.wait.max.ms=10`.
 ///
 /// Safe to share: each function of `rdkafka_mock.h` locks or runs on the cluster's own thread.
-@safe package final class EmbeddedKafka: @unchecked Sendable {
+@safe public final class EmbeddedKafka: @unchecked Sendable {
     /// The requests of the Kafka protocol that can be made to fail (KIP "API keys").
-    package enum Request: Int16, Sendable, CaseIterable {
+    public enum Request: Int16, Sendable, CaseIterable {
         case produce = 0
         case fetch = 1
         case metadata = 3
@@ -29,12 +29,12 @@ package import Vocabulary
 
     private let client: OpaquePointer
     private let cluster: OpaquePointer
-    package let brokerCount: Int
+    public let brokerCount: Int
     /// `host:port` of every broker, separated by commas.
-    package let bootstrapServers: String
+    public let bootstrapServers: String
 
     /// Opens the brokers' ports on the loopback interface; each gets a free one.
-    package init(brokers brokerCount: Int = 1) throws(KafkaError) {
+    public init(brokers brokerCount: Int = 1) throws(KafkaError) {
         // The handle that carries the cluster talks to no broker and must not log about it.
         let configuration = try KafkaConfiguration(.inspector, bootstrapServers: "")
         let client = unsafe try configuration.makeClient(RD_KAFKA_PRODUCER)
@@ -54,7 +54,7 @@ package import Vocabulary
     }
 
     /// A topic that nobody creates comes into being with four partitions when it is asked for.
-    package func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
+    public func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
         let code = unsafe rd_kafka_mock_topic_create(
             cluster,
             topic.name,
@@ -67,7 +67,7 @@ package import Vocabulary
     /// The next requests of that kind fail with these errors, in order.
     ///
     /// `KafkaError.Code.transport` closes the connection instead.
-    package func failNext(_ request: Request, with codes: [KafkaError.Code]) {
+    public func failNext(_ request: Request, with codes: [KafkaError.Code]) {
         let errors = codes.map(\.libraryCode)
         unsafe rd_kafka_mock_push_request_errors_array(
             cluster,
@@ -78,19 +78,19 @@ package import Vocabulary
     }
 
     /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
-    package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
+    public func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR
         unsafe rd_kafka_mock_topic_set_error(cluster, topic.name, error)
     }
 
     /// Every answer of the broker comes so much later; brokers are numbered from 1.
-    package func setDelay(_ delay: Duration, ofBroker broker: Int) {
+    public func setDelay(_ delay: Duration, ofBroker broker: Int) {
         let milliseconds = Int32(clamping: delay.milliseconds)
         unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
     }
 
     /// Brokers are numbered from 1.
-    package func setBroker(_ broker: Int, isUp: Bool) {
+    public func setBroker(_ broker: Int, isUp: Bool) {
         if isUp {
             unsafe rd_kafka_mock_broker_set_up(cluster, Int32(broker))
         } else {

@@ -1,19 +1,19 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// Headers of a record that is to be produced, in the library's own form.
 ///
 /// They can be put there one by one, from wherever they stand.
-@safe package struct HeaderList: ~Copyable {
+@safe public struct HeaderList: ~Copyable {
     let raw: OpaquePointer?
 
     /// Makes an empty list; more than `capacity` headers cost an allocation.
-    package init(capacity: Int) {
+    public init(capacity: Int) {
         unsafe raw = rd_kafka_headers_new(capacity)
     }
 
     /// Copies headers.
-    package init(_ headers: [RecordHeader]) {
+    public init(_ headers: [RecordHeader]) {
         self.init(capacity: headers.count)
         for header in headers { add(header) }
     }
@@ -21,7 +21,7 @@ package import Vocabulary
     deinit { if let raw = unsafe raw { unsafe rd_kafka_headers_destroy(raw) } }
 
     /// Appends a copy of a header.
-    package func add(_ header: RecordHeader) {
+    public func add(_ header: RecordHeader) {
         if let value = header.value {
             add(header.name, value.span)
         } else {
@@ -30,7 +30,7 @@ package import Vocabulary
     }
 
     /// Appends a copy of a header; its value is not null.
-    package func add(_ name: String, _ value: Span<UInt8>) {
+    public func add(_ name: String, _ value: Span<UInt8>) {
         unsafe value.withUnsafeBytes { value in
             // Of nothing, any address but null will do.
             let start = unsafe value.baseAddress ?? UnsafeRawPointer(raw)

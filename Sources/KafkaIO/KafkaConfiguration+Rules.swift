@@ -1,6 +1,6 @@
 extension KafkaConfiguration {
     /// What a configuration is for; the properties differ.
-    package enum Role: String, Hashable, Sendable, CaseIterable {
+    public enum Role: String, Hashable, Sendable, CaseIterable {
         case consumer
         case producer
         /// Start-up checks: metadata and topic creation, no records.

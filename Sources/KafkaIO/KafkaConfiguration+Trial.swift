@@ -9,7 +9,7 @@ extension KafkaConfiguration {
     ///
     /// - Returns: Each complaint once, without a secret's value; none where a property by itself is
     ///   wrong, which `problems(in:)` says better.
-    package static func clientProblems(in properties: [String: String]) -> [String] {
+    public static func clientProblems(in properties: [String: String]) -> [String] {
         guard problems(in: properties).isEmpty else { return [] }
         let roles: [(Role, rd_kafka_type_t)] = [
             (.consumer, RD_KAFKA_CONSUMER), (.producer, RD_KAFKA_PRODUCER),

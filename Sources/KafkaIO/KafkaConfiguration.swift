@@ -3,10 +3,10 @@ import CRdkafka
 /// The properties of one client instance: defaults, then the operator's, then the forced ones.
 ///
 /// A property may be limited to one role by a prefix, as in `consumer.fetch.wait.max.ms`.
-@safe package struct KafkaConfiguration: ~Copyable {
+@safe public struct KafkaConfiguration: ~Copyable {
     /// One property that cannot be used, and why.
-    package struct Problem: Hashable, Sendable, CustomStringConvertible {
-        package enum Kind: Hashable, Sendable {
+    public struct Problem: Hashable, Sendable, CustomStringConvertible {
+        public enum Kind: Hashable, Sendable {
             /// librdkafka, as built here, knows no property of that name.
             case unknownProperty
             case badValue
@@ -14,12 +14,12 @@ import CRdkafka
             case setByHeliograph
         }
 
-        package let property: String
-        package let kind: Kind
+        public let property: String
+        public let kind: Kind
         /// For people; never repeats a secret.
-        package let text: String
+        public let text: String
 
-        package var description: String { "\(property): \(text)" }
+        public var description: String { "\(property): \(text)" }
     }
 
     /// Nil once librdkafka owns the properties.
@@ -28,7 +28,7 @@ import CRdkafka
     private let settings: [(name: String, value: String)]
 
     /// - Throws: `KafkaError` with code `invalidConfiguration` that names every problem.
-    package init(
+    public init(
         _ role: Role,
         bootstrapServers: String,
         properties: [String: String] = [:],
@@ -72,7 +72,7 @@ import CRdkafka
     deinit { if let raw = unsafe raw { unsafe rd_kafka_conf_destroy(raw) } }
 
     /// Everything that is wrong with an operator's properties, sorted by name.
-    package static func problems(in properties: [String: String]) -> [Problem] {
+    public static func problems(in properties: [String: String]) -> [Problem] {
         let trial = unsafe rd_kafka_conf_new()
         defer { unsafe rd_kafka_conf_destroy(trial) }
         var problems = oauthBearerProblem(properties).map { [$0] } ?? []
@@ -88,7 +88,7 @@ import CRdkafka
     }
 
     /// One `name=value` a line; secrets are masked.
-    package var description: String {
+    public var description: String {
         settings.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
     }
 
@@ -195,8 +195,8 @@ import CRdkafka
 }
 
 /// The library that is loaded, which may be newer than the one compiled against.
-package enum KafkaLibrary {
-    package static var version: String {
+public enum KafkaLibrary {
+    public static var version: String {
         // SAFETY: a static string (rdkafka.h).
         unsafe String(cString: rd_kafka_version_str())
     }

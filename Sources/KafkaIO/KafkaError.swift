@@ -1,12 +1,12 @@
 import CRdkafka
 
 /// An error of the Kafka client or of a broker.
-package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `rd_kafka_resp_err_t`: negative inside the client, positive from a broker.
-    package struct Code: RawRepresentable, Hashable, Sendable {
-        package let rawValue: Int32
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        public let rawValue: Int32
 
-        package init(rawValue: Int32) {
+        public init(rawValue: Int32) {
             self.rawValue = rawValue
         }
 
@@ -17,7 +17,7 @@ package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         var libraryCode: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue) }
 
         /// The C name without its prefix, such as `_TRANSPORT` or `NOT_LEADER_FOR_PARTITION`.
-        package var name: String {
+        public var name: String {
             // SAFETY: the text is a static string of the library (rdkafka.h).
             unsafe String(cString: rd_kafka_err2name(libraryCode))
         }
@@ -28,13 +28,13 @@ package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    package let code: Code
+    public let code: Code
     /// A sentence for people; may name brokers, never a secret.
-    package let text: String
+    public let text: String
     /// The client instance that raised it can do no more work and must be replaced.
-    package let isFatal: Bool
+    public let isFatal: Bool
 
-    package init(code: Code, text: String? = nil, isFatal: Bool = false) {
+    public init(code: Code, text: String? = nil, isFatal: Bool = false) {
         self.code = code
         self.text = text ?? code.text
         self.isFatal = isFatal
@@ -60,11 +60,11 @@ package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
-    package var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
+    public var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
 
-    package var name: String { code.name }
+    public var name: String { code.name }
 
-    package var description: String {
+    public var description: String {
         "\(isFatal ? "fatal " : "")\(name): \(text)"
     }
 
@@ -78,49 +78,49 @@ package struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension KafkaError.Code {
-    package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
-    package static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
-    package static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
-    package static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
-    package static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-    package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
-    package static let waitCoordinator = Self(RD_KAFKA_RESP_ERR__WAIT_COORD)
-    package static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
-    package static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
-    package static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
-    package static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+    public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
+    public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+    public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+    public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    public static let waitCoordinator = Self(RD_KAFKA_RESP_ERR__WAIT_COORD)
+    public static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+    public static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+    public static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
+    public static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     /// The stored or given offset does not exist (`auto.offset.reset=error`).
-    package static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    public static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     /// No error, but the place up to which a partition is read.
-    package static let partitionEnd = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
-    package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-    package static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    public static let partitionEnd = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
+    public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// The transactional producer was replaced by one with the same `transactional.id`.
-    package static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
-    package static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
-    package static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
+    public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
+    public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
+    public static let invalidProducerEpoch = Self(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
     /// An open transaction has offsets of the partition in it (KIP-447).
-    package static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
-    package static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
-    package static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
-    package static let requestTimedOut = Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
-    package static let leaderNotAvailable = Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
-    package static let notLeaderForPartition = Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
-    package static let networkException = Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION)
-    package static let coordinatorLoadInProgress = Self(
+    public static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
+    public static let illegalGeneration = Self(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
+    public static let outOfOrderSequence = Self(RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER)
+    public static let requestTimedOut = Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+    public static let leaderNotAvailable = Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
+    public static let notLeaderForPartition = Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
+    public static let networkException = Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION)
+    public static let coordinatorLoadInProgress = Self(
         RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS
     )
-    package static let coordinatorNotAvailable = Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
-    package static let notCoordinator = Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
-    package static let notEnoughReplicas = Self(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
-    package static let notEnoughReplicasAfterAppend = Self(
+    public static let coordinatorNotAvailable = Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
+    public static let notCoordinator = Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
+    public static let notEnoughReplicas = Self(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
+    public static let notEnoughReplicasAfterAppend = Self(
         RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
     )
-    package static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
-    package static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+    public static let rebalanceInProgress = Self(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS)
+    public static let unknownMember = Self(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
     /// Another member has taken over this one's `group.instance.id` (KIP-345).
-    package static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
-    package static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
-    package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
-    package static let storageError = Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)
+    public static let fencedInstance = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+    public static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
+    public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    public static let storageError = Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR)
 }

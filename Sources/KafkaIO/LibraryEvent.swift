@@ -119,14 +119,14 @@ import Vocabulary
 }
 
 /// A line that librdkafka would have written to standard error.
-package struct KafkaLogLine: Hashable, Sendable {
+public struct KafkaLogLine: Hashable, Sendable {
     /// As in syslog (RFC 5424, 6.2.1): 0 emergency to 7 debug.
-    package let level: Int32
+    public let level: Int32
     /// librdkafka's own word for the place, such as `FAIL` or `REBALANCE`.
-    package let facility: String
-    package let text: String
+    public let facility: String
+    public let text: String
 
-    package init(level: Int32, facility: String, text: String) {
+    public init(level: Int32, facility: String, text: String) {
         self.level = level
         self.facility = facility
         self.text = text

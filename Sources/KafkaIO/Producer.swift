@@ -1,8 +1,8 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// Why a record was not taken.
-package enum ProduceError: Error, Hashable, Sendable {
+public enum ProduceError: Error, Hashable, Sendable {
     /// Keep the record and try again after `poll`.
     case queueFull
     /// This record will not be taken by this instance, however often it is tried.
@@ -10,7 +10,7 @@ package enum ProduceError: Error, Hashable, Sendable {
 }
 
 /// What happened to a producer, in the past tense.
-package enum ProducerEvent: Hashable, Sendable {
+public enum ProducerEvent: Hashable, Sendable {
     /// The record with this tag is written to all in-sync replicas, or is not: then the error
     /// says whether to produce it again.
     case deliveryReported(tag: UInt64, KafkaError?)
@@ -25,10 +25,10 @@ package enum ProducerEvent: Hashable, Sendable {
 ///
 /// Belongs to one thread; no call waits. It can be thrown away at any time (`abandon`): who
 /// produces keeps each record until its delivery report, so nothing in here is needed.
-package final class Producer {
+public final class Producer {
     let client: ClientHandle
     /// Records whose delivery report has not come.
-    package private(set) var outstanding = 0
+    public private(set) var outstanding = 0
     private var isAbandoned = false
 
     /// Starts the client, which connects in the background.
@@ -36,7 +36,7 @@ package final class Producer {
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. With a
     /// `transactionalID`, which no other live producer may have, records are taken in transactions
     /// only (`transactionCalls`). Throws what is wrong with the properties.
-    package init(
+    public init(
         bootstrapServers: String,
         properties: [String: String],
         transactionalID: String? = nil,
@@ -62,7 +62,7 @@ package final class Producer {
     ///
     /// The key decides the partition, and nil spreads records; a nil value is a tombstone. `tag`
     /// is the caller's own number for the record.
-    package func produce(
+    public func produce(
         topic: KafkaTopic,
         key: [UInt8]?,
         value: [UInt8]?,
@@ -74,7 +74,7 @@ package final class Producer {
     }
 
     /// The same, with headers that the library has already; they are gone in any case.
-    package func produce(
+    public func produce(
         topic: KafkaTopic,
         key: [UInt8]?,
         value: [UInt8]?,
@@ -102,7 +102,7 @@ package final class Producer {
     /// Appends what has happened, about `budget` events: reports come in batches, never split.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
-    package func poll(budget: Int, into events: inout [ProducerEvent]) -> Bool {
+    public func poll(budget: Int, into events: inout [ProducerEvent]) -> Bool {
         guard !isAbandoned else { return false }
         let limit = events.count + budget
         while events.count < limit {
@@ -116,13 +116,13 @@ package final class Producer {
     /// Throws the producer away: no report follows, and what it holds may or may not be written.
     ///
     /// The library's own threads end on a thread aside, however long that takes.
-    package func abandon() {
+    public func abandon() {
         isAbandoned = true
         client.destroyAside()
     }
 
     /// Makes the library believe in a fatal error, as its own tests do.
-    package func injectFatalError(_ code: KafkaError.Code, reason: String) {
+    public func injectFatalError(_ code: KafkaError.Code, reason: String) {
         unsafe rd_kafka_test_fatal_error(client.raw, code.libraryCode, reason)
     }
 

@@ -1,11 +1,11 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// Reads a topic outside of any group, for whoever wants to look on.
 ///
 /// Belongs to one thread. Only the initialiser waits.
-package final class TopicReader {
-    package enum Start: Hashable, Sendable {
+public final class TopicReader {
+    public enum Start: Hashable, Sendable {
         case beginning
         /// What is written from now on.
         case end
@@ -23,7 +23,7 @@ package final class TopicReader {
     ///
     /// The cluster has until `deadline` to answer. Throws what kept it from answering, or what
     /// is wrong with the properties.
-    package init(
+    public init(
         topic: KafkaTopic,
         from start: Start = .beginning,
         bootstrapServers: String,
@@ -44,16 +44,16 @@ package final class TopicReader {
         }
     }
 
-    package var partitions: PartitionTable { reader.partitions }
+    public var partitions: PartitionTable { reader.partitions }
 
     /// Whether everything was handed over that every partition held when its end was first seen.
-    package var hasReachedEnd: Bool { ended.count == partitionCount }
+    public var hasReachedEnd: Bool { ended.count == partitionCount }
 
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
     /// - Throws: what keeps the client from reading on; transient trouble is passed over.
-    package func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
+    public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit {
             guard let event = client.nextEvent() else { return false }
@@ -74,7 +74,7 @@ package final class TopicReader {
     }
 
     /// Ends the reader on a thread aside.
-    package func destroyAside() {
+    public func destroyAside() {
         client.destroyAside()
     }
 

@@ -1,11 +1,11 @@
 import CRdkafka
-package import Vocabulary
+public import Vocabulary
 
 /// Reads a topic once, from its beginning to where it ended when the scan began.
 ///
 /// For commands: the initialiser waits, and belongs to no loop's thread. What is written during
 /// the scan is not part of it, so a scan whose reader writes to the same topic ends as well.
-package final class TopicScan {
+public final class TopicScan {
     private let client: ClientHandle
     private var reader = RecordReader()
     /// The partitions that are not read to their ends, and where those are.
@@ -16,7 +16,7 @@ package final class TopicScan {
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
     /// until `deadline` to name the partitions; their ends have no time limit in librdkafka 2.0.2.
     /// Throws what kept it from answering, or what is wrong with the properties.
-    package init(
+    public init(
         topic: KafkaTopic,
         bootstrapServers: String,
         properties: [String: String] = [:],
@@ -36,16 +36,16 @@ package final class TopicScan {
         }
     }
 
-    package var partitions: PartitionTable { reader.partitions }
+    public var partitions: PartitionTable { reader.partitions }
 
     /// Everything there was has been taken.
-    package var isComplete: Bool { ends.isEmpty }
+    public var isComplete: Bool { ends.isEmpty }
 
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
     /// - Throws: what keeps the client from reading on; transient trouble is passed over.
-    package func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
+    public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit, !isComplete {
             guard let event = client.nextEvent() else { return false }
@@ -64,7 +64,7 @@ package final class TopicScan {
     }
 
     /// Ends the scan on a thread aside.
-    package func destroyAside() {
+    public func destroyAside() {
         client.destroyAside()
     }
 

@@ -2,8 +2,8 @@ import CRdkafka
 import Vocabulary
 
 /// Why a transactional call failed (rdkafka.h, "Transactional producer API").
-package struct TransactionError: Error, Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
+public struct TransactionError: Error, Hashable, Sendable {
+    public enum Kind: Hashable, Sendable {
         /// The same call may succeed later.
         case retriable
         /// The transaction has failed and must be aborted.
@@ -14,16 +14,16 @@ package struct TransactionError: Error, Hashable, Sendable {
         case unusable
     }
 
-    package let kind: Kind
-    package let cause: KafkaError
+    public let kind: Kind
+    public let cause: KafkaError
 
-    package init(kind: Kind, cause: KafkaError) {
+    public init(kind: Kind, cause: KafkaError) {
         self.kind = kind
         self.cause = cause
     }
 
     /// What a fatal error of the producer means to its transactions.
-    package init(_ cause: KafkaError) {
+    public init(_ cause: KafkaError) {
         self.init(kind: cause.isFencing ? .fenced : .unusable, cause: cause)
     }
 }
@@ -44,7 +44,7 @@ extension KafkaError {
 /// nobody in particular: so it is asked for when the assignment comes, not when offsets are sent,
 /// for a member that has lost the group meanwhile has no name any more. Safe to share: it is never
 /// changed.
-@safe package final class GroupGeneration: @unchecked Sendable {
+@safe public final class GroupGeneration: @unchecked Sendable {
     fileprivate let raw: OpaquePointer
 
     /// Nil when the consumer is no member of its group any more.
@@ -61,7 +61,7 @@ extension KafkaError {
 }
 
 /// The offsets to be written in a transaction.
-package struct TransactionOffsets: Sendable {
+public struct TransactionOffsets: Sendable {
     fileprivate struct Entry: Sendable {
         var partition: TopicPartition
         var offset: Int64
@@ -76,7 +76,7 @@ extension Consumer {
     /// Offsets and metadata for a transaction, and this member's word that it may write them.
     ///
     /// - Returns: nil when it may not: the assignment is gone.
-    package func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets? {
+    public func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets? {
         guard let generation else { return nil }
         return TransactionOffsets(
             entries: requests.map { request in
@@ -97,7 +97,7 @@ extension Consumer {
 /// The producer's own thread must go on polling meanwhile, for the library waits until delivery
 /// reports are taken. Safe to share: each function of the library locks. The producer must outlive
 /// every call.
-@safe package struct TransactionCalls: @unchecked Sendable {
+@safe public struct TransactionCalls: @unchecked Sendable {
     private let raw: OpaquePointer
 
     fileprivate init(_ raw: OpaquePointer) {
@@ -105,20 +105,20 @@ extension Consumer {
     }
 
     /// Ends what earlier producers of the same name left, and shuts them out; waits `timeout`.
-    package func open(timeout: Duration = .seconds(10)) throws(TransactionError) {
+    public func open(timeout: Duration = .seconds(10)) throws(TransactionError) {
         let milliseconds = Int32(clamping: timeout.milliseconds)
         try unsafe check(rd_kafka_init_transactions(raw, milliseconds))
     }
 
     /// Starts a transaction; the one call that does not wait.
-    package func begin() throws(TransactionError) {
+    public func begin() throws(TransactionError) {
         try unsafe check(rd_kafka_begin_transaction(raw))
     }
 
     /// Makes the offsets part of the transaction.
     ///
     /// To be repeated with the same offsets only.
-    package func send(
+    public func send(
         _ offsets: TransactionOffsets,
         timeout: Duration = .seconds(10)
     ) throws(TransactionError) {
@@ -139,12 +139,12 @@ extension Consumer {
     /// Commits, and waits for it as long as the transaction may take (`transaction.timeout.ms`).
     ///
     /// After a retriable error nobody knows whether it happened; the same call finds out.
-    package func commit() throws(TransactionError) {
+    public func commit() throws(TransactionError) {
         try unsafe check(rd_kafka_commit_transaction(raw, -1))
     }
 
     /// Aborts: what is queued is dropped, and its reports say so.
-    package func abort() throws(TransactionError) {
+    public func abort() throws(TransactionError) {
         try unsafe check(rd_kafka_abort_transaction(raw, -1))
     }
 
@@ -165,5 +165,5 @@ extension Consumer {
 }
 
 extension Producer {
-    package var transactionCalls: TransactionCalls { unsafe TransactionCalls(client.raw) }
+    public var transactionCalls: TransactionCalls { unsafe TransactionCalls(client.raw) }
 }

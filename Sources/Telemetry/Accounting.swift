@@ -9,14 +9,14 @@ import Synchronization
 /// only grows, `consumed == terminal + inFlight + deferred` holds at every moment and in every
 /// process, and what rests in Kafka is what all processes deferred less what they got back
 /// (`events_deferred_total`, `events_returned_total`).
-package struct Accounting: Hashable, Sendable {
-    package var consumed: Int64
-    package var terminal: Int64
-    package var inFlight: Int64
+public struct Accounting: Hashable, Sendable {
+    public var consumed: Int64
+    public var terminal: Int64
+    public var inFlight: Int64
     /// Ended by a retry record that Kafka acknowledged.
-    package var deferred: Int64
+    public var deferred: Int64
 
-    package init(consumed: Int64, terminal: Int64, inFlight: Int64, deferred: Int64) {
+    public init(consumed: Int64, terminal: Int64, inFlight: Int64, deferred: Int64) {
         self.consumed = consumed
         self.terminal = terminal
         self.inFlight = inFlight
@@ -24,7 +24,7 @@ package struct Accounting: Hashable, Sendable {
     }
 
     /// Zero, unless an event was lost or counted twice.
-    package var unaccounted: Int64 {
+    public var unaccounted: Int64 {
         consumed &- terminal &- inFlight &- deferred
     }
 }
@@ -33,17 +33,17 @@ package struct Accounting: Hashable, Sendable {
 ///
 /// A sequence lock: the version is odd while the one writer writes, so a reader that sees two
 /// equal even versions around its reads has read one state. The writer never waits.
-package final class AccountingCell: Sendable {
+public final class AccountingCell: Sendable {
     private let version = Atomic<UInt64>(0)
     private let consumed = Atomic<Int64>(0)
     private let terminal = Atomic<Int64>(0)
     private let inFlight = Atomic<Int64>(0)
     private let deferred = Atomic<Int64>(0)
 
-    package init() {}
+    public init() {}
 
     /// Called by the shard's thread only.
-    package func set(_ accounting: Accounting) {
+    public func set(_ accounting: Accounting) {
         let next = version.load(ordering: .relaxed) &+ 1
         version.store(next, ordering: .relaxed)
         atomicMemoryFence(ordering: .releasing)
@@ -58,7 +58,7 @@ package final class AccountingCell: Sendable {
     ///
     /// - Returns: nil when the writer was inside `set` at every one of a bounded number of tries,
     ///   which takes a writer that was descheduled there.
-    package func read() -> Accounting? {
+    public func read() -> Accounting? {
         for _ in 0..<Self.maxTries {
             let before = version.load(ordering: .acquiring)
             let accounting = Accounting(

@@ -4,53 +4,53 @@ import Synchronization
 ///
 /// There is one writer, so a plain load and a plain store are enough: no locked instruction, no
 /// cache line that two shards fight over. A second writer would lose counts.
-package final class Counter: Sendable {
+public final class Counter: Sendable {
     private let count = Atomic<UInt64>(0)
 
-    package init() {}
+    public init() {}
 
-    package func add(_ amount: UInt64 = 1) {
+    public func add(_ amount: UInt64 = 1) {
         count.store(count.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
     }
 
     /// Takes a total over that somebody else counts.
-    package func raise(to total: UInt64) {
+    public func raise(to total: UInt64) {
         count.store(total, ordering: .relaxed)
     }
 
-    package var value: UInt64 { count.load(ordering: .relaxed) }
+    public var value: UInt64 { count.load(ordering: .relaxed) }
 }
 
 /// A number that rises and falls, written by one thread and read by any.
-package final class Gauge: Sendable {
+public final class Gauge: Sendable {
     private let level = Atomic<Int>(0)
 
-    package init() {}
+    public init() {}
 
-    package func set(_ value: Int) {
+    public func set(_ value: Int) {
         level.store(value, ordering: .relaxed)
     }
 
-    package func add(_ amount: Int) {
+    public func add(_ amount: Int) {
         level.store(level.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
     }
 
-    package var value: Int { level.load(ordering: .relaxed) }
+    public var value: Int { level.load(ordering: .relaxed) }
 }
 
 /// One counter for each label of a closed list.
-package final class CounterTable<Label: MetricLabel>: Sendable {
+public final class CounterTable<Label: MetricLabel>: Sendable {
     private let counters: [Counter]
 
-    package init() {
+    public init() {
         counters = Label.allCases.map { _ in Counter() }
     }
 
     /// Nothing is looked up: a label knows its place.
-    package subscript(label: Label) -> Counter { counters[label.position] }
+    public subscript(label: Label) -> Counter { counters[label.position] }
 
     /// Every label with its count, in the order of the list.
-    package var values: [(label: Label, count: UInt64)] {
+    public var values: [(label: Label, count: UInt64)] {
         zip(Label.allCases, counters).map { ($0, $1.value) }
     }
 }

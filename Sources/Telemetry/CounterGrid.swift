@@ -2,13 +2,13 @@
 ///
 /// Rows are places in a list of the configuration, see `MetricLists`: the caller has the place at
 /// hand, so nothing is looked up.
-package final class CounterGrid<Label: MetricLabel>: Sendable {
+public final class CounterGrid<Label: MetricLabel>: Sendable {
     let rows: [CounterTable<Label>]
 
     /// - Parameter rowCount: How many rows.
-    package init(rowCount: Int) {
+    public init(rowCount: Int) {
         rows = (0..<rowCount).map { _ in CounterTable() }
     }
 
-    package subscript(row row: Int, label label: Label) -> Counter { rows[row][label] }
+    public subscript(row row: Int, label label: Label) -> Counter { rows[row][label] }
 }

@@ -1,17 +1,17 @@
 /// What a process knows of its credentials, beside its shards.
-package struct CredentialMetrics: Sendable {
+public struct CredentialMetrics: Sendable {
     /// One credential, read now.
-    package struct Reading: Hashable, Sendable {
+    public struct Reading: Hashable, Sendable {
         /// Its name in the configuration.
-        package var credential: String
+        public var credential: String
         /// When its files were taken, in seconds since the epoch.
-        package var loadedAt: Int64
+        public var loadedAt: Int64
         /// When its certificate expires, in seconds since the epoch; nil: it has none.
-        package var certificateExpiry: Int64?
+        public var certificateExpiry: Int64?
         /// Of its provider token, in seconds; nil: none was made yet.
-        package var tokenAge: Int64?
+        public var tokenAge: Int64?
 
-        package init(
+        public init(
             credential: String,
             loadedAt: Int64,
             certificateExpiry: Int64?,
@@ -30,7 +30,7 @@ package struct CredentialMetrics: Sendable {
     /// - Parameters:
     ///   - reloads: Changes of the credentials' files, by whether they could be taken.
     ///   - readings: Asked whenever the metrics are.
-    package init(
+    public init(
         reloads: CounterTable<CallResult> = CounterTable(),
         readings: @escaping @Sendable () -> [Reading] = { [] }
     ) {

@@ -1,11 +1,11 @@
 /// The text formats of metrics, and how a scraper chooses between them.
-package enum ExpositionFormat: Hashable, Sendable {
+public enum ExpositionFormat: Hashable, Sendable {
     case prometheus
     case openMetrics
 
     /// - Parameter accept: The request's `Accept` (RFC 9110, 12.5.1). Prometheus' own format is
     ///   the answer to everything that does not prefer OpenMetrics by name.
-    package init(accept: String?) {
+    public init(accept: String?) {
         var weights: [ExpositionFormat: Int] = [:]
         for range in (accept ?? "").split(separator: ",") {
             let parts = range.split(separator: ";").map { String($0.filter { $0 != " " }) }
@@ -16,14 +16,14 @@ package enum ExpositionFormat: Hashable, Sendable {
         self = wanted > 0 && wanted >= weights[.prometheus] ?? 0 ? .openMetrics : .prometheus
     }
 
-    package var contentType: String {
+    public var contentType: String {
         switch self {
         case .prometheus: PrometheusText.contentType
         case .openMetrics: OpenMetricsText.contentType
         }
     }
 
-    package func render(_ families: [MetricFamily]) -> String {
+    public func render(_ families: [MetricFamily]) -> String {
         switch self {
         case .prometheus: PrometheusText.render(families)
         case .openMetrics: OpenMetricsText.render(families)

@@ -1,15 +1,15 @@
 import Vocabulary
 
 /// Durations counted in fixed buckets, written by one thread and read by any.
-package final class Histogram: Sendable {
+public final class Histogram: Sendable {
     /// Upper bounds of the buckets, inclusive, ascending; a last bucket without bound follows.
-    package let bounds: [Duration]
+    public let bounds: [Duration]
     private let boundNanoseconds: [Int64]
     private let buckets: [Counter]
     private let totalNanoseconds = Counter()
 
     /// - Parameter bounds: Ascending.
-    package init(bounds: [Duration]) {
+    public init(bounds: [Duration]) {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds do not ascend")
         self.bounds = bounds
         boundNanoseconds = bounds.map(\.nanoseconds)
@@ -20,7 +20,7 @@ package final class Histogram: Sendable {
     ///
     /// Not a `Duration`, which is 128 bits of attoseconds: the way there and back costs more than
     /// all else here.
-    package func record(nanoseconds: Int64) {
+    public func record(nanoseconds: Int64) {
         let nanoseconds = max(0, nanoseconds)
         let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundNanoseconds.count
         buckets[index].add()
@@ -28,22 +28,22 @@ package final class Histogram: Sendable {
     }
 
     /// The same, for at most 292 years: who writes a record chooses its time.
-    package func record(milliseconds: Int64) {
+    public func record(milliseconds: Int64) {
         let (product, overflow) = max(0, milliseconds).multipliedReportingOverflow(by: 1_000_000)
         record(nanoseconds: overflow ? .max : product)
     }
 
-    package var reading: Reading {
+    public var reading: Reading {
         Reading(counts: buckets.map(\.value), totalNanoseconds: totalNanoseconds.value)
     }
 
     /// What the buckets held at one moment.
-    package struct Reading: Hashable, Sendable {
+    public struct Reading: Hashable, Sendable {
         /// Per bucket, not cumulative; one more than there are bounds.
-        package var counts: [UInt64]
-        package var totalNanoseconds: UInt64
+        public var counts: [UInt64]
+        public var totalNanoseconds: UInt64
 
-        package static func + (left: Reading, right: Reading) -> Reading {
+        public static func + (left: Reading, right: Reading) -> Reading {
             Reading(
                 counts: zip(left.counts, right.counts).map { $0 &+ $1 },
                 totalNanoseconds: left.totalNanoseconds &+ right.totalNanoseconds
@@ -52,14 +52,14 @@ package final class Histogram: Sendable {
     }
 
     /// From one APNs round trip in the same region up to `apns.request_timeout`'s default.
-    package static let requestBounds: [Duration] = [
+    public static let requestBounds: [Duration] = [
         .milliseconds(5), .milliseconds(10), .milliseconds(25), .milliseconds(50),
         .milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1),
         .milliseconds(2500), .seconds(5), .seconds(10), .seconds(30),
     ]
 
     /// From a direct hit up to `retry.give_up_after`'s default.
-    package static let endToEndBounds: [Duration] = [
+    public static let endToEndBounds: [Duration] = [
         .milliseconds(10), .milliseconds(25), .milliseconds(50), .milliseconds(100),
         .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(5), .seconds(30),
         .seconds(60), .seconds(300), .seconds(1800), .seconds(7200), .seconds(86_400),

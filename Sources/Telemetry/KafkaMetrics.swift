@@ -1,14 +1,14 @@
 /// What a process knows of Kafka, beside what its shards count: asked for whenever the metrics are.
-package struct KafkaMetrics: Sendable {
+public struct KafkaMetrics: Sendable {
     /// A partition that the process owns.
-    package struct Partition: Hashable, Sendable {
-        package var topic: String
-        package var partition: Int32
-        package var isPaused: Bool
+    public struct Partition: Hashable, Sendable {
+        public var topic: String
+        public var partition: Int32
+        public var isPaused: Bool
         /// Records that are not settled; nil: nobody knows yet.
-        package var lag: Int64?
+        public var lag: Int64?
 
-        package init(topic: String, partition: Int32, isPaused: Bool, lag: Int64?) {
+        public init(topic: String, partition: Int32, isPaused: Bool, lag: Int64?) {
             self.topic = topic
             self.partition = partition
             self.isPaused = isPaused
@@ -17,38 +17,38 @@ package struct KafkaMetrics: Sendable {
     }
 
     /// The way to a broker, as one kind of client sees it.
-    package struct Broker: Hashable, Sendable {
+    public struct Broker: Hashable, Sendable {
         /// The broker's number in the cluster.
-        package var node: Int64
+        public var node: Int64
         /// `consumer` or `producer`.
-        package var client: String
-        package var roundTripMicroseconds: Int64
+        public var client: String
+        public var roundTripMicroseconds: Int64
 
-        package init(node: Int64, client: String, roundTripMicroseconds: Int64) {
+        public init(node: Int64, client: String, roundTripMicroseconds: Int64) {
             self.node = node
             self.client = client
             self.roundTripMicroseconds = roundTripMicroseconds
         }
     }
 
-    package struct Reading: Hashable, Sendable {
-        package var partitions: [Partition] = []
-        package var brokers: [Broker] = []
+    public struct Reading: Hashable, Sendable {
+        public var partitions: [Partition] = []
+        public var brokers: [Broker] = []
         /// Fetched ahead, and not taken yet.
-        package var fetchedRecords: Int64 = 0
-        package var fetchedBytes: Int64 = 0
+        public var fetchedRecords: Int64 = 0
+        public var fetchedBytes: Int64 = 0
         /// Produced, and not acknowledged yet.
-        package var producedRecords: Int64 = 0
-        package var producedBytes: Int64 = 0
+        public var producedRecords: Int64 = 0
+        public var producedBytes: Int64 = 0
         /// Shards that are in the consumer group.
-        package var joinedShards = 0
+        public var joinedShards = 0
 
-        package init() {}
+        public init() {}
     }
 
     private let reading: @Sendable () -> Reading
 
-    package init(reading: @escaping @Sendable () -> Reading = { Reading() }) {
+    public init(reading: @escaping @Sendable () -> Reading = { Reading() }) {
         self.reading = reading
     }
 

@@ -2,7 +2,7 @@
 ///
 /// There is no key for a device token, a provider token or a payload: they are never logged. What
 /// a device is called instead is a keyed fingerprint.
-package enum LogKey: String, Hashable, Sendable, CaseIterable {
+public enum LogKey: String, Hashable, Sendable, CaseIterable {
     /// `host:port` of a listener or a peer.
     case address
     /// Of the request to APNs, a UUID.

@@ -1,8 +1,8 @@
 import Vocabulary
 
 /// One named metric with its samples, summed over the shards.
-package struct MetricFamily: Hashable, Sendable {
-    package enum Kind: String, Hashable, Sendable {
+public struct MetricFamily: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable {
         case counter
         case gauge
         case histogram
@@ -10,24 +10,24 @@ package struct MetricFamily: Hashable, Sendable {
         case info
     }
 
-    package struct Label: Hashable, Sendable {
-        package var name: String
-        package var value: String
+    public struct Label: Hashable, Sendable {
+        public var name: String
+        public var value: String
 
-        package init(_ name: String, _ value: String) {
+        public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    package struct Sample: Hashable, Sendable {
+    public struct Sample: Hashable, Sendable {
         /// What follows the family's name: empty, or `_bucket`, `_sum`, `_count`.
-        package var suffix: String
-        package var labels: [Label]
+        public var suffix: String
+        public var labels: [Label]
         /// A decimal number.
-        package var value: String
+        public var value: String
 
-        package init(suffix: String = "", labels: [Label] = [], value: String) {
+        public init(suffix: String = "", labels: [Label] = [], value: String) {
             self.suffix = suffix
             self.labels = labels
             self.value = value
@@ -35,14 +35,14 @@ package struct MetricFamily: Hashable, Sendable {
     }
 
     /// Without its prefix.
-    package var name: String
-    package var help: String
-    package var kind: Kind
-    package var samples: [Sample]
+    public var name: String
+    public var help: String
+    public var kind: Kind
+    public var samples: [Sample]
     /// Empty for the names that every exporter shares, such as `process_cpu_seconds_total`.
-    package var prefix = "heliograph_"
+    public var prefix = "heliograph_"
 
-    package init(
+    public init(
         name: String,
         help: String,
         kind: Kind,
@@ -56,7 +56,7 @@ package struct MetricFamily: Hashable, Sendable {
         self.prefix = prefix
     }
 
-    package var fullName: String { prefix + name }
+    public var fullName: String { prefix + name }
 }
 
 extension MetricFamily {

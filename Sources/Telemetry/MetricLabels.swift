@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// A label of a closed list, which knows its place there.
-package protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == [Self] {
+public protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == [Self] {
     /// Where it stands in `allCases`.
     var position: Int { get }
 }
@@ -9,13 +9,13 @@ package protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases ==
 /// The reason of an outcome as a metric label: a closed list.
 ///
 /// Text that a peer sent never becomes a label, or it could fill the memory of whoever scrapes.
-package enum ReasonLabel: MetricLabel {
+public enum ReasonLabel: MetricLabel {
     case apns(APNsReason)
     case local(LocalReason)
     /// A reason of APNs that this version does not know.
     case other
 
-    package init(_ reason: Reason) {
+    public init(_ reason: Reason) {
         switch reason {
         case .apns(let reason): self = .apns(reason)
         case .local(let reason): self = .local(reason)
@@ -23,12 +23,12 @@ package enum ReasonLabel: MetricLabel {
         }
     }
 
-    package static var allCases: [ReasonLabel] {
+    public static var allCases: [ReasonLabel] {
         APNsReason.allCases.map(ReasonLabel.apns) + LocalReason.allCases.map(ReasonLabel.local)
             + [.other]
     }
 
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .apns(let reason): Positions.ofAPNs[reason, default: 0]
         case .local(let reason): Positions.ofAPNs.count + Positions.ofLocal[reason, default: 0]
@@ -36,7 +36,7 @@ package enum ReasonLabel: MetricLabel {
         }
     }
 
-    package var text: String {
+    public var text: String {
         switch self {
         case .apns(let reason): reason.rawValue
         case .local(let reason): reason.rawValue
@@ -45,7 +45,7 @@ package enum ReasonLabel: MetricLabel {
     }
 
     /// Both lists know a `PayloadTooLarge`, so the label needs its decider too.
-    package var decidedBy: Outcome.Decider {
+    public var decidedBy: Outcome.Decider {
         switch self {
         case .apns, .other: .apns
         case .local: .heliograph
@@ -54,14 +54,14 @@ package enum ReasonLabel: MetricLabel {
 }
 
 /// The reason of an APNs answer or GOAWAY as a metric label.
-package enum APNsReasonLabel: MetricLabel {
+public enum APNsReasonLabel: MetricLabel {
     case known(APNsReason)
     /// One that this version does not know.
     case other
     case none
 
     /// Nil: APNs gave none.
-    package init(_ reason: Reason?) {
+    public init(_ reason: Reason?) {
         switch reason {
         case .apns(let reason): self = .known(reason)
         case .unknownAPNs: self = .other
@@ -69,11 +69,11 @@ package enum APNsReasonLabel: MetricLabel {
         }
     }
 
-    package static var allCases: [APNsReasonLabel] {
+    public static var allCases: [APNsReasonLabel] {
         APNsReason.allCases.map(APNsReasonLabel.known) + [.other, .none]
     }
 
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .known(let reason): Positions.ofAPNs[reason, default: 0]
         case .other: Positions.ofAPNs.count
@@ -81,7 +81,7 @@ package enum APNsReasonLabel: MetricLabel {
         }
     }
 
-    package var text: String {
+    public var text: String {
         switch self {
         case .known(let reason): reason.rawValue
         case .other: "other"
@@ -91,13 +91,13 @@ package enum APNsReasonLabel: MetricLabel {
 }
 
 /// What a record that is written to Kafka is.
-package enum RecordLabel: String, MetricLabel {
+public enum RecordLabel: String, MetricLabel {
     case outcome
     case tokenStatus = "token_status"
     case deadLetter = "dead_letter"
     case retry
 
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .outcome: 0
         case .tokenStatus: 1
@@ -108,10 +108,10 @@ package enum RecordLabel: String, MetricLabel {
 }
 
 /// The HTTP status of an APNs answer as a metric label: what Apple documents, or `other`.
-package struct StatusLabel: MetricLabel {
-    package let position: Int
+public struct StatusLabel: MetricLabel {
+    public let position: Int
 
-    package init(_ status: Int) {
+    public init(_ status: Int) {
         position = Self.documented.firstIndex(of: status) ?? Self.documented.count
     }
 
@@ -119,11 +119,11 @@ package struct StatusLabel: MetricLabel {
         self.position = position
     }
 
-    package static var allCases: [StatusLabel] {
+    public static var allCases: [StatusLabel] {
         (0...documented.count).map(StatusLabel.init(position:))
     }
 
-    package var text: String {
+    public var text: String {
         position < Self.documented.count ? "\(Self.documented[position])" : "other"
     }
 
@@ -132,11 +132,11 @@ package struct StatusLabel: MetricLabel {
 }
 
 /// How a call to Kafka ended.
-package enum CallResult: String, MetricLabel {
+public enum CallResult: String, MetricLabel {
     case ok
     case failed
 
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .ok: 0
         case .failed: 1
@@ -145,7 +145,7 @@ package enum CallResult: String, MetricLabel {
 }
 
 extension RecordFraming: MetricLabel {
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .plain: 0
         case .cloudEventsBinary: 1
@@ -157,7 +157,7 @@ extension RecordFraming: MetricLabel {
 }
 
 extension OutcomeKind: MetricLabel {
-    package var position: Int {
+    public var position: Int {
         switch self {
         case .accepted: 0
         case .unregistered: 1

@@ -2,17 +2,17 @@
 ///
 /// With the lists of `MetricLabels` they bound how many samples there can be: nothing that comes
 /// out of a record or from a peer becomes a label.
-package struct MetricLists: Hashable, Sendable {
+public struct MetricLists: Hashable, Sendable {
     /// The credentials' names, in the order of the configuration.
-    package let credentials: [String]
+    public let credentials: [String]
     /// Every topic that events are read from: sources and their retry topics.
-    package let topics: [String]
+    public let topics: [String]
     /// The delays of the retry topics, such as `15m`.
-    package let retryDelays: [String]
+    public let retryDelays: [String]
     /// Every credential in every environment.
     let routes: [Route]
 
-    package init(credentials: [String] = [], topics: [String] = [], retryDelays: [String] = []) {
+    public init(credentials: [String] = [], topics: [String] = [], retryDelays: [String] = []) {
         self.credentials = credentials
         self.topics = topics
         self.retryDelays = retryDelays

@@ -1,13 +1,13 @@
 /// The metrics of all shards together.
-package struct Metrics: Sendable {
+public struct Metrics: Sendable {
     /// The version of this build, as `heliograph_build_info` shows it.
-    package let version: String
+    public let version: String
     private let libraries: [MetricFamily.Label]
     let lists: MetricLists
-    package let shards: [ShardMetrics]
-    package let schemas: SchemaMetrics
-    package let tokens: TokenMetrics
-    package let credentials: CredentialMetrics
+    public let shards: [ShardMetrics]
+    public let schemas: SchemaMetrics
+    public let tokens: TokenMetrics
+    public let credentials: CredentialMetrics
     private let kafka: KafkaMetrics
     private let process: ProcessMetrics
 
@@ -21,7 +21,7 @@ package struct Metrics: Sendable {
     ///   - credentials: Of keys and certificates.
     ///   - kafka: Of partitions and brokers.
     ///   - process: Of the process itself.
-    package init(
+    public init(
         version: String,
         libraries: KeyValuePairs<String, String> = [:],
         lists: MetricLists = MetricLists(),
@@ -44,7 +44,7 @@ package struct Metrics: Sendable {
     }
 
     /// Every family, in the order of the documentation, read now.
-    package var families: [MetricFamily] {
+    public var families: [MetricFamily] {
         eventFamilies + schemaFamilies + apnsFamilies + routeFamilies + credentials.families
             + tokens.families(shards) + producedFamilies + groupFamilies + kafka.families
             + buildFamilies + process.families

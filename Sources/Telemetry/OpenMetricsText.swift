@@ -4,11 +4,11 @@
 /// `_info`, units are said, and the end is marked, so that a page that was cut off is no page.
 /// `_created` is left out: everything was created when the process was, which
 /// `process_start_time_seconds` says once.
-package enum OpenMetricsText {
-    package static let contentType =
+public enum OpenMetricsText {
+    public static let contentType =
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-    package static func render(_ families: [MetricFamily]) -> String {
+    public static func render(_ families: [MetricFamily]) -> String {
         var text = ""
         for family in families {
             let name = familyName(family)

@@ -1,17 +1,17 @@
 /// What a process says of itself, beside its shards: asked for whenever the metrics are.
-package struct ProcessMetrics: Sendable {
+public struct ProcessMetrics: Sendable {
     /// What the operating system knows; the names are those of every Prometheus client.
-    package struct Usage: Hashable, Sendable {
-        package var cpuNanoseconds: UInt64
-        package var residentBytes: Int64
-        package var virtualBytes: Int64
-        package var openDescriptors: Int
-        package var maxDescriptors: Int64
-        package var threads: Int
+    public struct Usage: Hashable, Sendable {
+        public var cpuNanoseconds: UInt64
+        public var residentBytes: Int64
+        public var virtualBytes: Int64
+        public var openDescriptors: Int
+        public var maxDescriptors: Int64
+        public var threads: Int
         /// In milliseconds since the epoch.
-        package var startedAt: Int64
+        public var startedAt: Int64
 
-        package init(
+        public init(
             cpuNanoseconds: UInt64,
             residentBytes: Int64,
             virtualBytes: Int64,
@@ -30,26 +30,26 @@ package struct ProcessMetrics: Sendable {
         }
     }
 
-    package struct Reading: Hashable, Sendable {
-        package var isReady = false
+    public struct Reading: Hashable, Sendable {
+        public var isReady = false
         /// Since the slowest shard's loop last turned, in milliseconds.
-        package var silenceMilliseconds: Int64 = 0
+        public var silenceMilliseconds: Int64 = 0
         /// Age of the oldest event without an acknowledged outcome, in milliseconds.
-        package var oldestUnsettledMilliseconds: Int64 = 0
+        public var oldestUnsettledMilliseconds: Int64 = 0
         /// The bounds of all shards together.
-        package var maxInFlightEvents = 0
-        package var maxInFlightBytes = 0
+        public var maxInFlightEvents = 0
+        public var maxInFlightBytes = 0
         /// When the configuration was read, in seconds since the epoch.
-        package var configurationLoadedAt: Int64 = 0
+        public var configurationLoadedAt: Int64 = 0
         /// Nil: the system does not say.
-        package var usage: Usage?
+        public var usage: Usage?
 
-        package init() {}
+        public init() {}
     }
 
     private let reading: @Sendable () -> Reading
 
-    package init(reading: @escaping @Sendable () -> Reading = { Reading() }) {
+    public init(reading: @escaping @Sendable () -> Reading = { Reading() }) {
         self.reading = reading
     }
 

@@ -1,9 +1,9 @@
 /// Prometheus' text exposition format, version 0.0.4.
-package enum PrometheusText {
-    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+public enum PrometheusText {
+    public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Every family with its HELP and TYPE line.
-    package static func render(_ families: [MetricFamily]) -> String {
+    public static func render(_ families: [MetricFamily]) -> String {
         var text = ""
         for family in families {
             let name = family.fullName

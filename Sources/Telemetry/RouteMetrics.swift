@@ -1,7 +1,7 @@
 /// What one shard shows of a route's pool and breaker; the shard's thread writes.
-package final class RouteMetrics: Sendable {
+public final class RouteMetrics: Sendable {
     /// Of a connection, by `ConnectionMachine.Phase`.
-    package enum ConnectionState: String, Hashable, Sendable, CaseIterable {
+    public enum ConnectionState: String, Hashable, Sendable, CaseIterable {
         case connecting
         /// One stream, until APNs took the provider token.
         case proving
@@ -10,7 +10,7 @@ package final class RouteMetrics: Sendable {
     }
 
     /// Of a circuit breaker.
-    package enum BreakerState: String, Hashable, Sendable, CaseIterable {
+    public enum BreakerState: String, Hashable, Sendable, CaseIterable {
         case closed
         case open
         case halfOpen = "half_open"
@@ -18,23 +18,23 @@ package final class RouteMetrics: Sendable {
 
     private let connections = ConnectionState.allCases.map { _ in Gauge() }
     private let breakers = BreakerState.allCases.map { _ in Gauge() }
-    package let streams = Gauge()
+    public let streams = Gauge()
     /// How many streams the usable connections allow.
-    package let streamsLimit = Gauge()
+    public let streamsLimit = Gauge()
     /// Events that wait for a stream.
-    package let waiting = Gauge()
+    public let waiting = Gauge()
     /// 1: APNs condemns too many device tokens.
-    package let blownTokenFuse = Gauge()
+    public let blownTokenFuse = Gauge()
 
     init() {
         setBreaker(.closed)
     }
 
-    package func setConnections(_ count: (ConnectionState) -> Int) {
+    public func setConnections(_ count: (ConnectionState) -> Int) {
         for (gauge, state) in zip(connections, ConnectionState.allCases) { gauge.set(count(state)) }
     }
 
-    package func setBreaker(_ present: BreakerState) {
+    public func setBreaker(_ present: BreakerState) {
         for (gauge, state) in zip(breakers, BreakerState.allCases) {
             gauge.set(state == present ? 1 : 0)
         }

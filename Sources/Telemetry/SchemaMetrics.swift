@@ -4,15 +4,15 @@ import Synchronization
 ///
 /// The reload counters are written by the thread that watches the directory, the request counters
 /// by the one that asks the registry.
-package final class SchemaMetrics: Sendable {
+public final class SchemaMetrics: Sendable {
     /// Changes of `schemas.directory`, by whether the new schemas could be taken.
-    package let reloads = CounterTable<CallResult>()
+    public let reloads = CounterTable<CallResult>()
     /// When the schemas in use were taken, in seconds since the epoch; 0: there are none.
-    package let loadedAt = Gauge()
+    public let loadedAt = Gauge()
     /// Schemas asked for at the Schema Registry, by whether it answered.
-    package let registryFetches = CounterTable<CallResult>()
+    public let registryFetches = CounterTable<CallResult>()
     /// Schemas of the registry that are known.
-    package let registrySchemas = Gauge()
+    public let registrySchemas = Gauge()
 
-    package init() {}
+    public init() {}
 }

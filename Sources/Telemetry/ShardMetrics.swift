@@ -1,64 +1,64 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Everything one shard counts.
 ///
 /// The shard's thread writes, the admin port reads; see `Counter`. The meaning of each number
 /// stands in `MetricFamily`, with its name.
-package final class ShardMetrics: Sendable {
+public final class ShardMetrics: Sendable {
     // Events.
     /// A row for each topic of the lists.
     let eventsConsumed: CounterGrid<RecordFraming>
-    package let tombstones = Counter()
+    public let tombstones = Counter()
     /// A row for each credential, and a last one for events without.
     let outcomes: CounterGrid<OutcomeKind>
-    package let reasons = CounterTable<ReasonLabel>()
-    package let accounting = AccountingCell()
-    package let inFlightEvents = Gauge()
-    package let inFlightBytes = Gauge()
-    package let awaitingSchema = Gauge()
-    package let deferred = Counter()
-    package let returned = Counter()
-    package let released = Counter()
-    package let skippedSettled = Counter()
-    package let waitingForDue = Gauge()
-    package let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
+    public let reasons = CounterTable<ReasonLabel>()
+    public let accounting = AccountingCell()
+    public let inFlightEvents = Gauge()
+    public let inFlightBytes = Gauge()
+    public let awaitingSchema = Gauge()
+    public let deferred = Counter()
+    public let returned = Counter()
+    public let released = Counter()
+    public let skippedSettled = Counter()
+    public let waitingForDue = Gauge()
+    public let endToEnd = Histogram(bounds: Histogram.endToEndBounds)
 
     // APNs.
-    package let attempts = Counter()
+    public let attempts = Counter()
     /// A row for retries from memory, then one for each retry delay of the lists.
     let retries: CounterGrid<ReasonLabel>
-    package let retriesDenied = Counter()
-    package let madeRoom = Counter()
-    package let rateLimitedEvents = Gauge()
+    public let retriesDenied = Counter()
+    public let madeRoom = Counter()
+    public let rateLimitedEvents = Gauge()
     /// A row for each route.
     let responses: CounterGrid<StatusLabel>
     let refusals = CounterTable<APNsReasonLabel>()
-    package let requestDuration = Histogram(bounds: Histogram.requestBounds)
-    package let connects = Counter()
-    package let connectionFailures = Counter()
-    package let goAways = CounterTable<APNsReasonLabel>()
-    package let stalls = Counter()
-    package let requestTimeouts = Counter()
+    public let requestDuration = Histogram(bounds: Histogram.requestBounds)
+    public let connects = Counter()
+    public let connectionFailures = Counter()
+    public let goAways = CounterTable<APNsReasonLabel>()
+    public let stalls = Counter()
+    public let requestTimeouts = Counter()
     /// By the route's index.
-    package let routes: [RouteMetrics]
+    public let routes: [RouteMetrics]
     /// By the credential's place; 1: APNs condemned it.
-    package let parkedCredentials: [Gauge]
-    package let clockSkewSeconds = Gauge()
-    package let tokenFuseTrips = Counter()
+    public let parkedCredentials: [Gauge]
+    public let clockSkewSeconds = Gauge()
+    public let tokenFuseTrips = Counter()
 
     // Kafka.
-    package let resultsProduced = Counter()
-    package let tokenStatusRecords = Counter()
-    package let deadLetters = CounterTable<ReasonLabel>()
-    package let produceErrors = CounterTable<RecordLabel>()
-    package let commits = CounterTable<CallResult>()
-    package let rebalances = Counter()
-    package let assignedPartitions = Gauge()
+    public let resultsProduced = Counter()
+    public let tokenStatusRecords = Counter()
+    public let deadLetters = CounterTable<ReasonLabel>()
+    public let produceErrors = CounterTable<RecordLabel>()
+    public let commits = CounterTable<CallResult>()
+    public let rebalances = Counter()
+    public let assignedPartitions = Gauge()
 
     private let noCredential: Int
 
     /// - Parameter lists: The same for all shards of a process.
-    package init(lists: MetricLists = MetricLists()) {
+    public init(lists: MetricLists = MetricLists()) {
         eventsConsumed = CounterGrid(rowCount: lists.topics.count)
         outcomes = CounterGrid(rowCount: lists.credentials.count + 1)
         retries = CounterGrid(rowCount: lists.retryTiers.count)
@@ -73,7 +73,7 @@ package final class ShardMetrics: Sendable {
     /// - Parameters:
     ///   - framing: How it was wrapped in its record.
     ///   - topic: By its place in the lists.
-    package func countConsumed(_ framing: RecordFraming, topic: Int) {
+    public func countConsumed(_ framing: RecordFraming, topic: Int) {
         eventsConsumed[row: topic, label: framing].add()
     }
 
@@ -83,7 +83,7 @@ package final class ShardMetrics: Sendable {
     ///   - kind: What became of the event.
     ///   - reason: Nil only for what was accepted.
     ///   - credential: By its place in the lists; nil: none covers the event, or nobody can tell.
-    package func count(_ kind: OutcomeKind, reason: Reason?, credential: Int?) {
+    public func count(_ kind: OutcomeKind, reason: Reason?, credential: Int?) {
         outcomes[row: credential ?? noCredential, label: kind].add()
         if let reason { reasons[ReasonLabel(reason)].add() }
     }
@@ -95,7 +95,7 @@ package final class ShardMetrics: Sendable {
     ///   - reason: What its body says.
     ///   - route: By its index.
     ///   - nanoseconds: Since its stream was asked for.
-    package func countResponse(
+    public func countResponse(
         status: Int,
         reason: Reason? = nil,
         route: Int,
@@ -107,7 +107,7 @@ package final class ShardMetrics: Sendable {
     }
 
     /// Sets how many retries from memory a reason has caused since the start.
-    package func setRetriesHere(_ count: Int, because reason: Reason) {
+    public func setRetriesHere(_ count: Int, because reason: Reason) {
         retries[row: 0, label: ReasonLabel(reason)].raise(to: UInt64(count))
     }
 
@@ -116,7 +116,7 @@ package final class ShardMetrics: Sendable {
     /// - Parameters:
     ///   - tier: The topic's delay, by its place in the lists.
     ///   - reason: What the last attempt died of.
-    package func countDeferral(tier: Int, because reason: Reason) {
+    public func countDeferral(tier: Int, because reason: Reason) {
         deferred.add()
         retries[row: tier + 1, label: ReasonLabel(reason)].add()
     }

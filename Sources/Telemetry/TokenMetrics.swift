@@ -1,11 +1,11 @@
 /// What a process counts of device tokens, beside its shards; the reader's thread writes.
-package final class TokenMetrics: Sendable {
-    package let statusRecordsRead = Counter()
-    package let malformedStatusRecords = Counter()
+public final class TokenMetrics: Sendable {
+    public let statusRecordsRead = Counter()
+    public let malformedStatusRecords = Counter()
     private let suppressedCount: @Sendable () -> Int
 
     /// - Parameter suppressedCount: How many tokens are on the list of dead ones now.
-    package init(suppressedCount: @escaping @Sendable () -> Int = { 0 }) {
+    public init(suppressedCount: @escaping @Sendable () -> Int = { 0 }) {
         self.suppressedCount = suppressedCount
     }
 

@@ -1,25 +1,25 @@
 /// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
 ///
 /// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
-package struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    package let hexadecimal: String
+public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    public let hexadecimal: String
 
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count.isMultiple(of: 2), Self.isHexadecimal(text.utf8.span)
         else { return nil }
         hexadecimal = text
     }
 
     /// A text that is known to be a non-empty, even number of hexadecimal digits.
-    package init(checked text: String) {
+    public init(checked text: String) {
         assert(DeviceToken(text) != nil, "no device token")
         hexadecimal = text
     }
 
-    package var description: String { "device token (hidden)" }
+    public var description: String { "device token (hidden)" }
 
-    package var customMirror: Mirror { Mirror(self, children: []) }
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// Looks at all bytes, because a loop that cannot end early is one over vectors.
     private static func isHexadecimal(_ bytes: Span<UInt8>) -> Bool {
@@ -36,24 +36,24 @@ package struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomR
 /// The value of `apns-topic`.
 ///
 /// Never called just "topic": see `KafkaTopic`.
-package struct APNsTopic: Hashable, Sendable, CustomStringConvertible {
-    package let name: String
+public struct APNsTopic: Hashable, Sendable, CustomStringConvertible {
+    public let name: String
 
-    package init(_ name: String) {
+    public init(_ name: String) {
         self.name = name
     }
 
-    package var description: String { name }
+    public var description: String { name }
 }
 
 /// Which of Apple's two worlds a device token belongs to.
-package enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
+public enum APNsEnvironment: String, Hashable, Sendable, CaseIterable {
     case production
     case sandbox
 }
 
 /// The value of `apns-push-type` ("Sending notification requests to APNs").
-package enum PushType: String, Hashable, Sendable, CaseIterable {
+public enum PushType: String, Hashable, Sendable, CaseIterable {
     case alert
     case background
     case location
@@ -68,7 +68,7 @@ package enum PushType: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The value of `apns-priority`.
-package enum Priority: Int, Hashable, Sendable, CaseIterable {
+public enum Priority: Int, Hashable, Sendable, CaseIterable {
     /// Send at once.
     case immediate = 10
     /// By the device's power state.
@@ -78,17 +78,17 @@ package enum Priority: Int, Hashable, Sendable, CaseIterable {
 }
 
 /// The value of `apns-collapse-id`: 1 to 64 **bytes** of UTF-8.
-package struct CollapseID: Hashable, Sendable {
-    package let text: String
+public struct CollapseID: Hashable, Sendable {
+    public let text: String
 
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard (1...64).contains(text.utf8.count) else { return nil }
         self.text = text
     }
 }
 
 extension UInt8 {
-    package var isHexDigit: Bool {
+    public var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
             UInt8(ascii: "A")...UInt8(ascii: "F"):

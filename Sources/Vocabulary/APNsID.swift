@@ -1,16 +1,16 @@
 /// The value of `apns-id`: a UUID, written in lower case, 8-4-4-4-12.
-package struct APNsID: Hashable, Sendable, CustomStringConvertible {
+public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// The UUID's octets 0-7 and 8-15, big-endian.
-    package let high: UInt64
-    package let low: UInt64
+    public let high: UInt64
+    public let low: UInt64
 
-    package init(high: UInt64, low: UInt64) {
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// A random UUID, version 4 (RFC 9562, 5.4), of 122 of these bits.
-    package init(randomBits high: UInt64, _ low: UInt64) {
+    public init(randomBits high: UInt64, _ low: UInt64) {
         self.init(
             high: high & ~0xF000 | 0x4000,
             low: low & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
@@ -21,19 +21,19 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// APNs answers in upper case now and then, so both cases are read here; the event's schema
     /// is what insists on lower case.
-    package init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) {
         guard let id = Self.parse(text.utf8) else { return nil }
         self = id
     }
 
     /// Reads the canonical form from bytes.
-    package init?(utf8 bytes: some Collection<UInt8>) {
+    public init?(utf8 bytes: some Collection<UInt8>) {
         guard let id = Self.parse(bytes) else { return nil }
         self = id
     }
 
     /// Reads the canonical form from a slice; without the generic form's cost across modules.
-    package init?(utf8 bytes: ArraySlice<UInt8>) {
+    public init?(utf8 bytes: ArraySlice<UInt8>) {
         guard let id = Self.parse(bytes) else { return nil }
         self = id
     }
@@ -43,7 +43,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// The name is the event's `id`, a zero byte (which cannot end an `id` ambiguously, because a
     /// device token has none) and the device token in lower case; the namespace is Heliograph's
     /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
-    package init(eventID: borrowing String, deviceToken: borrowing DeviceToken) {
+    public init(eventID: borrowing String, deviceToken: borrowing DeviceToken) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
         hash.update(Self.namespace.low)
@@ -57,7 +57,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// The name is the event's `id`, a zero byte, the channel ID, whose case matters, and a zero
     /// byte, with which no name of a notification ends.
-    package init(eventID: String, channel: ChannelID) {
+    public init(eventID: String, channel: ChannelID) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
         hash.update(Self.namespace.low)
@@ -81,12 +81,12 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
         low: 0xbb24_1928_e70a_c805
     )
 
-    package var description: String {
+    public var description: String {
         String(decoding: utf8, as: UTF8.self)
     }
 
     /// The 36 bytes of the canonical form.
-    package var utf8: [UInt8] {
+    public var utf8: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(36)
         appendUTF8(to: &text)
@@ -94,7 +94,7 @@ package struct APNsID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Appends the 36 bytes of the canonical form.
-    package func appendUTF8(to text: inout [UInt8]) {
+    public func appendUTF8(to text: inout [UInt8]) {
         let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
         text.append(addingCapacity: 36) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in

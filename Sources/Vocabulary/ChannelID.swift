@@ -1,14 +1,14 @@
 /// The value of `apns-channel-id`: Base64 that APNs made, of no fixed size.
 ///
 /// Unlike a device token it is no credential: every device that subscribes to the channel gets it.
-package struct ChannelID: Hashable, Sendable {
-    package let base64: String
+public struct ChannelID: Hashable, Sendable {
+    public let base64: String
 
     /// Far above what APNs makes, far below what a request's header fields may have (8000 bytes).
-    package static let maxByteCount = 512
+    public static let maxByteCount = 512
 
     /// - Returns: nil unless `text` is Base64, plain or for URLs, of 1 to `maxByteCount` bytes.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.maxByteCount).contains(bytes.count) else { return nil }
         let digits = bytes.prefix { $0 != UInt8(ascii: "=") }

@@ -1,8 +1,8 @@
 /// What a valid record asks for: one notification for one device, or one broadcast to a channel.
 ///
 /// Ranges point into `eventBytes` of the record that the event was decoded from.
-package struct Event: Hashable, Sendable {
-    package enum Destination: Hashable, Sendable {
+public struct Event: Hashable, Sendable {
+    public enum Destination: Hashable, Sendable {
         /// The service appends the push type's suffix.
         case bundleID(String)
         /// Sent as it is.
@@ -10,7 +10,7 @@ package struct Event: Hashable, Sendable {
     }
 
     /// Who is to get it.
-    package enum Target: Hashable, Sendable {
+    public enum Target: Hashable, Sendable {
         case device(DeviceToken)
         /// Every device that subscribes to the channel of the app, whose bundle ID the destination
         /// is.
@@ -18,34 +18,34 @@ package struct Event: Hashable, Sendable {
     }
 
     // In an order that leaves few gaps: tens of thousands are in memory at a time.
-    package var id: String
-    package var target: Target
-    package var destination: Destination
+    public var id: String
+    public var target: Target
+    public var destination: Destination
     /// The payload's bytes, sent as they stand.
-    package var payload: Range<Int>
-    package var collapseID: CollapseID?
-    package var apnsID: APNsID
+    public var payload: Range<Int>
+    public var collapseID: CollapseID?
+    public var apnsID: APNsID
     /// What `schemas.payload: warn` found; the event is sent all the same.
-    package var warnings: [Violation]
+    public var warnings: [Violation]
     /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
-    package var expiration: Int64?
-    package var pushType: PushType
+    public var expiration: Int64?
+    public var pushType: PushType
     /// Nil: the credential's default.
-    package var environment: APNsEnvironment?
+    public var environment: APNsEnvironment?
     /// Nil: 5 for `background`, else 10.
-    package var priority: Priority?
+    public var priority: Priority?
     /// When the app last reported this token.
-    package var tokenRegisteredAt: Timestamp?
+    public var tokenRegisteredAt: Timestamp?
     /// Start of the end-to-end latency; nil: the record's timestamp.
-    package var occurredAt: Timestamp?
+    public var occurredAt: Timestamp?
     /// The `metadata` object's bytes.
-    package var metadata: Range<Int>?
+    public var metadata: Range<Int>?
 }
 
 // Outside of the type, so that it keeps its memberwise initialiser: an event that is put together
 // field by field is copied once more.
 extension Event {
-    package init(
+    public init(
         id: String,
         deviceToken: DeviceToken,
         destination: Destination,
@@ -83,7 +83,7 @@ extension Event {
     ///
     /// `expiration` is what APNs requires: epoch seconds, or 0 for a channel without storage.
     /// `requestID` is sent as `apns-request-id`; nil: derived as the `apns-id` of a notification.
-    package init(
+    public init(
         id: String,
         channel: ChannelID,
         bundleID: String,
@@ -112,38 +112,38 @@ extension Event {
     }
 
     /// Nil for a broadcast.
-    package var deviceToken: DeviceToken? {
+    public var deviceToken: DeviceToken? {
         if case .device(let token) = target { token } else { nil }
     }
 
-    package var isBroadcast: Bool {
+    public var isBroadcast: Bool {
         if case .channel = target { true } else { false }
     }
 }
 
 /// A record that is no valid event, with whatever of it could be read.
-package struct InvalidEvent: Hashable, Sendable {
-    package var reason: LocalReason
-    package var violations: [Violation]
-    package var id: String?
-    package var deviceToken: DeviceToken?
-    package var channel: ChannelID?
-    package var destination: Event.Destination?
-    package var pushType: PushType?
-    package var environment: APNsEnvironment?
-    package var apnsID: APNsID?
-    package var occurredAt: Timestamp?
+public struct InvalidEvent: Hashable, Sendable {
+    public var reason: LocalReason
+    public var violations: [Violation]
+    public var id: String?
+    public var deviceToken: DeviceToken?
+    public var channel: ChannelID?
+    public var destination: Event.Destination?
+    public var pushType: PushType?
+    public var environment: APNsEnvironment?
+    public var apnsID: APNsID?
+    public var occurredAt: Timestamp?
     /// The `metadata` object's bytes in the record's `eventBytes`, when it is a valid one.
-    package var metadata: Range<Int>?
+    public var metadata: Range<Int>?
 
-    package init(reason: LocalReason, violations: [Violation]) {
+    public init(reason: LocalReason, violations: [Violation]) {
         self.reason = reason
         self.violations = violations
     }
 }
 
 /// What a record turned out to be.
-package enum DecodedRecord: Hashable, Sendable {
+public enum DecodedRecord: Hashable, Sendable {
     case event(Event)
     case invalid(InvalidEvent)
     /// A valid event whose record names a schema that has to be fetched first.

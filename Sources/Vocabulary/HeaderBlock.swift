@@ -2,9 +2,9 @@
 ///
 /// Names are in lower case (RFC 9113, 8.2). Nothing is allocated while a block is refilled within
 /// the capacity it once had.
-package struct HeaderBlock: Hashable, Sendable {
+public struct HeaderBlock: Hashable, Sendable {
     /// How a field may be written to the peer's HPACK table (RFC 7541, 6.2).
-    package enum Indexing: UInt8, Hashable, Sendable {
+    public enum Indexing: UInt8, Hashable, Sendable {
         /// Literal with incremental indexing: the same value comes again.
         case indexed
         /// The first time on a connection indexed, for the sake of the name; then the name's
@@ -14,30 +14,30 @@ package struct HeaderBlock: Hashable, Sendable {
         case neverIndexed
     }
 
-    package struct Field: Hashable, Sendable {
-        package var name: Range<Int>
-        package var value: Range<Int>
-        package var indexing: Indexing
+    public struct Field: Hashable, Sendable {
+        public var name: Range<Int>
+        public var value: Range<Int>
+        public var indexing: Indexing
     }
 
-    package private(set) var bytes: [UInt8] = []
-    package private(set) var fields: [Field] = []
+    public private(set) var bytes: [UInt8] = []
+    public private(set) var fields: [Field] = []
 
-    package init() {}
+    public init() {}
 
-    package mutating func removeAll() {
+    public mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         fields.removeAll(keepingCapacity: true)
     }
 
     /// Replaces what is in the block by another's fields, within the capacity that it has.
-    package mutating func replaceAll(with other: HeaderBlock) {
+    public mutating func replaceAll(with other: HeaderBlock) {
         removeAll()
         bytes.append(contentsOf: other.bytes)
         fields.append(contentsOf: other.fields)
     }
 
-    package mutating func append(
+    public mutating func append(
         _ name: some Sequence<UInt8>,
         _ value: some Sequence<UInt8>,
         indexing: Indexing = .indexed
@@ -46,12 +46,12 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     /// Not generic, for the hot path: generic code is not specialised over module borders.
-    package mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
+    public mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
         append(name.utf8.span, "".utf8.span, value.utf8.span, indexing)
     }
 
     /// Appends a field whose value is of two parts.
-    package mutating func append(
+    public mutating func append(
         _ name: String,
         _ valueStart: String,
         _ valueEnd: String,
@@ -61,7 +61,7 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     /// Appends a field whose value is of two parts.
-    package mutating func append(
+    public mutating func append(
         _ name: String,
         _ valueStart: String,
         _ valueEnd: [UInt8],
@@ -71,7 +71,7 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     /// Appends a field whose value `write` puts behind the bytes it is given.
-    package mutating func append(
+    public mutating func append(
         _ name: some Sequence<UInt8>,
         indexing: Indexing,
         writingValue write: (inout [UInt8]) -> Void
@@ -88,7 +88,7 @@ package struct HeaderBlock: Hashable, Sendable {
     /// Appends a field whose value `write` puts behind the bytes it is given.
     ///
     /// Not generic, for the hot path.
-    package mutating func append(
+    public mutating func append(
         _ name: String,
         indexing: Indexing,
         writingValue write: (inout [UInt8]) -> Void
@@ -103,7 +103,7 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     /// The bytes of the first field of that name.
-    package func value(of name: String) -> ArraySlice<UInt8>? {
+    public func value(of name: String) -> ArraySlice<UInt8>? {
         for field in fields where bytes[field.name].elementsEqual(name.utf8) {
             return bytes[field.value]
         }
@@ -111,7 +111,7 @@ package struct HeaderBlock: Hashable, Sendable {
     }
 
     /// The text of the first field of that name.
-    package func text(of name: String) -> String? {
+    public func text(of name: String) -> String? {
         value(of: name).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -151,7 +151,7 @@ package struct HeaderBlock: Hashable, Sendable {
 
 extension [UInt8] {
     /// Appends the text in UTF-8; as a span, which is copied at once.
-    package mutating func append(text: String) {
+    public mutating func append(text: String) {
         let text = text.utf8.span
         unsafe text.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }

@@ -2,22 +2,22 @@
 ///
 /// `ContinuousClock.Instant` cannot be made at a chosen value, so tests and the simulator could
 /// not replay it. Instants of two processes cannot be compared.
-package struct Instant: Hashable, Comparable, Sendable {
-    package var nanoseconds: Int64
+public struct Instant: Hashable, Comparable, Sendable {
+    public var nanoseconds: Int64
 
-    package init(nanoseconds: Int64) {
+    public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds
     }
 
-    package static func < (left: Instant, right: Instant) -> Bool {
+    public static func < (left: Instant, right: Instant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
-    package static func + (instant: Instant, duration: Duration) -> Instant {
+    public static func + (instant: Instant, duration: Duration) -> Instant {
         Instant(nanoseconds: instant.nanoseconds &+ duration.nanoseconds)
     }
 
-    package static func - (left: Instant, right: Instant) -> Duration {
+    public static func - (left: Instant, right: Instant) -> Duration {
         .nanoseconds(left.nanoseconds &- right.nanoseconds)
     }
 }
@@ -26,26 +26,26 @@ extension Duration {
     /// The whole duration in nanoseconds, saturated at 292 years.
     ///
     /// One division; `components` takes several.
-    package var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
+    public var nanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     /// The whole duration in milliseconds, rounded down.
-    package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+    public var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }
 
 /// A point on the wall clock, in milliseconds since 1970-01-01 UTC, as Kafka and APNs count it.
-package struct Timestamp: Hashable, Comparable, Sendable {
-    package var milliseconds: Int64
+public struct Timestamp: Hashable, Comparable, Sendable {
+    public var milliseconds: Int64
 
-    package init(milliseconds: Int64) {
+    public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
     /// The same point in whole seconds, rounded down.
-    package var seconds: Int64 {
+    public var seconds: Int64 {
         milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
     }
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 }
@@ -54,11 +54,11 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 ///
 /// Waiting is measured on `instant`; only what others can see (expiration, outcome times) uses
 /// `timestamp`, so a jump of the wall clock fires no timer.
-package struct Moment: Hashable, Sendable {
-    package var instant: Instant
-    package var timestamp: Timestamp
+public struct Moment: Hashable, Sendable {
+    public var instant: Instant
+    public var timestamp: Timestamp
 
-    package init(instant: Instant, timestamp: Timestamp) {
+    public init(instant: Instant, timestamp: Timestamp) {
         self.instant = instant
         self.timestamp = timestamp
     }

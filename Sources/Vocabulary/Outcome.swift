@@ -1,5 +1,5 @@
 /// How an event ended.
-package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
+public enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
     /// APNs answered 200.
     case accepted
     /// APNs answered 410.
@@ -19,7 +19,7 @@ package enum OutcomeKind: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What a token-cleanup consumer should do with the device token.
-package enum TokenAction: String, Hashable, Sendable, CaseIterable {
+public enum TokenAction: String, Hashable, Sendable, CaseIterable {
     case keep
     case remove
     case checkEnvironment = "check_environment"
@@ -29,21 +29,21 @@ package enum TokenAction: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Who the outcome is about: what could be read of the event, and what was sent.
-package struct OutcomeSubject: Hashable, Sendable {
-    package var eventID: String?
-    package var apnsID: APNsID?
-    package var deviceToken: DeviceToken?
+public struct OutcomeSubject: Hashable, Sendable {
+    public var eventID: String?
+    public var apnsID: APNsID?
+    public var deviceToken: DeviceToken?
     /// Of a broadcast, in place of token and topic.
-    package var channel: ChannelID?
-    package var topic: APNsTopic?
-    package var pushType: PushType?
-    package var environment: APNsEnvironment?
+    public var channel: ChannelID?
+    public var topic: APNsTopic?
+    public var pushType: PushType?
+    public var environment: APNsEnvironment?
     /// The `metadata` object's bytes in the record's `eventBytes`.
-    package var metadata: Range<Int>?
+    public var metadata: Range<Int>?
     /// Start of the end-to-end latency.
-    package var occurredAt: Timestamp?
+    public var occurredAt: Timestamp?
 
-    package init() {}
+    public init() {}
 
     /// Of an event; with the topic, if it is for a device.
     fileprivate init(
@@ -66,38 +66,38 @@ package struct OutcomeSubject: Hashable, Sendable {
 }
 
 /// The one terminal result of an event.
-package struct Outcome: Hashable, Sendable {
-    package enum Decider: String, Hashable, Sendable {
+public struct Outcome: Hashable, Sendable {
+    public enum Decider: String, Hashable, Sendable {
         case apns
         case heliograph
     }
 
-    package var kind: OutcomeKind
+    public var kind: OutcomeKind
     /// Nil only for `accepted`.
-    package var reason: Reason?
-    package var decidedBy: Decider
-    package var tokenAction: TokenAction
-    package var subject: OutcomeSubject
+    public var reason: Reason?
+    public var decidedBy: Decider
+    public var tokenAction: TokenAction
+    public var subject: OutcomeSubject
     /// The credential's name in the configuration.
-    package var credential: String?
-    package var httpStatus: Int?
+    public var credential: String?
+    public var httpStatus: Int?
     /// From the sandbox only.
-    package var apnsUniqueID: String?
-    package var unregisteredAt: Timestamp?
+    public var apnsUniqueID: String?
+    public var unregisteredAt: Timestamp?
     /// Accepted though the token was known as dead: its token-status record is taken back.
-    package var isTokenReadmitted: Bool
-    package var violations: [Violation]
+    public var isTokenReadmitted: Bool
+    public var violations: [Violation]
     /// Streams opened for the event.
-    package var attempts: Int
-    package var receivedAt: Timestamp
-    package var completedAt: Timestamp
+    public var attempts: Int
+    public var receivedAt: Timestamp
+    public var completedAt: Timestamp
 }
 
 // Outside of the type, so that it keeps its memberwise initialiser: an outcome that is put together
 // field by field is copied once more.
 extension Outcome {
     /// Of an event, which is only looked at: a subject that is handed over is copied once more.
-    package init(
+    public init(
         kind: OutcomeKind,
         reason: Reason?,
         decidedBy: Decider,
@@ -132,7 +132,7 @@ extension Outcome {
         )
     }
 
-    package init(
+    public init(
         kind: OutcomeKind,
         reason: Reason?,
         decidedBy: Decider,

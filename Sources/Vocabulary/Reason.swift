@@ -1,12 +1,12 @@
 /// Why a notification ended as it did: APNs' word, or ours in the same style.
-package enum Reason: Hashable, Sendable {
+public enum Reason: Hashable, Sendable {
     case apns(APNsReason)
     /// A string that APNs sent and this version does not know, cut to 64 bytes.
     case unknownAPNs(String)
     case local(LocalReason)
 
     /// Reads the `reason` of an APNs answer.
-    package init(apnsText text: String) {
+    public init(apnsText text: String) {
         if let known = APNsReason(rawValue: text) {
             self = .apns(known)
         } else if let known = Self.otherSpellings[text] {
@@ -23,7 +23,7 @@ package enum Reason: Hashable, Sendable {
         "Service Unavailable": .serviceUnavailable,
     ]
 
-    package var text: String {
+    public var text: String {
         switch self {
         case .apns(let reason): reason.rawValue
         case .unknownAPNs(let text): text
@@ -34,7 +34,7 @@ package enum Reason: Hashable, Sendable {
 
 /// The reasons of APNs ("Handling notification responses from APNs", table "Error strings", and
 /// "Handling error responses from Apple Push Notification service" about broadcasts).
-package enum APNsReason: String, Hashable, Sendable, CaseIterable {
+public enum APNsReason: String, Hashable, Sendable, CaseIterable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
     case badExpirationDate = "BadExpirationDate"
@@ -80,7 +80,7 @@ package enum APNsReason: String, Hashable, Sendable, CaseIterable {
 }
 
 /// The reasons that Heliograph itself gives: a closed list.
-package enum LocalReason: String, Hashable, Sendable, CaseIterable {
+public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     /// The record's value is not UTF-8, not JSON, nested too deeply, or wrongly framed.
     case malformedEvent = "MalformedEvent"
     /// The record's value is larger than `limits.event_bytes`.

@@ -1,5 +1,5 @@
 /// How an event was wrapped in its record.
-package enum RecordFraming: String, Hashable, Sendable, CaseIterable {
+public enum RecordFraming: String, Hashable, Sendable, CaseIterable {
     /// The value is the event.
     case plain
     /// CloudEvents' binary mode: attributes in headers, the value is the event.
@@ -13,14 +13,14 @@ package enum RecordFraming: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How a record names its schema in a Schema Registry.
-package enum SchemaReference: Hashable, Sendable, CustomStringConvertible {
+public enum SchemaReference: Hashable, Sendable, CustomStringConvertible {
     /// The registry's number (wire format version 0).
     case id(UInt32)
     /// The registry's GUID in canonical lower-case text (wire format version 1).
     case guid(String)
 
     /// The path of the schema in the registry's REST interface, without a leading slash.
-    package var description: String {
+    public var description: String {
         switch self {
         case .id(let id): "schemas/ids/\(id)"
         case .guid(let guid): "schemas/guids/\(guid)"

@@ -1,17 +1,17 @@
 /// One way in which a document breaks its schema.
 ///
 /// The three fields are those of JSON Schema's "basic" output format (draft 2020-12, 12.4.2).
-package struct Violation: Hashable, Sendable {
+public struct Violation: Hashable, Sendable {
     /// JSON Pointer (RFC 6901) to the value in the document; empty is the whole document.
-    package var instanceLocation: String
+    public var instanceLocation: String
     /// JSON Pointer to the keyword in the schema, or the rule's name.
-    package var keywordLocation: String
+    public var keywordLocation: String
     /// A sentence for people.
     ///
     /// Never repeats a device token or a payload's value.
-    package var message: String
+    public var message: String
 
-    package init(instanceLocation: String, keywordLocation: String, message: String) {
+    public init(instanceLocation: String, keywordLocation: String, message: String) {
         self.instanceLocation = instanceLocation
         self.keywordLocation = keywordLocation
         self.message = message

@@ -1,6 +1,6 @@
-import ArgumentParser
+public import ArgumentParser
 import Service
-import Vocabulary
+public import Vocabulary
 
 struct TailCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -144,7 +144,7 @@ extension OutcomeTail.Start: ExpressibleByArgument {
 extension OutcomeKind: ExpressibleByArgument {}
 
 extension DeviceToken: ExpressibleByArgument {
-    package init?(argument: String) {
+    public init?(argument: String) {
         self.init(argument)
     }
 }

@@ -1,7 +1,7 @@
-import EventSchema
+public import EventSchema
 import Foundation
 import JSON
-import Testing
+public import Testing
 import Vocabulary
 
 /// An example under `schemas/examples/`; what is wrong with it stands in `violations.json` there.
@@ -51,7 +51,7 @@ struct SchemaExample: Sendable, CustomTestStringConvertible {
 }
 
 extension EmbeddedSchema: CustomTestStringConvertible {
-    package var testDescription: String { name }
+    public var testDescription: String { name }
 }
 
 @Suite struct ShippedSchemaTests {

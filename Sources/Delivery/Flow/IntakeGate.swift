@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// How much may be taken from Kafka: the bound on in-flight events and bytes.
 ///
@@ -8,16 +8,16 @@ package import Vocabulary
 /// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
 /// first just stops asking, but for one record now and then, which also lets a rebalance through.
 /// Full for long, the partitions are paused until half of the room is free again.
-package struct IntakeGate: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
-        package var events: Int
-        package var bytes: Int
+public struct IntakeGate: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
+        public var events: Int
+        public var bytes: Int
         /// Between two single records while full.
-        package var trickleInterval: Duration
+        public var trickleInterval: Duration
         /// Full for so long, or to the last place: pause.
-        package var pauseAfter: Duration
+        public var pauseAfter: Duration
 
-        package init(
+        public init(
             events: Int,
             bytes: Int,
             trickleInterval: Duration = .milliseconds(250),
@@ -30,7 +30,7 @@ package struct IntakeGate: Hashable, Sendable {
         }
     }
 
-    package enum Change: Hashable, Sendable {
+    public enum Change: Hashable, Sendable {
         case pause
         case resume
     }
@@ -51,27 +51,27 @@ package struct IntakeGate: Hashable, Sendable {
 
     private let limits: Limits
     private var phase = Phase.open
-    package private(set) var events = 0
-    package private(set) var bytes = 0
+    public private(set) var events = 0
+    public private(set) var bytes = 0
 
-    package init(limits: Limits) {
+    public init(limits: Limits) {
         self.limits = limits
     }
 
     // MARK: Inputs
 
-    package mutating func entered(byteCount: Int) {
+    public mutating func entered(byteCount: Int) {
         events += 1
         bytes += byteCount
     }
 
-    package mutating func left(byteCount: Int) {
+    public mutating func left(byteCount: Int) {
         precondition(events > 0 && bytes >= byteCount, "more left than entered")
         events -= 1
         bytes -= byteCount
     }
 
-    package mutating func timeAdvanced(now: Instant) -> Change? {
+    public mutating func timeAdvanced(now: Instant) -> Change? {
         switch phase {
         case .open:
             guard room == 0 else { return nil }
@@ -95,7 +95,7 @@ package struct IntakeGate: Hashable, Sendable {
     /// How many records the shard may ask for now.
     ///
     /// While paused it may ask freely: what comes is a rebalance, not records.
-    package mutating func budget(now: Instant) -> Int {
+    public mutating func budget(now: Instant) -> Int {
         switch phase {
         case .open: return room
         case .paused: return Self.batch
@@ -110,17 +110,17 @@ package struct IntakeGate: Hashable, Sendable {
 
     /// How many bytes of records the shard may take now: it stops after the record that uses them
     /// up.
-    package var byteBudget: Int { max(0, limits.bytes - limits.bytes / 16 - bytes) }
+    public var byteBudget: Int { max(0, limits.bytes - limits.bytes / 16 - bytes) }
 
-    package var isPaused: Bool { phase == .paused }
-    package var isOpen: Bool { phase == .open }
+    public var isPaused: Bool { phase == .paused }
+    public var isOpen: Bool { phase == .open }
 
     /// Whether something of a known size may enter; an empty gate lets anything in.
     func hasRoom(forByteCount byteCount: Int) -> Bool {
         events == 0 || (events < limits.events && bytes + byteCount <= limits.bytes)
     }
 
-    package var nextDeadline: Instant? {
+    public var nextDeadline: Instant? {
         guard case .full(let since, let nextTrickle) = phase else { return nil }
         return min(nextTrickle, since + limits.pauseAfter)
     }

@@ -1,10 +1,10 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Things that wait for a moment, earliest first; equal moments in order of entry.
 ///
 /// A binary heap. Nothing is removed before its time: what has become pointless comes up and is
 /// ignored, so the length is bounded by the waits that were begun.
-package struct TimedQueue<Element: Sendable>: Sendable {
+public struct TimedQueue<Element: Sendable>: Sendable {
     private struct Entry: Sendable {
         var due: Instant
         var order: UInt64
@@ -18,13 +18,13 @@ package struct TimedQueue<Element: Sendable>: Sendable {
     private var heap: [Entry] = []
     private var nextOrder: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
-    package var nextDue: Instant? { heap.first?.due }
-    package var next: Element? { heap.first?.element }
-    package var count: Int { heap.count }
+    public var nextDue: Instant? { heap.first?.due }
+    public var next: Element? { heap.first?.element }
+    public var count: Int { heap.count }
 
-    package mutating func insert(_ element: Element, due: Instant) {
+    public mutating func insert(_ element: Element, due: Instant) {
         heap.append(Entry(due: due, order: nextOrder, element: element))
         nextOrder += 1
         var child = heap.count - 1
@@ -37,7 +37,7 @@ package struct TimedQueue<Element: Sendable>: Sendable {
     }
 
     /// Takes the earliest element whose moment has come.
-    package mutating func popDue(now: Instant) -> Element? {
+    public mutating func popDue(now: Instant) -> Element? {
         guard let first = heap.first, first.due <= now else { return nil }
         let last = heap.removeLast()
         guard !heap.isEmpty else { return first.element }

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The notifications that are in hand or were accepted lately, by the place of their event.
 ///
@@ -9,13 +9,13 @@ package import Vocabulary
 /// An entry means that the notification is being delivered or was accepted. Whatever ends in any
 /// other way takes its entry back: the same event may then be tried again, as a retry topic and a
 /// replayed dead letter do.
-package struct DedupWindow: Sendable {
+public struct DedupWindow: Sendable {
     /// Where an event stands in Kafka.
-    package struct Place: Hashable, Sendable {
-        package let partition: PartitionID
-        package let offset: Offset
+    public struct Place: Hashable, Sendable {
+        public let partition: PartitionID
+        public let offset: Offset
 
-        package init(partition: PartitionID, offset: Offset) {
+        public init(partition: PartitionID, offset: Offset) {
             self.partition = partition
             self.offset = offset
         }
@@ -47,7 +47,7 @@ package struct DedupWindow: Sendable {
     private var youngCount = 0
 
     /// - Parameter size: Notifications that are remembered for certain; 0: none.
-    package init(size: Int) {
+    public init(size: Int) {
         self.size = size
         let nowhere = Place(partition: PartitionID(index: 0), offset: Offset(0))
         entries = KeyedTable(for: 2 * size, vacant: Entry(nowhere, generation: 0))
@@ -57,7 +57,7 @@ package struct DedupWindow: Sendable {
     ///
     /// - Returns: true if the same notification came from another place before. The same place
     ///   again, after a rebalance for instance, is the event itself.
-    package mutating func arrived(_ notification: KeyedHash, from place: Place) -> Bool {
+    public mutating func arrived(_ notification: KeyedHash, from place: Place) -> Bool {
         guard size > 0 else { return false }
         guard let known = entries.find(notification) else {
             makeYoung()
@@ -82,7 +82,7 @@ package struct DedupWindow: Sendable {
     }
 
     /// The event will not be accepted, or not by this shard: it does not count as sent.
-    package mutating func withdraw(_ notification: KeyedHash, from place: Place) {
+    public mutating func withdraw(_ notification: KeyedHash, from place: Place) {
         guard let known = entries.find(notification), entries[known].isOf(place),
             Self.isKnown(entries[known], in: generation)
         else { return }
@@ -91,10 +91,10 @@ package struct DedupWindow: Sendable {
     }
 
     /// Entries that an arrival moves at most.
-    package var largestMove: Int { entries.largestSegment }
+    public var largestMove: Int { entries.largestSegment }
 
     /// Looks at every entry.
-    package var count: Int { entries.count { Self.isKnown($0, in: generation) } }
+    public var count: Int { entries.count { Self.isKnown($0, in: generation) } }
 
     /// One more enters the young generation, or begins the next one.
     private mutating func makeYoung() {

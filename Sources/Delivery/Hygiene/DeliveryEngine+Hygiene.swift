@@ -38,7 +38,7 @@ extension DeliveryEngine {
     // MARK: Queries
 
     /// The route's fuse; nil: the configuration has none.
-    package func tokenFuse(of route: Route) -> TokenFuse? {
+    public func tokenFuse(of route: Route) -> TokenFuse? {
         hygiene.fuses.isEmpty ? nil : hygiene.fuses[route.index]
     }
 

@@ -1,15 +1,15 @@
 /// What the configuration decides about token hygiene.
-package struct HygieneSettings: Hashable, Sendable {
+public struct HygieneSettings: Hashable, Sendable {
     /// Send nothing to a token that APNs called dead, until it is registered anew.
-    package var suppressesUnregistered: Bool
+    public var suppressesUnregistered: Bool
     /// Notifications that a shard remembers for certain; 0: duplicates are not looked for.
-    package var dedupWindow: Int
+    public var dedupWindow: Int
     /// Nil: every answer of APNs about a token is believed.
-    package var fuse: TokenFuse.Settings?
+    public var fuse: TokenFuse.Settings?
     /// The same for every shard of the process, and for the list that they share.
-    package var hashKey: HashKey
+    public var hashKey: HashKey
 
-    package init(
+    public init(
         suppressesUnregistered: Bool = true,
         dedupWindow: Int = 100_000,
         fuse: TokenFuse.Settings? = .init(),

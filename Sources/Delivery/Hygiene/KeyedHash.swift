@@ -1,30 +1,30 @@
-package import Vocabulary
+public import Vocabulary
 
 /// 64 keyed bits that stand for a text.
 ///
 /// Device tokens are credentials and long; tables keep this instead. Two texts share a hash
 /// with a chance of one in 2^64, and nobody without the key can look for such a pair.
-package struct KeyedHash: Hashable, Sendable {
+public struct KeyedHash: Hashable, Sendable {
     /// Never 0: tables mark free slots so.
-    package let rawValue: UInt64
+    public let rawValue: UInt64
 
-    package init(rawValue: UInt64) {
+    public init(rawValue: UInt64) {
         self.rawValue = rawValue == 0 ? 1 : rawValue
     }
 }
 
 /// The secret of a process's hashes; every shard of the process has the same.
-package struct HashKey: Hashable, Sendable {
+public struct HashKey: Hashable, Sendable {
     private let low: UInt64
     private let high: UInt64
 
-    package init(low: UInt64, high: UInt64) {
+    public init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 
     /// Of a device token as one topic of one environment knows it, in upper or lower case.
-    package func hash(
+    public func hash(
         of token: DeviceToken,
         topic: APNsTopic,
         environment: APNsEnvironment
@@ -33,7 +33,7 @@ package struct HashKey: Hashable, Sendable {
     }
 
     /// Of a notification: the event's identifier and the device token.
-    package func hash(ofEvent id: String, _ token: DeviceToken) -> KeyedHash {
+    public func hash(ofEvent id: String, _ token: DeviceToken) -> KeyedHash {
         hash(ofEvent: id, digest: digest(of: token))
     }
 
@@ -77,7 +77,7 @@ package struct HashKey: Hashable, Sendable {
     }
 
     /// Of a channel; APNs' channel IDs are random, so the app need not be told.
-    package func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
+    public func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(environment.isProduction ? 4 : 5)
         hash.absorb(channel.base64.utf8.span)
@@ -85,7 +85,7 @@ package struct HashKey: Hashable, Sendable {
     }
 
     /// Of a broadcast: the event's identifier and the channel ID.
-    package func hash(ofEvent id: String, _ channel: ChannelID) -> KeyedHash {
+    public func hash(ofEvent id: String, _ channel: ChannelID) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(6)
         // Base64 has no NUL.

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The device tokens that APNs called dead (410), each with the time since when.
 ///
@@ -9,46 +9,46 @@ package import Vocabulary
 /// A full list makes room by forgetting the token that has been dead longest among the
 /// `evictionWidth` entries next to the new one. What was forgotten costs one request: APNs says
 /// 410 again.
-package struct SuppressionList: Hashable, Sendable {
+public struct SuppressionList: Hashable, Sendable {
     private struct Slot: Hashable {
         /// 0 is a free slot.
         var hash: UInt64 = 0
         var milliseconds: Int64 = 0
     }
 
-    package let maxCount: Int
-    package private(set) var count = 0
+    public let maxCount: Int
+    public private(set) var count = 0
     /// Entries that made room for others.
-    package private(set) var evictions = 0
+    public private(set) var evictions = 0
     private var slots: [Slot]
 
     private static let smallest = 16
     private static let evictionWidth = 16
 
     /// An empty list of at most so many tokens; 0 remembers none.
-    package init(maxCount: Int) {
+    public init(maxCount: Int) {
         self.maxCount = maxCount
         slots = Array(repeating: Slot(), count: Self.smallest)
     }
 
     /// What the table takes, in bytes.
-    package var byteCount: Int { slots.count * MemoryLayout<Slot>.stride }
+    public var byteCount: Int { slots.count * MemoryLayout<Slot>.stride }
 
     /// What the table takes at most, in bytes; while it doubles, half as much again.
-    package static func byteCount(ofTokens count: Int) -> Int {
+    public static func byteCount(ofTokens count: Int) -> Int {
         var slots = smallest
         while needsMore(slots, for: count) { slots *= 2 }
         return slots * MemoryLayout<Slot>.stride
     }
 
     /// Since when APNs has called the token dead; nil: nothing is known against it.
-    package subscript(token: KeyedHash) -> Timestamp? {
+    public subscript(token: KeyedHash) -> Timestamp? {
         let slot = slots[position(of: token.rawValue)]
         return slot.hash == 0 ? nil : Timestamp(milliseconds: slot.milliseconds)
     }
 
     /// Notes that the token is dead; APNs' last word replaces an earlier one.
-    package mutating func insert(_ token: KeyedHash, since timestamp: Timestamp) {
+    public mutating func insert(_ token: KeyedHash, since timestamp: Timestamp) {
         guard maxCount > 0 else { return }
         var index = position(of: token.rawValue)
         if slots[index].hash == 0 {
@@ -69,7 +69,7 @@ package struct SuppressionList: Hashable, Sendable {
 
     /// - Returns: false when nothing was known against the token.
     @discardableResult
-    package mutating func remove(_ token: KeyedHash) -> Bool {
+    public mutating func remove(_ token: KeyedHash) -> Bool {
         let index = position(of: token.rawValue)
         guard slots[index].hash != 0 else { return false }
         free(index)

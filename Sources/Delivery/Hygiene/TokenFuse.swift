@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Notices when APNs condemns so many device tokens at once that it cannot be their fault.
 ///
@@ -11,20 +11,20 @@ package import Vocabulary
 /// `halfLife`. So the fuse blows after a number of answers that does not depend on their rate,
 /// and a trickle over days is no jump. The baseline is counted likewise, over `baselineMemory`
 /// answers, and stands still while the fuse is blown.
-package struct TokenFuse: Hashable, Sendable {
-    package struct Settings: Hashable, Sendable {
+public struct TokenFuse: Hashable, Sendable {
+    public struct Settings: Hashable, Sendable {
         /// The weight of evidence that there must be before the fuse can blow, and the answers at
         /// the usual share that there must be before it is whole again.
-        package var minimumAnswers: Int
+        public var minimumAnswers: Int
         /// The part of the living tokens that must be condemned, 0 to 1: 0.3 at a baseline of
         /// 0.02 is a share of 0.02 + 0.3 · 0.98 = 0.314.
-        package var jump: Double
+        public var jump: Double
         /// How long the share must stay near the baseline before the fuse is whole again.
-        package var recovery: Duration
+        public var recovery: Duration
         /// The time after which an answer weighs half.
-        package var halfLife: Duration
+        public var halfLife: Duration
 
-        package init(
+        public init(
             minimumAnswers: Int = 100,
             jump: Double = 0.3,
             recovery: Duration = .seconds(300),
@@ -53,30 +53,30 @@ package struct TokenFuse: Hashable, Sendable {
     private var baselineAnswers = Self.assumedAnswers
     private var baselineCondemned = Self.assumedAnswers * Self.assumedShare
     /// How often it has blown.
-    package private(set) var trips = 0
+    public private(set) var trips = 0
 
     /// What a fuse believes of its tokens before it has seen any.
     private static let assumedShare = 0.05
     private static let assumedAnswers = 1000.0
     private static let baselineMemory = 10_000.0
 
-    package init(_ settings: Settings) {
+    public init(_ settings: Settings) {
         self.settings = settings
     }
 
-    package var isBlown: Bool { phase != .whole }
+    public var isBlown: Bool { phase != .whole }
 
     /// The share of condemned tokens among the latest answers, 0 to 1.
-    package var share: Double { answers > 0 ? condemned / answers : 0 }
+    public var share: Double { answers > 0 ? condemned / answers : 0 }
 
     /// The usual share, 0 to 1.
-    package var baseline: Double { baselineCondemned / baselineAnswers }
+    public var baseline: Double { baselineCondemned / baselineAnswers }
 
     /// The share at which the fuse blows.
-    package var threshold: Double { baseline + settings.jump * (1 - baseline) }
+    public var threshold: Double { baseline + settings.jump * (1 - baseline) }
 
     /// APNs judged a device token: it took the notification, or condemned the token.
-    package mutating func answered(isCondemned: Bool, now: Instant) {
+    public mutating func answered(isCondemned: Bool, now: Instant) {
         let memory = Double(4 * settings.minimumAnswers)
         let fading = fading(until: now) * (1 - 1 / memory)
         let weight = isCondemned ? 1.0 : 0.0

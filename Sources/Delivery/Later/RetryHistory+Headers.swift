@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The headers of a retry record.
 ///
 /// Decimal numbers and times in epoch milliseconds, as text, so that any console tool shows them.
 /// The prefix is the service's own: whatever else carries it is replaced, never appended to.
 extension RetryHistory {
-    package static let headerPrefix = "heliograph-retry-"
+    public static let headerPrefix = "heliograph-retry-"
 
     private enum Name {
         static let topic = headerPrefix + "topic"
@@ -21,12 +21,12 @@ extension RetryHistory {
     }
 
     /// Headers without those of earlier rounds.
-    package static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
+    public static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
         headers.filter { !$0.name.hasPrefix(headerPrefix) }
     }
 
     /// The headers of the retry record: the event's own, byte for byte, and these.
-    package func headers(over own: [RecordHeader], tierName: String) -> [RecordHeader] {
+    public func headers(over own: [RecordHeader], tierName: String) -> [RecordHeader] {
         var facts = [
             (Name.topic, origin.partition.topic.name),
             (Name.partition, "\(origin.partition.partition)"),
@@ -51,7 +51,7 @@ extension RetryHistory {
     /// Whoever may write to the topic may have written them. So they decide nothing but a bounded
     /// wait, counts and names: the origin is a topic of the same source, and no time lies in the
     /// future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
-    package init?(
+    public init?(
         headers: [RecordHeader],
         writtenAt: Timestamp?,
         of purpose: RetryTopics.Purpose,

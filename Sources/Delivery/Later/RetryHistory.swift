@@ -1,37 +1,37 @@
-package import Vocabulary
+public import Vocabulary
 
 /// A record's place in Kafka, by name.
-package struct RecordPosition: Hashable, Sendable {
-    package var partition: TopicPartition
-    package var offset: Offset
+public struct RecordPosition: Hashable, Sendable {
+    public var partition: TopicPartition
+    public var offset: Offset
 
-    package init(partition: TopicPartition, offset: Offset) {
+    public init(partition: TopicPartition, offset: Offset) {
         self.partition = partition
         self.offset = offset
     }
 }
 
 /// What a retry record says of its event: where it came from, and what was tried before.
-package struct RetryHistory: Hashable, Sendable {
+public struct RetryHistory: Hashable, Sendable {
     /// The record that the event was first read from.
-    package var origin: RecordPosition
+    public var origin: RecordPosition
     /// That record's own timestamp.
-    package var timestamp: Timestamp?
+    public var timestamp: Timestamp?
     /// When that record was consumed.
-    package var receivedAt: Timestamp
+    public var receivedAt: Timestamp
     /// Streams opened in all rounds so far.
-    package var attempts: Int
-    package var firstFailedAt: Timestamp
+    public var attempts: Int
+    public var firstFailedAt: Timestamp
     /// Not to be sent before.
-    package var dueAt: Timestamp
+    public var dueAt: Timestamp
     /// The retry record's own timestamp, of Kafka or its producer; nil when it has none.
-    package var writtenAt: Timestamp?
+    public var writtenAt: Timestamp?
     /// The tier's place in `RetryTiers`: the topic's, whatever the record says.
-    package var tier: Int
+    public var tier: Int
     /// What the last attempt died of.
-    package var reason: String
+    public var reason: String
 
-    package init(
+    public init(
         origin: RecordPosition,
         timestamp: Timestamp?,
         receivedAt: Timestamp,
@@ -55,24 +55,24 @@ package struct RetryHistory: Hashable, Sendable {
 }
 
 /// A decision to try an event again later, out of Kafka.
-package struct Deferral: Hashable, Sendable {
-    package var tier: Int
-    package var dueAt: Timestamp
-    package var firstFailedAt: Timestamp
+public struct Deferral: Hashable, Sendable {
+    public var tier: Int
+    public var dueAt: Timestamp
+    public var firstFailedAt: Timestamp
     /// Streams opened in all rounds so far.
-    package var attempts: Int
-    package var reason: Reason
-    package var httpStatus: Int?
+    public var attempts: Int
+    public var reason: Reason
+    public var httpStatus: Int?
 }
 
 extension Delivery {
     /// Where the event stands in Kafka for everybody else: its first record.
-    package func origin(readFrom partition: TopicPartition) -> RecordPosition {
+    public func origin(readFrom partition: TopicPartition) -> RecordPosition {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }
 
     /// What the retry record has to say; nil unless the delivery is put off.
-    package func historyToWrite(readFrom partition: TopicPartition) -> RetryHistory? {
+    public func historyToWrite(readFrom partition: TopicPartition) -> RetryHistory? {
         deferral.map { deferral in
             RetryHistory(
                 origin: origin(readFrom: partition),

@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The waits that Kafka keeps for events that may come right later, shortest first.
-package struct RetryTiers: Hashable, Sendable {
+public struct RetryTiers: Hashable, Sendable {
     /// Each longer than the one before; empty: nothing is tried again later.
-    package let delays: [Duration]
+    public let delays: [Duration]
 
-    package init(_ delays: [Duration] = []) {
+    public init(_ delays: [Duration] = []) {
         precondition(delays.allSatisfy { $0 > .zero }, "a tier waits")
         precondition(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 }, "tiers go up")
         self.delays = delays
@@ -20,7 +20,7 @@ package struct RetryTiers: Hashable, Sendable {
     /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
     /// not from its arrival, so that such records do not wait one after the other. A record that
     /// has no timestamp, or one of the future, counts from its arrival.
-    package func wait(of history: RetryHistory, now: Timestamp) -> Duration {
+    public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
         guard delays.indices.contains(history.tier) else { return .zero }
         let written = min(history.writtenAt ?? now, now)
         let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)
@@ -38,7 +38,7 @@ package struct RetryTiers: Hashable, Sendable {
     ///   - wait: how long the event should wait at least.
     ///   - fits: whether the event may still be sent after a wait.
     /// - Returns: nil when no tier is both long enough and short enough.
-    package func tier(
+    public func tier(
         after previous: Int?,
         waitingFor wait: Duration = .zero,
         where fits: (Duration) -> Bool

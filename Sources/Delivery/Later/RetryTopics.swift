@@ -1,21 +1,21 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The names of the retry topics: `<source>.retry.<delay>` for each source and tier.
-package struct RetryTopics: Hashable, Sendable {
+public struct RetryTopics: Hashable, Sendable {
     /// What a retry topic is for.
-    package struct Purpose: Hashable, Sendable {
-        package let source: KafkaTopic
+    public struct Purpose: Hashable, Sendable {
+        public let source: KafkaTopic
         /// The tier's place in `RetryTiers`.
-        package let tier: Int
+        public let tier: Int
     }
 
     /// Of each tier, as the topics' names have it, such as `15m`.
-    package let delayNames: [String]
+    public let delayNames: [String]
     /// By source, in the order of the configuration, then by tier.
-    package let topics: [KafkaTopic]
+    public let topics: [KafkaTopic]
     private let purposes: [KafkaTopic: Purpose]
 
-    package init(sources: [KafkaTopic] = [], delayNames: [String] = []) {
+    public init(sources: [KafkaTopic] = [], delayNames: [String] = []) {
         self.delayNames = delayNames
         var topics: [KafkaTopic] = []
         var purposes: [KafkaTopic: Purpose] = [:]
@@ -30,20 +30,20 @@ package struct RetryTopics: Hashable, Sendable {
         self.purposes = purposes
     }
 
-    package static func topic(of source: KafkaTopic, delay: String) -> KafkaTopic {
+    public static func topic(of source: KafkaTopic, delay: String) -> KafkaTopic {
         KafkaTopic("\(source).retry.\(delay)")
     }
 
     /// Nil for a topic that is no retry topic.
-    package func purpose(of topic: KafkaTopic) -> Purpose? { purposes[topic] }
+    public func purpose(of topic: KafkaTopic) -> Purpose? { purposes[topic] }
 
     /// The source that a topic belongs to: its own, or itself.
-    package func source(of topic: KafkaTopic) -> KafkaTopic {
+    public func source(of topic: KafkaTopic) -> KafkaTopic {
         purposes[topic]?.source ?? topic
     }
 
     /// Where an event that was read from `topic` waits in a tier.
-    package func topic(forEventOf topic: KafkaTopic, tier: Int) -> KafkaTopic {
+    public func topic(forEventOf topic: KafkaTopic, tier: Int) -> KafkaTopic {
         Self.topic(of: source(of: topic), delay: delayNames[tier])
     }
 }

@@ -1,12 +1,12 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 extension CommitMetadata {
     /// Reads what stands with the committed offset `base` of `partition`.
     ///
     /// - Throws: `Problem` for everything that `text(for:)` does not write there; the worst that
     ///   may follow is that events are sent again.
-    package init(
+    public init(
         _ text: String,
         base: Offset,
         of partition: TopicPartition

@@ -1,5 +1,5 @@
 import APNsRules
-package import Vocabulary
+public import Vocabulary
 
 extension CommitMetadata {
     /// The text for a commit of `settled.base`.
@@ -7,7 +7,7 @@ extension CommitMetadata {
     /// What does not fit is cut off at the far end: those offsets are sent again after a restart.
     ///
     /// - Returns: the text, ASCII, and whether anything was cut off.
-    package func text(for partition: TopicPartition) -> (text: String, isCut: Bool) {
+    public func text(for partition: TopicPartition) -> (text: String, isCut: Bool) {
         var settled = settled
         settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
         let room = Self.maxPayload - Self.fixedByteCount - Varint.byteCount(settled.span)

@@ -13,9 +13,9 @@ import Vocabulary
 ///
 /// The checksum is taken over topic name, partition (4), committed offset (8), codec and the bytes
 /// before it, so that a text means something in its own place only.
-package struct CommitMetadata: Hashable, Sendable {
+public struct CommitMetadata: Hashable, Sendable {
     /// Why a text is not taken for what it says.
-    package enum Problem: Error, Hashable, Sendable {
+    public enum Problem: Error, Hashable, Sendable {
         /// Not our prefix, or a codec of another version.
         case foreign
         case tooLong
@@ -36,24 +36,24 @@ package struct CommitMetadata: Hashable, Sendable {
     }
 
     /// Characters that a broker takes (`offset.metadata.max.bytes`).
-    package static let maxCharacters = 4096
+    public static let maxCharacters = 4096
     /// Exclusive.
-    package static let maxSpan: Int64 = 1 << 21
+    public static let maxSpan: Int64 = 1 << 21
     /// So many incomplete offsets fit in any pattern: codec D needs 2 bytes each, and a third for
     /// the 128 gaps of 16,384 settled offsets or more that a span has room for.
-    package static let incompletesThatFit = 1400
+    public static let incompletesThatFit = 1400
     /// So many offsets fit in any pattern: codec B.
-    package static let offsetsThatFit: Int64 = 24_400
+    public static let offsetsThatFit: Int64 = 24_400
 
     static let prefix: [UInt8] = [0x70, 0x31]
     static let maxPayload = (maxCharacters - prefix.count - 1) * 3 / 4
     static let fixedByteCount = 8
 
     /// Random for each engine: tells its own commits from others'.
-    package let nonce: UInt32
-    package let settled: SettledOffsets
+    public let nonce: UInt32
+    public let settled: SettledOffsets
 
-    package init(nonce: UInt32, settled: SettledOffsets) {
+    public init(nonce: UInt32, settled: SettledOffsets) {
         self.nonce = nonce
         self.settled = settled
     }

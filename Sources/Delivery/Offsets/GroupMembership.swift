@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The shard's place in the consumer group: what it owns, what it has settled of it, and the way
 /// out of it.
 ///
 /// Eager protocol: an assignment comes whole and goes whole.
-package struct GroupMembership: Sendable {
-    package enum Phase: Hashable, Sendable {
+public struct GroupMembership: Sendable {
+    public enum Phase: Hashable, Sendable {
         /// Nothing is assigned. Next: `fetchingOffsets`, `left`.
         case idle
         /// Next: `consuming`, `releasing`.
@@ -22,12 +22,12 @@ package struct GroupMembership: Sendable {
     }
 
     /// Why the assignment is given up.
-    package enum Release: Hashable, Sendable {
+    public enum Release: Hashable, Sendable {
         case rebalance
         case shutdown
     }
 
-    package struct Timing: Hashable, Sendable {
+    public struct Timing: Hashable, Sendable {
         var commitInterval: Duration
         var drainTimeout: Duration
         var revokeDrainTimeout: Duration
@@ -43,9 +43,9 @@ package struct GroupMembership: Sendable {
     private let start: EngineSettings.Start
     /// Commits are announced by `isCommitWanted`, and made up by `takeCommits`.
     private let isTransactional: Bool
-    package private(set) var phase = Phase.idle
+    public private(set) var phase = Phase.idle
     private var epoch = AssignmentEpoch()
-    package private(set) var partitions: [PartitionID] = []
+    public private(set) var partitions: [PartitionID] = []
     /// Their names, in the same order.
     private var names: [TopicPartition] = []
     private var ledgers: PartitionLedgers
@@ -60,7 +60,7 @@ package struct GroupMembership: Sendable {
     /// Where each partition of the assignment began, as far as it is known.
     private var startOffsets: [PartitionID: Offset] = [:]
     /// Partitions that are to stand still because one record holds too many others back.
-    package private(set) var heldBack: Set<PartitionID> = []
+    public private(set) var heldBack: Set<PartitionID> = []
     private var hasHeldBackChanged = false
 
     init(

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The records of one partition between arrival and settlement.
 ///
@@ -6,10 +6,10 @@ package import Vocabulary
 /// list in the order of offsets; every input takes constant time, but for what a whole assignment
 /// walks once. Everything else below the last record is settled: it was, or a record behind it
 /// proved that it does not exist (compaction, transaction markers).
-package struct OffsetLedger: Sendable {
+public struct OffsetLedger: Sendable {
     /// A record's place in the ledger.
-    package struct Entry: Hashable, Sendable {
-        package let epoch: AssignmentEpoch
+    public struct Entry: Hashable, Sendable {
+        public let epoch: AssignmentEpoch
         fileprivate let restarts: UInt32
         fileprivate let line: Int32
         fileprivate let offset: Offset
@@ -23,7 +23,7 @@ package struct OffsetLedger: Sendable {
         )
     }
 
-    package enum Arrival: Hashable, Sendable {
+    public enum Arrival: Hashable, Sendable {
         case taken(Entry)
         /// Settled before, or still in hand from before the partition left and came back.
         case known
@@ -42,13 +42,13 @@ package struct OffsetLedger: Sendable {
 
     private static let none: Int32 = -1
 
-    package let epoch: AssignmentEpoch
+    public let epoch: AssignmentEpoch
     private var lines: [Line] = []
     private var free: [Int32] = []
     private var first = none
     private var last = none
     /// Records taken and neither settled nor let go.
-    package private(set) var inHand = 0
+    public private(set) var inHand = 0
     /// How often the partition was begun anew; entries of before settle nothing.
     private var restarts: UInt32 = 0
     /// The last record of the present assignment, and the farthest of all.
@@ -64,11 +64,11 @@ package struct OffsetLedger: Sendable {
     /// The partition's end was seen, and is not before what `restored` speaks of.
     private var isRestoredTrusted = false
     /// Something is settled that no commit says.
-    package private(set) var isDirty = false
+    public private(set) var isDirty = false
     /// The last metadata did not hold everything.
     private var isCut = false
 
-    package init(epoch: AssignmentEpoch, restored: SettledOffsets? = nil) {
+    public init(epoch: AssignmentEpoch, restored: SettledOffsets? = nil) {
         self.epoch = epoch
         self.restored = restored
     }
@@ -78,14 +78,14 @@ package struct OffsetLedger: Sendable {
     /// The partition's end, before its first record in an assignment.
     ///
     /// - Returns: false when the restored offsets reach behind it, and were forgotten.
-    package mutating func endSeen(_ end: Offset) -> Bool {
+    public mutating func endSeen(_ end: Offset) -> Bool {
         guard let restored else { return true }
         isRestoredTrusted = restored.horizon <= end
         if !isRestoredTrusted { self.restored = nil }
         return isRestoredTrusted
     }
 
-    package mutating func recordArrived(_ offset: Offset) -> Arrival {
+    public mutating func recordArrived(_ offset: Offset) -> Arrival {
         if let position, offset <= position { return .repeated }
         position = offset
         if let farthest, offset <= farthest { return arrivedAgain(offset) }
@@ -104,7 +104,7 @@ package struct OffsetLedger: Sendable {
     }
 
     /// The record's outcome is acknowledged.
-    package mutating func settle(_ entry: Entry) {
+    public mutating func settle(_ entry: Entry) {
         guard entry.restarts == restarts else { return }
         check(entry, "settled a record twice")
         inHand -= 1
@@ -112,20 +112,20 @@ package struct OffsetLedger: Sendable {
     }
 
     /// The record's outcome is written, and the commit that says so is done.
-    package mutating func settleCommitted(_ entry: Entry) {
+    public mutating func settleCommitted(_ entry: Entry) {
         let wasDirty = isDirty
         settle(entry)
         isDirty = wasDirty
     }
 
     /// A copy of this ledger, with more settled, gave what is being committed.
-    package mutating func commitTaken(by trial: OffsetLedger) {
+    public mutating func commitTaken(by trial: OffsetLedger) {
         isDirty = trial.isDirty
         isCut = trial.isCut
     }
 
     /// Nobody works at the record any more: it is to be read again.
-    package mutating func letGo(_ entry: Entry) {
+    public mutating func letGo(_ entry: Entry) {
         guard entry.restarts == restarts else { return }
         check(entry, "let a record go twice")
         inHand -= 1
@@ -133,25 +133,25 @@ package struct OffsetLedger: Sendable {
     }
 
     /// The partition is assigned again, and goes on at `nextOffset`.
-    package mutating func resumed() {
+    public mutating func resumed() {
         position = Offset(nextOffset.rawValue - 1)
         unread = first
     }
 
     /// The partition is read from another place: its log was cut, or made anew.
-    package mutating func restarted() {
+    public mutating func restarted() {
         let restarts = restarts + 1
         self = OffsetLedger(epoch: epoch)
         self.restarts = restarts
     }
 
     /// The commit did not happen; it is due again.
-    package mutating func commitFailed() {
+    public mutating func commitFailed() {
         isDirty = committableOffset != nil
     }
 
     /// What to commit now; nil before the first record.
-    package mutating func commitRequested(
+    public mutating func commitRequested(
         by nonce: UInt32,
         for partition: TopicPartition
     ) -> (offset: Offset, metadata: String)? {
@@ -167,12 +167,12 @@ package struct OffsetLedger: Sendable {
 
     /// One past the last record before which everything is settled; nil before the first record.
     @inline(__always)
-    package var committableOffset: Offset? {
+    public var committableOffset: Offset? {
         first == Self.none ? farthest?.next : lines[Int(first)].offset
     }
 
     /// Where reading goes on: the first record that was let go, or what never arrived.
-    package var nextOffset: Offset {
+    public var nextOffset: Offset {
         var line = first
         while line != Self.none {
             if !lines[Int(line)].isInHand { return lines[Int(line)].offset }
@@ -181,17 +181,17 @@ package struct OffsetLedger: Sendable {
         return farthest?.next ?? Offset(0)
     }
 
-    package var hasRecords: Bool { farthest != nil }
+    public var hasRecords: Bool { farthest != nil }
 
     /// Where reading stands in this assignment.
-    package var readOffset: Offset? { position?.next }
+    public var readOffset: Offset? { position?.next }
 
     /// Whether the partition must wait until more of what is in hand has ended, for the metadata
     /// to hold everything however it ends; what is full empties to the half first.
     ///
     /// Inlined, or the ledger would be copied for each record.
     @inline(__always)
-    package func isFull(wasFull: Bool) -> Bool {
+    public func isFull(wasFull: Bool) -> Bool {
         guard inHand > 0, let base = committableOffset, let farthest else { return false }
         let share = wasFull ? 2 : 1
         let span = farthest.rawValue - base.rawValue
@@ -204,7 +204,7 @@ package struct OffsetLedger: Sendable {
     private static let batch: Int64 = 256
 
     /// What is settled, as far as it is known; nil before the first record.
-    package var settledOffsets: SettledOffsets? {
+    public var settledOffsets: SettledOffsets? {
         guard var base = committableOffset, let farthest else { return nil }
         var incomplete: [Range<Int64>] = []
         var line = first

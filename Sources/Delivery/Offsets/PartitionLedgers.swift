@@ -1,12 +1,12 @@
-package import Vocabulary
+public import Vocabulary
 
 /// A group's committed offset, and what stands with it.
-package struct CommittedPosition: Hashable, Sendable {
-    package let offset: Offset
+public struct CommittedPosition: Hashable, Sendable {
+    public let offset: Offset
     /// Whatever the last committer wrote; see `CommitMetadata`.
-    package let metadata: String
+    public let metadata: String
 
-    package init(offset: Offset, metadata: String = "") {
+    public init(offset: Offset, metadata: String = "") {
         self.offset = offset
         self.metadata = metadata
     }
@@ -36,9 +36,9 @@ enum StoredPosition: Hashable, Sendable {
 }
 
 /// Metadata that was not believed: events past the committed offset may be sent again.
-package struct IgnoredMetadata: Hashable, Sendable {
-    package let partition: PartitionID
-    package let problem: CommitMetadata.Problem
+public struct IgnoredMetadata: Hashable, Sendable {
+    public let partition: PartitionID
+    public let problem: CommitMetadata.Problem
 }
 
 /// A record by its partition and its place in the ledger.

@@ -1,26 +1,26 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Which offsets of a partition are settled, from its committed offset on.
 ///
 /// Canonical: each set of offsets has one representation. `incomplete` runs are in order, do not
 /// touch, and end before `horizon`; the first begins at `base`, which is by definition not
 /// settled. Everything else below `horizon` is settled, everything from it on is unknown.
-package struct SettledOffsets: Hashable, Sendable {
+public struct SettledOffsets: Hashable, Sendable {
     /// The committed offset: everything below it is settled.
-    package let base: Offset
-    package private(set) var incomplete: [Range<Int64>]
+    public let base: Offset
+    public private(set) var incomplete: [Range<Int64>]
     /// One past the last settled offset; `base` when nothing past it is settled.
-    package private(set) var horizon: Offset
+    public private(set) var horizon: Offset
 
     /// Nothing past `base` is settled.
-    package init(base: Offset) {
+    public init(base: Offset) {
         self.base = base
         incomplete = []
         horizon = base
     }
 
     /// - Returns: nil when the runs are not canonical.
-    package init?(base: Offset, incomplete: [Range<Int64>], horizon: Offset) {
+    public init?(base: Offset, incomplete: [Range<Int64>], horizon: Offset) {
         var end = base.rawValue
         for (index, run) in incomplete.enumerated() {
             let isInPlace = index == 0 ? run.lowerBound == end : run.lowerBound > end
@@ -34,9 +34,9 @@ package struct SettledOffsets: Hashable, Sendable {
     }
 
     /// Offsets between base and horizon.
-    package var span: Int64 { horizon.rawValue - base.rawValue }
+    public var span: Int64 { horizon.rawValue - base.rawValue }
 
-    package func isSettled(_ offset: Offset) -> Bool {
+    public func isSettled(_ offset: Offset) -> Bool {
         guard offset >= base else { return true }
         guard offset < horizon else { return false }
         return !incomplete.contains { $0.contains(offset.rawValue) }

@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Keeps an endpoint that fails from taking the room of those that work.
 ///
@@ -6,24 +6,24 @@ package import Vocabulary
 /// up most of the last answers; after a while, or when a connection stands again, a few probes may
 /// go, and what becomes of most of them decides. Only what was sent in the present phase counts:
 /// the answers to what was sent before come late and say nothing new.
-package struct CircuitBreaker: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
+public struct CircuitBreaker: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
         /// Failed connects in a row that open it.
-        package var connectFailures: Int
+        public var connectFailures: Int
         /// Devices that must have been failed.
-        package var failedDevices: Int
+        public var failedDevices: Int
         /// Of a hundred recent answers, how many failed devices open it.
-        package var failurePercent: Int
+        public var failurePercent: Int
         /// So many of the last answers are recent, unless they are older than `window`.
-        package var recentAnswers: Int
-        package var window: Duration
+        public var recentAnswers: Int
+        public var window: Duration
         /// How long it stays open at first; doubles each time the probes fail.
-        package var openFor: Duration
-        package var maxOpenFor: Duration
+        public var openFor: Duration
+        public var maxOpenFor: Duration
         /// Requests at a time while it is tried; when more than half of them agree, it is decided.
-        package var probes: Int
+        public var probes: Int
 
-        package init(
+        public init(
             connectFailures: Int = 3,
             failedDevices: Int = 10,
             failurePercent: Int = 50,
@@ -44,7 +44,7 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    package enum Phase: Hashable, Sendable {
+    public enum Phase: Hashable, Sendable {
         /// Everything passes. Next: `open`.
         case closed
         /// Nothing passes until then; nil: until a connection stands. Next: `halfOpen`.
@@ -54,16 +54,16 @@ package struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// How the probes fare.
-    package struct Trial: Hashable, Sendable {
+    public struct Trial: Hashable, Sendable {
         /// Probes without an answer.
-        package fileprivate(set) var underway = 0
-        package fileprivate(set) var succeeded = 0
+        public fileprivate(set) var underway = 0
+        public fileprivate(set) var succeeded = 0
         /// One for each device that was failed.
-        package fileprivate(set) var failed: Set<KeyedHash> = []
+        public fileprivate(set) var failed: Set<KeyedHash> = []
     }
 
-    package let limits: Limits
-    package private(set) var phase = Phase.closed
+    public let limits: Limits
+    public private(set) var phase = Phase.closed
     /// When the phase began that the answers are to speak of.
     private var since = Instant(nanoseconds: .min)
     /// Times it opened since it was last closed.
@@ -71,21 +71,21 @@ package struct CircuitBreaker: Hashable, Sendable {
     private var connectFailures = 0
     private var recent: RecentAnswers
 
-    package init(limits: Limits = .init()) {
+    public init(limits: Limits = .init()) {
         self.limits = limits
         recent = RecentAnswers(maxCount: limits.recentAnswers, maxAge: limits.window)
     }
 
     // MARK: Inputs
 
-    package mutating func requestStarted() {
+    public mutating func requestStarted() {
         guard case .halfOpen(var trial) = phase else { return }
         trial.underway += 1
         phase = .halfOpen(trial)
     }
 
     /// The endpoint answered, and the answer is none of its own failures.
-    package mutating func requestSucceeded(sentAt: Instant, now: Instant) {
+    public mutating func requestSucceeded(sentAt: Instant, now: Instant) {
         connectFailures = 0
         guard sentAt >= since else { return }
         switch phase {
@@ -100,7 +100,7 @@ package struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// A 5xx, or no answer in time, to what was sent to that device or channel.
-    package mutating func requestFailed(_ device: KeyedHash, sentAt: Instant, now: Instant) {
+    public mutating func requestFailed(_ device: KeyedHash, sentAt: Instant, now: Instant) {
         guard sentAt >= since else { return }
         switch phase {
         case .closed:
@@ -120,14 +120,14 @@ package struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// The request ended in a way that says nothing about the endpoint: another probe may go.
-    package mutating func requestAbandoned(sentAt: Instant) {
+    public mutating func requestAbandoned(sentAt: Instant) {
         guard sentAt >= since, case .halfOpen(var trial) = phase else { return }
         trial.underway = max(0, trial.underway - 1)
         phase = .halfOpen(trial)
     }
 
     /// A connection could not be had, or ended before it was of any use.
-    package mutating func connectFailed() {
+    public mutating func connectFailed() {
         connectFailures += 1
         switch phase {
         case .closed where connectFailures >= limits.connectFailures, .halfOpen:
@@ -137,13 +137,13 @@ package struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    package mutating func connectSucceeded(now: Instant) {
+    public mutating func connectSucceeded(now: Instant) {
         connectFailures = 0
         guard phase == .open(until: nil) else { return }
         begin(.halfOpen(Trial()), now: now)
     }
 
-    package mutating func timeAdvanced(now: Instant) {
+    public mutating func timeAdvanced(now: Instant) {
         guard case .open(let until?) = phase, until <= now else { return }
         begin(.halfOpen(Trial()), now: now)
     }
@@ -151,7 +151,7 @@ package struct CircuitBreaker: Hashable, Sendable {
     // MARK: Queries
 
     /// Whether a request may start now.
-    package var admits: Bool {
+    public var admits: Bool {
         switch phase {
         case .closed: true
         case .open: false
@@ -160,11 +160,11 @@ package struct CircuitBreaker: Hashable, Sendable {
     }
 
     /// Whether what is sent next decides about the endpoint.
-    package var isProbing: Bool {
+    public var isProbing: Bool {
         if case .halfOpen = phase { true } else { false }
     }
 
-    package var nextDeadline: Instant? {
+    public var nextDeadline: Instant? {
         guard case .open(let until) = phase else { return nil }
         return until
     }

@@ -1,21 +1,21 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Takes a credential that APNs condemns out of use, and finds out when it is good again.
 ///
 /// One event is sent as a probe after a wait that doubles; a new key or certificate ends the wait
 /// at once.
-package struct CredentialParking: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
-        package var firstWait: Duration
-        package var maxWait: Duration
+public struct CredentialParking: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
+        public var firstWait: Duration
+        public var maxWait: Duration
 
-        package init(firstWait: Duration = .seconds(60), maxWait: Duration = .seconds(15 * 60)) {
+        public init(firstWait: Duration = .seconds(60), maxWait: Duration = .seconds(15 * 60)) {
             self.firstWait = firstWait
             self.maxWait = maxWait
         }
     }
 
-    package enum Phase: Hashable, Sendable {
+    public enum Phase: Hashable, Sendable {
         /// Next: `parked`.
         case working
         /// Nothing is sent until then. Next: `probing`, `working`.
@@ -25,13 +25,13 @@ package struct CredentialParking: Hashable, Sendable {
     }
 
     private let limits: Limits
-    package private(set) var phase = Phase.working
+    public private(set) var phase = Phase.working
     /// Times it was parked since it last worked.
     private var refusals = 0
     /// What was sent before used an older key.
     private var replacedAt = Instant(nanoseconds: .min)
 
-    package init(limits: Limits = .init()) {
+    public init(limits: Limits = .init()) {
         self.limits = limits
     }
 
@@ -41,7 +41,7 @@ package struct CredentialParking: Hashable, Sendable {
     ///
     /// - Returns: false when it is parked already, or the key was replaced since.
     @discardableResult
-    package mutating func refused(_ reason: Reason, sentAt: Instant, now: Instant) -> Bool {
+    public mutating func refused(_ reason: Reason, sentAt: Instant, now: Instant) -> Bool {
         guard sentAt >= replacedAt else { return false }
         if case .parked = phase { return false }
         let wait = min(limits.firstWait * (1 << min(refusals, 16)), limits.maxWait)
@@ -51,31 +51,31 @@ package struct CredentialParking: Hashable, Sendable {
     }
 
     /// APNs answered, and did not mind the credential.
-    package mutating func worked() {
+    public mutating func worked() {
         guard case .probing = phase else { return }
         refusals = 0
         phase = .working
     }
 
     /// The key or certificate was loaded anew.
-    package mutating func replaced(now: Instant) {
+    public mutating func replaced(now: Instant) {
         refusals = 0
         replacedAt = now
         phase = .working
     }
 
-    package mutating func requestStarted() {
+    public mutating func requestStarted() {
         guard case .probing(let reason, _) = phase else { return }
         phase = .probing(reason, isOut: true)
     }
 
     /// The request ended in a way that says nothing about the credential.
-    package mutating func requestAbandoned() {
+    public mutating func requestAbandoned() {
         guard case .probing(let reason, _) = phase else { return }
         phase = .probing(reason, isOut: false)
     }
 
-    package mutating func timeAdvanced(now: Instant) {
+    public mutating func timeAdvanced(now: Instant) {
         guard case .parked(let reason, let until) = phase, until <= now else { return }
         phase = .probing(reason, isOut: false)
     }
@@ -83,7 +83,7 @@ package struct CredentialParking: Hashable, Sendable {
     // MARK: Queries
 
     /// Whether a request may start now.
-    package var admits: Bool {
+    public var admits: Bool {
         switch phase {
         case .working: true
         case .parked: false
@@ -91,17 +91,17 @@ package struct CredentialParking: Hashable, Sendable {
         }
     }
 
-    package var isWorking: Bool { phase == .working }
+    public var isWorking: Bool { phase == .working }
 
     /// Why it is out of use.
-    package var reason: Reason? {
+    public var reason: Reason? {
         switch phase {
         case .working: nil
         case .parked(let reason, _), .probing(let reason, _): reason
         }
     }
 
-    package var nextDeadline: Instant? {
+    public var nextDeadline: Instant? {
         guard case .parked(_, let until) = phase else { return nil }
         return until
     }

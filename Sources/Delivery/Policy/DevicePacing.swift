@@ -1,11 +1,11 @@
-package import Vocabulary
+public import Vocabulary
 
 /// One notification in flight per device and app, or per channel: further ones wait in line.
 ///
 /// The first of a line is the one that is sent; it stays first through its retries, so a device
 /// gets its notifications in order. A line exists only while somebody stands in it: memory is
 /// bounded by the deliveries in hand.
-package struct DevicePacing: Sendable {
+public struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
         var last: DeliveryID
@@ -27,7 +27,7 @@ package struct DevicePacing: Sendable {
     private var throttledCount = 0
 
     /// - Parameter maxEvents: So many deliveries are in hand at most.
-    package init(maxEvents: Int = 1_000) {
+    public init(maxEvents: Int = 1_000) {
         let vacant = Line(first: .nobody, last: .nobody)
         lines = KeyedTable(for: maxEvents, vacant: vacant)
     }
@@ -37,7 +37,7 @@ package struct DevicePacing: Sendable {
     /// A delivery comes to the end of its device's line.
     ///
     /// - Returns: true when it is the first, and may be sent.
-    package mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
+    public mutating func joined(_ id: DeliveryID, _ device: KeyedHash) -> Bool {
         while neighbours.count <= id.index { neighbours.append(Neighbours()) }
         guard let line = lines.find(device) else {
             neighbours[id.index] = Neighbours()
@@ -54,7 +54,7 @@ package struct DevicePacing: Sendable {
     /// A delivery leaves its device's line, from wherever it stands.
     ///
     /// - Returns: who is first now, and from when on it may be sent, if that has changed.
-    package mutating func left(
+    public mutating func left(
         _ id: DeliveryID,
         _ device: KeyedHash
     ) -> (next: DeliveryID, notBefore: Instant?)? {
@@ -77,14 +77,14 @@ package struct DevicePacing: Sendable {
     }
 
     /// `TooManyRequests`: nothing goes to this device before then.
-    package mutating func throttled(_ device: KeyedHash, until: Instant) {
+    public mutating func throttled(_ device: KeyedHash, until: Instant) {
         guard let line = lines.find(device) else { return }
         if !lines[line].isThrottled { throttledCount += 1 }
         lines[line].throttledUntil = until.nanoseconds
     }
 
     /// The device took a notification, or refused it for another reason.
-    package mutating func relieved(_ device: KeyedHash) {
+    public mutating func relieved(_ device: KeyedHash) {
         guard throttledCount > 0, let line = lines.find(device), lines[line].isThrottled
         else { return }
         lines[line].throttledUntil = .min
@@ -93,13 +93,13 @@ package struct DevicePacing: Sendable {
 
     // MARK: Queries
 
-    package func isThrottled(_ device: KeyedHash) -> Bool {
+    public func isThrottled(_ device: KeyedHash) -> Bool {
         guard throttledCount > 0, let line = lines.find(device) else { return false }
         return lines[line].isThrottled
     }
 
     /// The line, newest first.
-    package func line(of device: KeyedHash) -> [DeliveryID] {
+    public func line(of device: KeyedHash) -> [DeliveryID] {
         var line: [DeliveryID] = []
         var member = lines.find(device).map { lines[$0].last } ?? .nobody
         while !member.isNobody {
@@ -110,12 +110,12 @@ package struct DevicePacing: Sendable {
     }
 
     /// Whether nobody came to the line after that delivery, which stands in it.
-    package func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
+    public func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
         lines.find(device).map { lines[$0].last == id } ?? false
     }
 
     /// Devices with somebody in line.
-    package var deviceCount: Int { lines.count }
+    public var deviceCount: Int { lines.count }
 }
 
 extension DeliveryID {

@@ -3,7 +3,7 @@
 /// Each source is promised its weight's share of the bound. What others leave it may borrow, but
 /// for half of each other source's share: that is kept free for its first events, however long it
 /// was silent. A source at its limit is stopped by itself; the others go on.
-package struct IntakeShares: Hashable, Sendable {
+public struct IntakeShares: Hashable, Sendable {
     private struct Amount: Hashable, Sendable {
         var events = 0
         var bytes = 0
@@ -12,10 +12,10 @@ package struct IntakeShares: Hashable, Sendable {
     private let bound: Amount
     private let promised: [Amount]
     private var held: [Amount]
-    package private(set) var stopped: [Bool]
+    public private(set) var stopped: [Bool]
 
     /// One source for each weight.
-    package init(events: Int, bytes: Int, weights: [Int]) {
+    public init(events: Int, bytes: Int, weights: [Int]) {
         let total = weights.reduce(0, +)
         bound = Amount(events: events, bytes: bytes)
         promised = weights.map { weight in
@@ -30,12 +30,12 @@ package struct IntakeShares: Hashable, Sendable {
 
     // MARK: Inputs
 
-    package mutating func entered(source: Int, byteCount: Int) {
+    public mutating func entered(source: Int, byteCount: Int) {
         held[source].events += 1
         held[source].bytes += byteCount
     }
 
-    package mutating func left(source: Int, byteCount: Int) {
+    public mutating func left(source: Int, byteCount: Int) {
         held[source].events -= 1
         held[source].bytes -= byteCount
     }
@@ -44,7 +44,7 @@ package struct IntakeShares: Hashable, Sendable {
     /// prefetched records away, so it should last.
     ///
     /// - Returns: true when `stopped` changed.
-    package mutating func timeAdvanced() -> Bool {
+    public mutating func timeAdvanced() -> Bool {
         guard held.count > 1 else { return false }
         var changed = false
         for source in held.indices {
@@ -63,7 +63,7 @@ package struct IntakeShares: Hashable, Sendable {
 
     // MARK: Queries
 
-    package func heldEvents(of source: Int) -> Int { held[source].events }
+    public func heldEvents(of source: Int) -> Int { held[source].events }
 
     /// Its own share at least; more while others leave theirs.
     private func limit(of source: Int) -> Amount {

@@ -2,14 +2,14 @@ import APNsRules
 import Vocabulary
 
 /// A bound on the requests a second of the apps that a pattern covers, all of them together.
-package struct RateLimit: Hashable, Sendable {
+public struct RateLimit: Hashable, Sendable {
     /// A bundle ID, or a prefix and `*` at the end.
-    package var bundleIDs: String
-    package var requestsPerSecond: Double
+    public var bundleIDs: String
+    public var requestsPerSecond: Double
     /// How many may go at once.
-    package var burst: Int
+    public var burst: Int
 
-    package init(bundleIDs: String, requestsPerSecond: Double, burst: Int) {
+    public init(bundleIDs: String, requestsPerSecond: Double, burst: Int) {
         self.bundleIDs = bundleIDs
         self.requestsPerSecond = requestsPerSecond
         self.burst = burst

@@ -1,10 +1,10 @@
-package import Vocabulary
+public import Vocabulary
 
 /// The last answers of an endpoint, and how many devices it failed.
 ///
 /// A device counts as one failure however often it failed: one that APNs chokes on, tried again and
 /// again, says nothing about the endpoint.
-package struct RecentAnswers: Hashable, Sendable {
+public struct RecentAnswers: Hashable, Sendable {
     private struct Answer: Hashable {
         let at: Instant
         /// Nil: a good answer.
@@ -18,22 +18,22 @@ package struct RecentAnswers: Hashable, Sendable {
     private var next = 0
 
     /// Nothing yet; at most so many answers will count, and none that is older.
-    package init(maxCount: Int, maxAge: Duration) {
+    public init(maxCount: Int, maxAge: Duration) {
         self.maxCount = maxCount
         self.maxAge = maxAge
     }
 
-    package mutating func succeeded(now: Instant) {
+    public mutating func succeeded(now: Instant) {
         append(Answer(at: now, failedDevice: nil))
     }
 
-    package mutating func failed(_ device: KeyedHash, now: Instant) {
+    public mutating func failed(_ device: KeyedHash, now: Instant) {
         let isKnown = answers.contains { $0.failedDevice == device && isRecent($0, now) }
         if !isKnown { append(Answer(at: now, failedDevice: device)) }
     }
 
     /// Devices that were failed, and answers in all.
-    package func tally(now: Instant) -> (failures: Int, answers: Int) {
+    public func tally(now: Instant) -> (failures: Int, answers: Int) {
         answers.reduce(into: (failures: 0, answers: 0)) { tally, answer in
             guard isRecent(answer, now) else { return }
             tally.answers += 1

@@ -1,20 +1,20 @@
-package import Vocabulary
+public import Vocabulary
 
 /// How many retries a credential may make: a share of its recent successes, and a few a second
 /// in any case.
 ///
 /// Retries that follow load instead of success turn a slow endpoint into a dead one. Credit is
 /// kept in thousandths of a retry, so that shares add up exactly.
-package struct RetryBudget: Hashable, Sendable {
-    package struct Limits: Hashable, Sendable {
+public struct RetryBudget: Hashable, Sendable {
+    public struct Limits: Hashable, Sendable {
         /// Retries earned by a hundred successes.
-        package var percent: Int
+        public var percent: Int
         /// Retries earned by a second.
-        package var perSecond: Int
+        public var perSecond: Int
         /// Retries that can be saved up.
-        package var burst: Int
+        public var burst: Int
 
-        package init(percent: Int = 10, perSecond: Int = 10, burst: Int = 1_000) {
+        public init(percent: Int = 10, perSecond: Int = 10, burst: Int = 1_000) {
             self.percent = percent
             self.perSecond = perSecond
             self.burst = burst
@@ -27,17 +27,17 @@ package struct RetryBudget: Hashable, Sendable {
     private var credit: Int
     private var refilledAt: Instant?
 
-    package init(limits: Limits = .init()) {
+    public init(limits: Limits = .init()) {
         self.limits = limits
         credit = limits.burst * Self.retry
     }
 
-    package mutating func succeeded() {
+    public mutating func succeeded() {
         earn(limits.percent * Self.retry / 100)
     }
 
     /// - Returns: false when there is no credit for a retry.
-    package mutating func spend(now: Instant) -> Bool {
+    public mutating func spend(now: Instant) -> Bool {
         refill(now: now)
         guard credit >= Self.retry else { return false }
         credit -= Self.retry

@@ -3,16 +3,16 @@
 ///
 /// A queue that holds something is served after at most the sum of the other queues' weights, so
 /// none starves; one that is empty saves nothing up.
-package struct WeightedQueues<Element> {
+public struct WeightedQueues<Element> {
     private let weights: [Int]
     private var queues: [FIFO<Element>]
     /// The queue being served, and what it may still hand out before the next one's turn.
     private var current = 0
     private var credit: Int
-    package private(set) var count = 0
+    public private(set) var count = 0
 
     /// One queue for each weight; weights are 1 or more.
-    package init(weights: [Int]) {
+    public init(weights: [Int]) {
         precondition(!weights.isEmpty && weights.allSatisfy { $0 >= 1 }, "a weight is positive")
         let divisor = weights.reduce(0, Self.greatestCommonDivisor)
         self.weights = weights.map { $0 / divisor }
@@ -20,22 +20,22 @@ package struct WeightedQueues<Element> {
         credit = self.weights[0]
     }
 
-    package var isEmpty: Bool { count == 0 }
+    public var isEmpty: Bool { count == 0 }
 
-    package func count(of queue: Int) -> Int { queues[queue].count }
+    public func count(of queue: Int) -> Int { queues[queue].count }
 
-    package mutating func append(_ element: Element, to queue: Int) {
+    public mutating func append(_ element: Element, to queue: Int) {
         queues[queue].append(element)
         count += 1
     }
 
-    package mutating func prepend(_ element: Element, to queue: Int) {
+    public mutating func prepend(_ element: Element, to queue: Int) {
         queues[queue].prepend(element)
         count += 1
     }
 
     /// The element whose turn it is.
-    package mutating func first() -> Element? {
+    public mutating func first() -> Element? {
         guard count > 0 else { return nil }
         while credit == 0 || queues[current].isEmpty {
             current = current + 1 == queues.count ? 0 : current + 1
@@ -45,7 +45,7 @@ package struct WeightedQueues<Element> {
     }
 
     @discardableResult
-    package mutating func popFirst() -> Element? {
+    public mutating func popFirst() -> Element? {
         guard first() != nil else { return nil }
         credit -= 1
         count -= 1
@@ -53,7 +53,7 @@ package struct WeightedQueues<Element> {
     }
 
     /// The newest element of the longest queue.
-    package mutating func popLast() -> Element? {
+    public mutating func popLast() -> Element? {
         guard let longest = queues.indices.max(by: { queues[$0].count < queues[$1].count }),
             let element = queues[longest].popLast()
         else { return nil }
@@ -65,7 +65,7 @@ package struct WeightedQueues<Element> {
     ///
     /// What stands before it goes to the end of its queue. The other queues are looked at, in
     /// their order, only if the one whose turn it is has none.
-    package mutating func bringForward(
+    public mutating func bringForward(
         lookingAt limit: Int,
         where isWanted: (Element) -> Bool
     ) {
@@ -96,7 +96,7 @@ package struct WeightedQueues<Element> {
         return false
     }
 
-    package mutating func removeAll(where isUnwanted: (Element) -> Bool) {
+    public mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         count = 0
         for index in queues.indices {
             queues[index].removeAll(where: isUnwanted)

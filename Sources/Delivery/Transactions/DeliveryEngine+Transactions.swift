@@ -1,4 +1,4 @@
-package import Vocabulary
+public import Vocabulary
 
 /// Outcomes and offsets in one transaction.
 ///
@@ -13,7 +13,7 @@ extension DeliveryEngine {
     ///   - tag: The record.
     ///   - now: This turn's moment.
     /// - Returns: The delivery, if it has left; see `published`.
-    package mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
+    public mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
         guard settings.isTransactional else { return published(tag) }
         transactions?.withdraw(tag)
         abortTransaction(now: now)
@@ -23,7 +23,7 @@ extension DeliveryEngine {
     /// The transactional call under way succeeded.
     ///
     /// - Returns: deliveries whose outcome is written for good, as they were.
-    package mutating func transactionCallSucceeded() -> [(id: DeliveryID, delivery: Delivery)] {
+    public mutating func transactionCallSucceeded() -> [(id: DeliveryID, delivery: Delivery)] {
         guard case .committed(let ids)? = transactions?.callSucceeded() else { return [] }
         var committed: [(id: DeliveryID, delivery: Delivery)] = []
         for id in ids {
@@ -38,7 +38,7 @@ extension DeliveryEngine {
     }
 
     /// The transactional call under way failed; `isInDoubt`: it may have committed nevertheless.
-    package mutating func transactionCallFailed(
+    public mutating func transactionCallFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
         now: Moment
@@ -48,13 +48,13 @@ extension DeliveryEngine {
     }
 
     /// The transactional producer is of no use any more, though no call was under way.
-    package mutating func transactionalProducerFailed(_ failure: TransactionFailure, now: Moment) {
+    public mutating func transactionalProducerFailed(_ failure: TransactionFailure, now: Moment) {
         undo(transactions?.producerFailed(failure, now: now.instant))
     }
 
     /// Kafka did not say where the group stands, because a transaction is not over; it is asked
     /// again, for a guess could repeat outcomes.
-    package mutating func storedOffsetsUndecided(now: Moment) {
+    public mutating func storedOffsetsUndecided(now: Moment) {
         membership.storedOffsetsUndecided(now: now.instant)
     }
 

@@ -1,7 +1,7 @@
-package import Vocabulary
+public import Vocabulary
 
 /// What the shard is to do for the transactions of its producer.
-package enum TransactionStep: Hashable, Sendable {
+public enum TransactionStep: Hashable, Sendable {
     /// `rd_kafka_init_transactions`: ends what an earlier producer of the same name left open.
     case open
     /// `rd_kafka_begin_transaction`: what is produced from now on belongs together.
@@ -16,7 +16,7 @@ package enum TransactionStep: Hashable, Sendable {
 }
 
 /// How a transactional call failed, as rdkafka.h sorts it.
-package enum TransactionFailure: Hashable, Sendable {
+public enum TransactionFailure: Hashable, Sendable {
     /// The same call may succeed later.
     case retriable
     /// The transaction did not happen, and must be aborted.
@@ -28,7 +28,7 @@ package enum TransactionFailure: Hashable, Sendable {
 }
 
 /// Why there can be no further transaction in this process.
-package enum TransactionEnd: Hashable, Sendable {
+public enum TransactionEnd: Hashable, Sendable {
     /// A twin is alive: two processes must not share a `transactional.id`.
     case fenced
     /// Nobody knows whether the last transaction is committed; a restart finds out.
@@ -43,8 +43,8 @@ package enum TransactionEnd: Hashable, Sendable {
 /// A delivery enters with all its records, and a transaction is committed only when every record
 /// in it is acknowledged. So its offsets can speak of exactly the deliveries that it holds. A
 /// delivery leaves by `committed`; an abort puts everything back in front of what waits.
-package struct OutcomeTransactions: Hashable, Sendable {
-    package enum Phase: Hashable, Sendable {
+public struct OutcomeTransactions: Hashable, Sendable {
+    public enum Phase: Hashable, Sendable {
         /// The producer is being made ready. Next: `open`, `ended`.
         case opening
         /// Records are taken. Next: `closing`, `aborting`, `opening`, `ended`.
@@ -68,13 +68,13 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// After that Kafka aborts a transaction by itself, and fences its producer.
     private let timeout: Duration
 
-    package private(set) var phase = Phase.opening
+    public private(set) var phase = Phase.opening
     /// What to do, in order, once the caller gets to it.
-    package private(set) var steps: [TransactionStep] = [.open]
+    public private(set) var steps: [TransactionStep] = [.open]
     /// The deliveries in the present transaction, in the order of entry.
-    package private(set) var members: [DeliveryID] = []
+    public private(set) var members: [DeliveryID] = []
     /// Those for the next one.
-    package private(set) var waiting: [DeliveryID] = []
+    public private(set) var waiting: [DeliveryID] = []
     /// Of all these: the records that belong to each.
     private var records: [DeliveryID: Publications] = [:]
     /// Members with a record that is not acknowledged.
@@ -88,7 +88,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     private var refusedOutcomes = RefusedOutcomes()
 
     /// `timeout` is the producer's `transaction.timeout.ms`.
-    package init(timeout: Duration = .seconds(15)) {
+    public init(timeout: Duration = .seconds(15)) {
         self.timeout = timeout
     }
 
@@ -97,13 +97,13 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// A delivery has ended: its records go into the next transaction that takes any.
     ///
     /// One that is here already has other records than before.
-    package mutating func announced(_ id: DeliveryID, _ publications: Publications) {
+    public mutating func announced(_ id: DeliveryID, _ publications: Publications) {
         guard records.updateValue(publications, forKey: id) == nil else { return }
         waiting.append(id)
     }
 
     /// Takes what waits into the transaction, if it is open: these are to be produced.
-    package mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
+    public mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
         waiting += refusedOutcomes.takeDue(now: now)
@@ -116,13 +116,13 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// All records of a member are acknowledged.
-    package mutating func finished(_ id: DeliveryID) {
+    public mutating func finished(_ id: DeliveryID) {
         guard phase == .open || phase == .closing, unfinished > 0 else { return }
         unfinished -= 1
     }
 
     /// Kafka will never take this record; its delivery goes without it.
-    package mutating func withdraw(_ tag: PublicationTag) {
+    public mutating func withdraw(_ tag: PublicationTag) {
         records[tag.delivery]?.remove(tag.publication)
     }
 
@@ -130,7 +130,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     ///
     /// The transaction is to be done again. A second time it is done without that delivery, which
     /// comes back after a while.
-    package mutating func refused(_ id: DeliveryID, now: Instant) {
+    public mutating func refused(_ id: DeliveryID, now: Instant) {
         guard phase == .open || phase == .closing, records[id] != nil else { return }
         recordFailed(now: now)
         if refusedOutcomes.refused(id, now: now) { waiting.removeAll { $0 == id } }
@@ -139,7 +139,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
     ///
     /// - Returns: the deliveries that are not to be published any more.
-    package mutating func dropAll() -> [DeliveryID] {
+    public mutating func dropAll() -> [DeliveryID] {
         let dropped = members + waiting + refusedOutcomes.removeAll()
         let holdsRecords = !members.isEmpty
         members = []
@@ -157,18 +157,18 @@ package struct OutcomeTransactions: Hashable, Sendable {
     // MARK: The transaction
 
     /// Takes no more records: a commit is due.
-    package mutating func close() {
+    public mutating func close() {
         guard phase == .open, resumeAt == nil else { return }
         phase = .closing
     }
 
     /// Whether every record in the closed transaction is acknowledged: `commit` is next.
-    package var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
+    public var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
 
     /// Commits the closed transaction with these offsets; one without anything goes on instead.
     ///
     /// - Returns: false when there was nothing to commit.
-    package mutating func commit(_ commits: [PartitionCommit]) -> Bool {
+    public mutating func commit(_ commits: [PartitionCommit]) -> Bool {
         precondition(isReadyToCommit, "a transaction with unacknowledged records")
         guard !commits.isEmpty || !members.isEmpty else {
             phase = .open
@@ -181,7 +181,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// A record of the transaction failed: all of it is done again.
-    package mutating func recordFailed(now: Instant) {
+    public mutating func recordFailed(now: Instant) {
         guard phase == .open || phase == .closing else { return }
         resumeAt = now + Self.pause
         beginAbort()
@@ -189,7 +189,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Answers
 
-    package enum Answer: Hashable, Sendable {
+    public enum Answer: Hashable, Sendable {
         case nothing
         /// These deliveries are written for good, with the offsets that speak of them.
         case committed([DeliveryID])
@@ -199,7 +199,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// The call under way succeeded.
-    package mutating func callSucceeded() -> Answer {
+    public mutating func callSucceeded() -> Answer {
         tries = 0
         repeatAt = nil
         switch phase {
@@ -220,7 +220,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// The call under way failed; `isInDoubt`: the commit may have happened nevertheless.
-    package mutating func callFailed(
+    public mutating func callFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
         now: Instant
@@ -244,7 +244,7 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// The producer is of no use any more, though no call was under way.
-    package mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
+    public mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
         guard phase == .open || phase == .closing else { return .nothing }
         if failure == .fenced { return fenced(isInDoubt: false, now: now) }
         resumeAt = now + Self.pause
@@ -252,19 +252,19 @@ package struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// Time passes: a call that failed may be due again.
-    package mutating func timeAdvanced(now: Instant) {
+    public mutating func timeAdvanced(now: Instant) {
         guard let repeatAt, repeatAt <= now else { return }
         self.repeatAt = nil
         steps.append(.repeatCall)
     }
 
-    package mutating func takeSteps() -> [TransactionStep] {
+    public mutating func takeSteps() -> [TransactionStep] {
         defer { steps = [] }
         return steps
     }
 
     /// When `timeAdvanced` or `admit` has something to do.
-    package var nextDeadline: Instant? {
+    public var nextDeadline: Instant? {
         if let repeatAt { return repeatAt }
         guard phase == .open else { return nil }
         return resumeAt ?? refusedOutcomes.nextDue

@@ -3,7 +3,7 @@
 
 extension EmbeddedSchema {
     /// The text of `schemas/aps-payload.v1.schema.json`.
-    package static let apsPayloadV1 = EmbeddedSchema(name: "aps-payload.v1", text: #"""
+    public static let apsPayloadV1 = EmbeddedSchema(name: "aps-payload.v1", text: #"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:aps-payload:v1",

@@ -3,7 +3,7 @@
 
 extension EmbeddedSchema {
     /// The text of `schemas/broadcast-event.v1.schema.json`.
-    package static let broadcastEventV1 = EmbeddedSchema(name: "broadcast-event.v1", text: #"""
+    public static let broadcastEventV1 = EmbeddedSchema(name: "broadcast-event.v1", text: #"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:broadcast-event:v1",

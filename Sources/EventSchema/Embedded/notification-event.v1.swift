@@ -3,7 +3,7 @@
 
 extension EmbeddedSchema {
     /// The text of `schemas/notification-event.v1.schema.json`.
-    package static let notificationEventV1 = EmbeddedSchema(name: "notification-event.v1", text: #"""
+    public static let notificationEventV1 = EmbeddedSchema(name: "notification-event.v1", text: #"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-event:v1",

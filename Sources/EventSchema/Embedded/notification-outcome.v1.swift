@@ -3,7 +3,7 @@
 
 extension EmbeddedSchema {
     /// The text of `schemas/notification-outcome.v1.schema.json`.
-    package static let notificationOutcomeV1 = EmbeddedSchema(name: "notification-outcome.v1", text: #"""
+    public static let notificationOutcomeV1 = EmbeddedSchema(name: "notification-outcome.v1", text: #"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-outcome:v1",

@@ -3,7 +3,7 @@
 
 extension EmbeddedSchema {
     /// The text of `schemas/token-status.v1.schema.json`.
-    package static let tokenStatusV1 = EmbeddedSchema(name: "token-status.v1", text: #"""
+    public static let tokenStatusV1 = EmbeddedSchema(name: "token-status.v1", text: #"""
         {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:token-status:v1",

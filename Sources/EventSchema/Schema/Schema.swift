@@ -1,8 +1,8 @@
-package import JSON
-package import Vocabulary
+public import JSON
+public import Vocabulary
 
 /// A JSON Schema of draft 2020-12 or draft-07, compiled once; many threads may share it.
-package struct Schema: Sendable {
+public struct Schema: Sendable {
     let program: SchemaProgram
 
     /// Compiles a schema.
@@ -13,7 +13,7 @@ package struct Schema: Sendable {
     ///   - library: the documents that it may refer to.
     ///   - options: how it is read.
     /// - Throws: `SchemaError` with the place of the first keyword that cannot be enforced.
-    package init(
+    public init(
         text: [UInt8],
         baseURI: String = "",
         library: SchemaLibrary = SchemaLibrary(),
@@ -35,7 +35,7 @@ package struct Schema: Sendable {
     ///
     /// A value that takes more than a million steps and 100 a byte, or 2000 subschemas inside each
     /// other, is not admitted.
-    package func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
+    public func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
         var check = SchemaCheck(document)
         return admits(value, &check)
     }
@@ -50,7 +50,7 @@ package struct Schema: Sendable {
     ///
     /// At most 20, and at most 4096 bytes of text in all; the last one says how many more there
     /// are. No message repeats a string of the document.
-    package func violations(
+    public func violations(
         in document: JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {

@@ -3,26 +3,26 @@ import JSON
 /// The documents that schemas may refer to; nothing is ever fetched.
 ///
 /// The metaschemas of both drafts are always in it.
-package struct SchemaLibrary: Sendable {
+public struct SchemaLibrary: Sendable {
     private(set) var index: SchemaIndex
 
     /// An empty library.
     ///
     /// - Parameter defaultDraft: the draft of documents without `$schema`.
-    package init(defaultDraft: SchemaDraft = .draft2020) {
+    public init(defaultDraft: SchemaDraft = .draft2020) {
         index = Self.metaschemas
         index.defaultDraft = defaultDraft
     }
 
     /// The URIs by which documents are found, without those of the metaschemas.
-    package var uris: [String] { index.documentURIs }
+    public var uris: [String] { index.documentURIs }
 
     /// Adds a document, which is found by its base URI and by its own `$id`.
     ///
     /// Whether its keywords make sense is checked when a schema refers to it.
     ///
     /// - Throws: `SchemaError` if it is no JSON, or one of its URIs is taken.
-    package mutating func add(_ text: [UInt8], baseURI: String) throws(SchemaError) {
+    public mutating func add(_ text: [UInt8], baseURI: String) throws(SchemaError) {
         let root = try Self.parse(text, document: baseURI)
         var grown = index
         try grown.add(root, baseURI: baseURI)

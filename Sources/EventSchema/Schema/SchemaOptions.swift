@@ -1,5 +1,5 @@
 /// A draft of JSON Schema that is understood.
-package enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
+public enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
     case draft2020 = "https://json-schema.org/draft/2020-12/schema"
     case draft7 = "http://json-schema.org/draft-07/schema"
 
@@ -12,13 +12,13 @@ package enum SchemaDraft: String, Hashable, Sendable, CaseIterable {
 }
 
 /// How a schema is read.
-package struct SchemaOptions: Hashable, Sendable {
+public struct SchemaOptions: Hashable, Sendable {
     /// The draft of a schema without `$schema`.
-    package var defaultDraft: SchemaDraft
+    public var defaultDraft: SchemaDraft
     /// Whether `format` is enforced where the metaschema leaves it an annotation.
-    package var assertsFormat: Bool
+    public var assertsFormat: Bool
 
-    package init(defaultDraft: SchemaDraft = .draft2020, assertsFormat: Bool = false) {
+    public init(defaultDraft: SchemaDraft = .draft2020, assertsFormat: Bool = false) {
         self.defaultDraft = defaultDraft
         self.assertsFormat = assertsFormat
     }
@@ -63,20 +63,20 @@ struct Dialect: Hashable, Sendable {
 }
 
 /// Why a schema is refused.
-package struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The document's URI; nil is the schema that is being compiled.
-    package let document: String?
+    public let document: String?
     /// JSON Pointer to the keyword; empty is the whole document.
-    package let pointer: String
-    package let message: String
+    public let pointer: String
+    public let message: String
 
-    package init(document: String? = nil, pointer: String, message: String) {
+    public init(document: String? = nil, pointer: String, message: String) {
         self.document = document
         self.pointer = pointer
         self.message = message
     }
 
-    package var description: String {
+    public var description: String {
         if let document { return "\(document)#\(pointer): \(message)" }
         return "\(pointer.isEmpty ? "/" : pointer): \(message)"
     }

@@ -53,8 +53,12 @@ struct RecentIDs {
     private var order: [APNsID] = []
     private var oldest = 0
 
+    /// Takes all its room at once: to grow would hold every answer up for tens of milliseconds, and
+    /// room that nothing stands in yet costs no memory.
     init(capacity: Int) {
         self.capacity = capacity
+        members.reserveCapacity(capacity + 1)
+        order.reserveCapacity(capacity)
     }
 
     /// - Returns: false when the ID is among the newest.

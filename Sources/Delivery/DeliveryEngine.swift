@@ -154,8 +154,12 @@ public struct DeliveryEngine: Sendable {
     /// The delivery, unless it has left: a copy of all its fields.
     public func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
 
-    /// What the delivery's present or last stream was asked for; nil before the first one.
-    public func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
+    /// The same for who publishes it, once or more for every event: lends the engine as `request`.
+    public mutating func deliveryToPublish(_ id: DeliveryID) -> Delivery? { deliveries[id] }
+
+    /// What the delivery's present or last stream was asked for; nil before the first one. Lends the
+    /// engine as `request`.
+    public mutating func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
         guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
         else { return nil }
         let isBroadcast = deliveries[id]?.arrival.isBroadcast == true
@@ -163,7 +167,10 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// What the delivery's request is made of; nil when it has left, or is never sent.
-    public func request(_ id: DeliveryID) -> DeliveryRequest? {
+    ///
+    /// Changes nothing, but is `mutating`: another module lends the engine, which is large, without
+    /// a copy only to what may change it.
+    public mutating func request(_ id: DeliveryID) -> DeliveryRequest? {
         guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival,
             // Not `eventBytes`, of another module: the record would be copied to call it.
             let bytes = arrival.record.decodedValue ?? arrival.record.value

@@ -16,12 +16,12 @@ extension Shard {
     }
 
     /// Counts what has ended; to be called once Kafka has all of its records.
-    func countOutcome(of delivery: Delivery) {
+    mutating func countOutcome(of delivery: Delivery) {
         guard case .outcome(let decided)? = delivery.decision else { return }
         count(decided, of: delivery)
     }
 
-    private func count(_ decided: DecidedOutcome, of delivery: Delivery) {
+    private mutating func count(_ decided: DecidedOutcome, of delivery: Delivery) {
         metrics.count(
             decided.outcome.kind,
             reason: decided.outcome.reason,

@@ -246,7 +246,7 @@ extension Shard {
     }
 
     mutating func publish(_ tag: PublicationTag) {
-        guard let delivery = engine.delivery(tag.delivery) else { return }
+        guard let delivery = engine.deliveryToPublish(tag.delivery) else { return }
         do throws(KafkaError) {
             try publisher.publish(
                 tag,

@@ -9,7 +9,7 @@ extension Shard {
     ///
     /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
     /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
-    func log(_ outcome: Outcome, of delivery: Delivery) {
+    mutating func log(_ outcome: Outcome, of delivery: Delivery) {
         let isFault = outcome.kind.isFault
         let level: Logger.Level = isFault ? .info : .debug
         guard logLevel <= level else { return }

@@ -106,7 +106,7 @@ extension Shard {
         log.warning("transaction failed", [.error: error.description])
     }
 
-    private func countCommitted(_ delivery: Delivery) {
+    private mutating func countCommitted(_ delivery: Delivery) {
         guard let outcome = delivery.outcome else {
             countDeferral(delivery)
             return

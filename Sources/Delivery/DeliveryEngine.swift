@@ -157,8 +157,9 @@ public struct DeliveryEngine: Sendable {
     /// The same for who publishes it, once or more for every event: lends the engine as `request`.
     public mutating func deliveryToPublish(_ id: DeliveryID) -> Delivery? { deliveries[id] }
 
-    /// What the delivery's present or last stream was asked for; nil before the first one. Lends the
-    /// engine as `request`.
+    /// What the delivery's present or last stream was asked for; nil before the first one.
+    ///
+    /// Lends the engine as `request`.
     public mutating func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
         guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
         else { return nil }

@@ -7,11 +7,12 @@ import Telemetry
 import Vocabulary
 
 extension Shard {
-    /// Translates what the connections saw into the engine's inputs; what is left over waits for the
-    /// next turn, in order.
+    /// Translates what the connections saw into the engine's inputs.
+    ///
+    /// All of it, however long that takes: an answer that has been read must be told before the
+    /// turn's end looks at the time limits, or it would come too late for a delivery in hand.
     mutating func tellEngineOfAPNs() {
-        let count = min(happenings.count, Self.happeningBudget)
-        for index in 0..<count {
+        for index in happenings.indices {
             switch happenings[index] {
             case .opened(let id, let limit):
                 engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
@@ -24,7 +25,7 @@ extension Shard {
             case .closed(let id, let route, let failure): closed(id, route, failure)
             }
         }
-        happenings.removeFirst(count)
+        happenings.removeAll(keepingCapacity: true)
     }
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {

@@ -28,12 +28,10 @@ struct Shard: ~Copyable {
     /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
     /// Events taken from the producer's queue in one turn; a record makes three reports at most.
-    private static let reportBudget = 1024
-    /// What connections saw that the engine is told in one turn.
     ///
-    /// With the engine's own bound on records (`IntakeGate`) these bound a turn: some milliseconds,
+    /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
     /// after which requests leave and answers are read, however much waits.
-    static let happeningBudget = 512
+    private static let reportBudget = 1024
 
     /// Its place among the shards of the process.
     let index: Int

@@ -50,7 +50,13 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
     /// Sizes are rounded up to multiples of it; it is a multiple of every alignment.
     private static let step = 64
     /// Larger ones come and go through malloc: buffers of frames, of which a session has few.
+    ///
+    /// In a debug build all do, so that sanitizers and valgrind see each use of what was freed.
+    #if DEBUG
+    private static let largestKept = 0
+    #else
     private static let largestKept = 512
+    #endif
     /// What stands before a block: its size, and what keeps the block aligned.
     private static let headByteCount = 16
 

@@ -61,11 +61,13 @@ enum KafkaParts {
             let (desk, reading) = tables ?? Desk(KafkaTopic("events")).withReader()
             tables = (desk, reading)
             let before = reading.recordCount
-            for _ in 0..<turns {
+            for turn in 1...turns {
                 for _ in 0..<batch { desk.produce(key: key, value: text) }
                 desk.awaitReports()
+                // Now and then: the embedded cluster drops what is too much for it.
+                guard turn.isMultiple(of: 128) || turn == turns else { continue }
+                while reading.recordCount < before + turn * batch { reading.read(stopwatch) }
             }
-            while reading.recordCount < before + turns * batch { reading.read(stopwatch) }
             return reading.recordCount
         }
     }

@@ -63,7 +63,7 @@ def resident_bytes(pid, field="VmRSS"):
 def run_and_measure(arguments, **options):
     """Runs a command to its end; its output, and its CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, **options)
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=True, **options)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return done.stdout, spent

@@ -61,12 +61,7 @@ extension ClientState {
                 if channel.isClosedByPeer { peerClosed() }
                 return
             }
-            // Twice at most, so that one connection does not starve the others.
-            if try channel.receiveFromSocket() {
-                advance()
-                guard phase != .closed else { return }
-                _ = try channel.receiveFromSocket()
-            }
+            try channel.receiveFromSocket()
         } catch {
             advance()
             return finish(error)

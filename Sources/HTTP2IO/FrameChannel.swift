@@ -65,12 +65,12 @@ struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Reads once from the socket.
+    /// Reads from the socket, twice at most, so that no connection starves the others.
     ///
-    /// - Returns: whether more may wait there.
-    mutating func receiveFromSocket() throws(ConnectionFailure) -> Bool {
+    /// What was read before an error is there nevertheless.
+    mutating func receiveFromSocket() throws(ConnectionFailure) {
         do throws(SystemError) {
-            return try transport.receiveFromSocket()
+            if try transport.receiveFromSocket() { _ = try transport.receiveFromSocket() }
         } catch {
             throw .socketFailed(error)
         }

@@ -101,11 +101,7 @@ public final class ServerConnection {
     public func readinessChanged(_ readiness: Readiness) {
         if phase == .closed || readiness == .writable { return }
         do throws(ConnectionFailure) {
-            if try channel.receiveFromSocket() {
-                advance()
-                guard phase != .closed else { return }
-                _ = try channel.receiveFromSocket()
-            }
+            try channel.receiveFromSocket()
         } catch {
             advance()
             return finish(error)

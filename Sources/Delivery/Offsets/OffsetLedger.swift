@@ -56,8 +56,6 @@ public struct OffsetLedger: Sendable {
     private var farthest: Offset?
     /// The first line not read again, while an assignment repeats what was let go.
     private var unread = none
-    /// The farthest settled record.
-    private var lastSettled: Offset?
     /// What the committed metadata says of records that have not arrived yet.
     private var restored: SettledOffsets?
     private var restoredRun = 0

@@ -63,7 +63,6 @@ final class APNsConnections {
     }
 
     var resolverDescriptor: Int32 { resolver.fileDescriptor }
-    var openCount: Int { links.all.count(where: \.isOpen) }
 
     /// Where the connection leads; nil once it has ended.
     func route(of id: ConnectionID) -> Route? { links[id]?.route }

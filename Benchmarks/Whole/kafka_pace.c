@@ -2,11 +2,13 @@
  *
  *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES
  *
- * Events are written evenly at that rate, whatever becomes of them; with a rate of 0 as fast as
- * outcomes come back, 20,000 events under way. Each is for a device of its own, and its id begins
- * with the time of its writing in microseconds. The first fifth of the outcomes warms up. Of the
- * others it prints how many came a second, and the milliseconds from the event's writing to the
- * outcome's own timestamp and to its being read here, each p50, p99 and p99.9.
+ * Events are written evenly at that rate; with a rate of 0 as fast as outcomes come back. At most
+ * 10,000 are under way: the embedded broker keeps 5 MB of a partition and drops the oldest without
+ * a word, read or not, and all of them may be in one partition. Each is for a device of its own,
+ * and its id begins with the time in microseconds when it was to be written, so that waiting for
+ * room counts. The first fifth of the outcomes warms up. Of the others it prints how many came a
+ * second, and the milliseconds from that time to the outcome's own timestamp and to its being read
+ * here, each p50, p99 and p99.9.
  *
  * In C, for what generates the load must not be it. Two threads: one writes, one reads.
  */
@@ -19,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WINDOW = 20000, SILENCE_MS = 60000, SAMPLES_MAX = 4000000, TEXT_MAX = 8192 };
+enum { WINDOW = 10000, SILENCE_MS = 60000, SAMPLES_MAX = 4000000, TEXT_MAX = 8192 };
 
 struct task {
     const char *servers, *source, *results;
@@ -54,15 +56,14 @@ static long microseconds(clockid_t clock) {
 }
 
 /* The same shape as an event of workload.py. */
-static int event(char *text, long number, long payload_bytes, const char *padding) {
+static int event(char *text, long due, long number, long payload_bytes, const char *padding) {
     static const char frame[] = "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"\"}}}";
     long room = payload_bytes - (long)(sizeof frame - 1);
     return snprintf(text, TEXT_MAX,
                     "{\"id\":\"%ld-%ld\",\"device_token\":\"be7c%060lx\","
                     "\"bundle_id\":\"com.example.News\",\"push_type\":\"alert\",\"payload\":"
                     "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"%.*s\"}}}}",
-                    microseconds(CLOCK_REALTIME), number, number, (int)(room > 0 ? room : 0),
-                    padding);
+                    due, number, number, (int)(room > 0 ? room : 0), padding);
 }
 
 static void *write_events(void *argument) {
@@ -75,15 +76,16 @@ static void *write_events(void *argument) {
     char text[TEXT_MAX], padding[TEXT_MAX];
     memset(padding, 'x', sizeof padding - 1);
     padding[sizeof padding - 1] = 0;
-    long begun = microseconds(CLOCK_MONOTONIC);
+    long begun = microseconds(CLOCK_REALTIME);
     for (long number = 0; number < task->count; number++) {
+        long due = 0;
         if (task->per_second > 0) {
-            long due = begun + number * 1000000 / task->per_second;
-            while (due - microseconds(CLOCK_MONOTONIC) > 0) rd_kafka_poll(producer, 1);
-        } else {
-            while (number - seen >= WINDOW) rd_kafka_poll(producer, 1);
+            due = begun + number * 1000000 / task->per_second;
+            while (due - microseconds(CLOCK_REALTIME) > 0) rd_kafka_poll(producer, 1);
         }
-        int length = event(text, number, task->payload_bytes, padding);
+        while (number - seen >= WINDOW) rd_kafka_poll(producer, 1);
+        if (!due) due = microseconds(CLOCK_REALTIME);
+        int length = event(text, due, number, task->payload_bytes, padding);
         /* Without keys, which keeps batches together: the broker looks through all of them. */
         while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, text,
                                 (size_t)length, NULL, 0, NULL))

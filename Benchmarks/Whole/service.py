@@ -195,7 +195,7 @@ def steady(**values):
 def at_a_rate(case, per_second, seconds):
     """Events a second, and milliseconds from an event's writing to its outcome.
 
-    `per_second` 0: as fast as outcomes come back, 20,000 events under way.
+    `per_second` 0: as fast as outcomes come back.
 
     `case` should be a `steady` one.
     """

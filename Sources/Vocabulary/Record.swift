@@ -22,22 +22,30 @@ public struct Record: Hashable, Sendable {
     /// The event's bytes, where the framing encoded them; nil: they stand in `value`.
     public var decodedValue: [UInt8]?
     /// `traceparent` and `tracestate` of a CloudEvent, as headers; the record's own count more.
-    public var traceContext: [RecordHeader] = []
+    public var traceContext: [RecordHeader]
+}
 
+// Outside of the type, so that it keeps its memberwise initialiser: a record that is put together
+// field by field is copied once more.
+extension Record {
     public init(
         partition: PartitionID,
         offset: Offset,
         timestamp: Timestamp?,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [RecordHeader] = []
+        key: consuming [UInt8]?,
+        value: consuming [UInt8]?,
+        headers: consuming [RecordHeader] = []
     ) {
-        self.partition = partition
-        self.offset = offset
-        self.timestamp = timestamp
-        self.key = key
-        self.value = value
-        self.headers = headers
+        self.init(
+            partition: partition,
+            offset: offset,
+            timestamp: timestamp,
+            key: key,
+            value: value,
+            headers: headers,
+            decodedValue: nil,
+            traceContext: []
+        )
     }
 
     /// What the ranges of the record's event point into.

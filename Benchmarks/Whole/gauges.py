@@ -1,5 +1,6 @@
 """What a process has used so far: its CPU clock, /proc (proc(5)), getrusage(2), and perf."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -27,22 +28,26 @@ class Usage:
         return Usage(*(less(now, then) for now, then in pairs))
 
 
-def usage(pid, allocations=None):
-    """`allocations`: the file that Benchmarks/Whole/allocations.c counts in.
+def threads(pid):
+    """Each thread's folder in /proc, its status, and whether it is the admin port's.
 
-    The admin port has a thread of its own, whose work is for who asks: the harness. It is left out.
+    That one works for whoever asks, here the harness, and is left out where threads are counted.
     """
-    switches, admin_seconds = 0, 0.0
     for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        try:
+        with contextlib.suppress(FileNotFoundError):
             status = (thread / "status").read_text()
-            if status.startswith("Name:\tadmin\n"):
-                # Nanoseconds on the CPU.
-                admin_seconds = int((thread / "schedstat").read_text().split()[0]) / 1e9
-                continue
-        except FileNotFoundError:
-            continue
-        switches += sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
+            yield thread, status, status.startswith("Name:\tadmin\n")
+
+
+def usage(pid, allocations=None):
+    """`allocations`: the file that Benchmarks/Whole/allocations.c counts in."""
+    switches, admin_seconds = 0, 0.0
+    for thread, status, is_admin in threads(pid):
+        if is_admin:
+            # Nanoseconds on the CPU.
+            admin_seconds = int((thread / "schedstat").read_text().split()[0]) / 1e9
+        else:
+            switches += sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", status)))
     counted = None
     if allocations is not None:
         counted = struct.unpack("=Q", allocations.read_bytes())[0]

@@ -104,8 +104,7 @@ enum EventParts {
         var record = record
         guard case .event(let event) = Reader().decoder.decode(&record, from: source.topic)
         else { preconditionFailure("the benchmark's event is not valid") }
-        var subject = OutcomeSubject()
-        subject.eventID = event.id
+        var subject = OutcomeSubject(ofEvent: event.id)
         subject.apnsID = event.apnsID
         subject.deviceToken = event.deviceToken
         subject.topic = APNsTopic("com.example.Chat")

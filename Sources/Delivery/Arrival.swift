@@ -58,7 +58,7 @@ public final class Arrival: Sendable {
     public var isRetry: Bool { rareFacts?.isRetry ?? false }
 
     /// In the first round.
-    var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }
+    public var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }
 
     /// Streams opened in earlier rounds.
     var earlierAttempts: Int { rareFacts?.history?.attempts ?? 0 }

@@ -1,16 +1,20 @@
 import APNsRules
-import Vocabulary
+public import Vocabulary
 
 /// How a delivery ends: the part of its outcome that the event itself does not tell.
-struct Conclusion {
-    var kind: OutcomeKind
-    var reason: Reason?
+public struct Conclusion: Sendable {
+    // In an order that leaves few gaps: each delivery has room for one.
+    var apnsUniqueID: String?
+    /// Of the delivery's credential.
+    var credential: String?
+    var unregisteredAt: Timestamp?
+    public internal(set) var kind: OutcomeKind
     var decidedBy = Outcome.Decider.heliograph
     var tokenAction = TokenAction.keep
-    var httpStatus: Int?
-    var apnsUniqueID: String?
-    var unregisteredAt: Timestamp?
     var isTokenReadmitted = false
+    public internal(set) var completedAt = Timestamp(milliseconds: 0)
+    var httpStatus: Int?
+    public internal(set) var reason: Reason?
 
     var isAccepted: Bool {
         if case .accepted = kind { true } else { false }
@@ -18,22 +22,22 @@ struct Conclusion {
 
     static func accepted(_ answer: APNsAnswer) -> Conclusion {
         Conclusion(
+            apnsUniqueID: answer.apnsUniqueID,
             kind: .accepted,
             decidedBy: .apns,
-            httpStatus: answer.status,
-            apnsUniqueID: answer.apnsUniqueID
+            httpStatus: answer.status
         )
     }
 
     static func refused(_ answer: APNsAnswer, _ verdict: Verdict) -> Conclusion {
         Conclusion(
+            apnsUniqueID: answer.apnsUniqueID,
+            unregisteredAt: answer.unregisteredAt,
             kind: verdict.disposition == .unregistered ? .unregistered : .rejected,
-            reason: answer.reason ?? .local(.unexplainedStatus),
             decidedBy: .apns,
             tokenAction: verdict.tokenAction,
             httpStatus: answer.status,
-            apnsUniqueID: answer.apnsUniqueID,
-            unregisteredAt: answer.unregisteredAt
+            reason: answer.reason ?? .local(.unexplainedStatus)
         )
     }
 
@@ -43,14 +47,14 @@ struct Conclusion {
     static var superseded: Conclusion { Conclusion(kind: .expired, reason: .local(.superseded)) }
 
     static func undeliverable(_ reason: Reason, status: Int?) -> Conclusion {
-        Conclusion(kind: .undeliverable, reason: reason, httpStatus: status)
+        Conclusion(kind: .undeliverable, httpStatus: status, reason: reason)
     }
 
     static func suppressed(since: Timestamp) -> Conclusion {
         Conclusion(
+            unregisteredAt: since,
             kind: .suppressed,
-            reason: .local(.tokenUnregistered),
-            unregisteredAt: since
+            reason: .local(.tokenUnregistered)
         )
     }
 

@@ -2,45 +2,22 @@ public import Vocabulary
 
 /// What a delivery comes to in this shard.
 ///
-/// An object, made when the end is decided: a delivery need not have room for it all its life, and
-/// everybody looks at the same one.
+/// What few deliveries come to stands in objects: each delivery has room for a decision all its
+/// life.
 public enum Decision: Sendable {
-    case outcome(DecidedOutcome)
+    /// The event has ended as the delivery's `conclusion` says.
+    case concluded
+    /// The record is no valid event.
+    case invalid(InvalidRecord)
     /// The event goes on in a retry topic.
     case deferral(DecidedDeferral)
 }
 
-public final class DecidedOutcome: Sendable {
+public final class InvalidRecord: Sendable {
     public let outcome: Outcome
 
     init(_ outcome: consuming Outcome) {
         self.outcome = outcome
-    }
-
-    init(
-        of delivery: borrowing Delivery,
-        _ conclusion: borrowing Conclusion,
-        credential: consuming String?,
-        now: Moment
-    ) {
-        let arrival = delivery.arrival
-        outcome = Outcome(
-            kind: conclusion.kind,
-            reason: conclusion.reason,
-            decidedBy: conclusion.decidedBy,
-            tokenAction: conclusion.tokenAction,
-            of: arrival.content,
-            topic: arrival.topic,
-            environment: delivery.route?.environment ?? arrival.content.environment,
-            credential: credential,
-            httpStatus: conclusion.httpStatus,
-            apnsUniqueID: conclusion.apnsUniqueID,
-            unregisteredAt: conclusion.unregisteredAt,
-            isTokenReadmitted: conclusion.isTokenReadmitted,
-            attempts: delivery.totalAttempts,
-            receivedAt: arrival.firstReceivedAt,
-            completedAt: now.timestamp
-        )
     }
 }
 
@@ -53,9 +30,34 @@ public final class DecidedDeferral: Sendable {
 }
 
 extension Delivery {
-    /// A copy; what looks at few of its fields had better look at `decision`.
+    /// The event's one result, put together anew for whoever asks; nil without one.
     public var outcome: Outcome? {
-        if case .outcome(let decided)? = decision { decided.outcome } else { nil }
+        switch decision {
+        case .concluded?: concludedOutcome
+        case .invalid(let record)?: record.outcome
+        case .deferral?, nil: nil
+        }
+    }
+
+    /// The same for who knows that the event is concluded.
+    public var concludedOutcome: Outcome {
+        Outcome(
+            kind: conclusion.kind,
+            reason: conclusion.reason,
+            decidedBy: conclusion.decidedBy,
+            tokenAction: conclusion.tokenAction,
+            of: arrival.content,
+            topic: arrival.topic,
+            environment: route?.environment ?? arrival.content.environment,
+            credential: conclusion.credential,
+            httpStatus: conclusion.httpStatus,
+            apnsUniqueID: conclusion.apnsUniqueID,
+            unregisteredAt: conclusion.unregisteredAt,
+            isTokenReadmitted: conclusion.isTokenReadmitted,
+            attempts: totalAttempts,
+            receivedAt: arrival.firstReceivedAt,
+            completedAt: conclusion.completedAt
+        )
     }
 
     public var deferral: Deferral? {
@@ -63,7 +65,10 @@ extension Delivery {
     }
 
     var hasOutcome: Bool {
-        if case .outcome? = decision { true } else { false }
+        switch decision {
+        case .concluded?, .invalid?: true
+        case .deferral?, nil: false
+        }
     }
 
     var hasDeferral: Bool {

@@ -23,6 +23,9 @@ public struct Delivery: Sendable {
     public internal(set) var arrival: Arrival
     /// Made once, when the phase becomes `publishing`.
     public internal(set) var decision: Decision?
+    /// Of no meaning unless `decision` is `concluded`; not optional, and no part of it, because to
+    /// read one field of those the compiler copies all of them.
+    public internal(set) var conclusion = Conclusion(kind: .undeliverable)
     /// Nil for what has no route.
     var hashes: DeliveryHashes?
     /// Nil for what is never sent.

@@ -19,14 +19,13 @@ extension DeliveryEngine {
             acknowledged(tag.delivery, missing: awaited)
             return nil
         }
-        let delivery = deliveries.known(tag.delivery)
-        remove(tag.delivery, delivery)
+        guard let delivery = remove(tag.delivery) else { return nil }
         if tag.publication == .retry {
             counts.deferred += 1
         } else {
             counts.terminal += 1
         }
-        membership.settle(delivery.record.partition, delivery.ledgerEntry)
+        membership.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)
         return delivery
     }
 
@@ -77,12 +76,20 @@ extension DeliveryEngine {
     ) {
         if settings.isTransactional, handBack(id) { return }
         leaveFlow(id)
-        guard deliveries.contains(id) else { return }
-        let delivery = deliveries.known(id)
-        precondition(delivery.arrival.isEvent, "no event has a conclusion")
-        learn(from: &conclusion, of: delivery, now: now)
-        let credential = delivery.route.map { settings.credentials[$0.credential].name }
-        publish(id, DecidedOutcome(of: delivery, conclusion, credential: credential, now: now))
+        guard let arrival = deliveries[id]?.arrival else { return }
+        precondition(arrival.isEvent, "no event has a conclusion")
+        learn(from: &conclusion, of: id, arrival, now: now)
+        if let route = deliveries[id]?.route {
+            conclusion.credential = settings.credentials[route.credential].name
+        }
+        conclusion.completedAt = now.timestamp
+        // Most are, and nothing more is to be published than the outcome.
+        let isPlain = conclusion.isAccepted && !conclusion.isTokenReadmitted
+        deliveries.update(id) {
+            $0.conclusion = conclusion
+            $0.decision = .concluded
+        }
+        announce(id, isPlain ? .outcome : publications(of: id))
     }
 
     /// Ends a delivery that is no valid event, with whatever of it could be read.
@@ -100,13 +107,8 @@ extension DeliveryEngine {
             receivedAt: delivery.arrival.firstReceivedAt,
             completedAt: now.timestamp
         )
-        publish(id, DecidedOutcome(outcome))
-    }
-
-    private mutating func publish(_ id: DeliveryID, _ decided: DecidedOutcome) {
-        deliveries.update(id) { $0.decision = .outcome(decided) }
-        let publications = publications(of: decided)
-        announce(id, publications)
+        deliveries.update(id) { $0.decision = .invalid(InvalidRecord(outcome)) }
+        announce(id, publications(of: id))
     }
 
     mutating func republish(now: Moment) {
@@ -119,33 +121,30 @@ extension DeliveryEngine {
     }
 
     /// Takes the delivery out of the shard's hands.
-    mutating func remove(_ id: DeliveryID) {
-        guard let delivery = deliveries[id] else { return }
-        remove(id, delivery)
-    }
-
-    private mutating func remove(_ id: DeliveryID, _ delivery: Delivery) {
+    ///
+    /// - Returns: The delivery as it was; nil when it had left.
+    @discardableResult
+    mutating func remove(_ id: DeliveryID) -> Delivery? {
         leaveFlow(id)
+        guard let delivery = deliveries.take(id) else { return nil }
         forget(delivery)
-        gate.left(byteCount: delivery.byteCount)
-        shares.left(source: delivery.source, byteCount: delivery.byteCount)
-        deliveries.remove(id)
+        gate.left(byteCount: delivery.arrival.byteCount)
+        shares.left(source: delivery.arrival.source, byteCount: delivery.arrival.byteCount)
+        return delivery
     }
 
-    private func publications(of decided: DecidedOutcome) -> Publications {
+    private func publications(of id: DeliveryID) -> Publications {
+        guard let outcome = deliveries[id]?.outcome else { return .outcome }
         var publications: Publications = .outcome
-        if settings.publishesTokenStatus, decided.outcome.concernsToken {
+        if settings.publishesTokenStatus, outcome.concernsToken {
             publications.insert(.tokenStatus)
         }
-        if settings.publishesDeadLetters, decided.outcome.isDeadLetter {
-            publications.insert(.deadLetter)
-        }
+        if settings.publishesDeadLetters, outcome.isDeadLetter { publications.insert(.deadLetter) }
         return publications
     }
 
     private func subject(of invalid: InvalidEvent) -> OutcomeSubject {
-        var subject = OutcomeSubject()
-        subject.eventID = invalid.id
+        var subject = OutcomeSubject(ofEvent: invalid.id)
         subject.apnsID = invalid.apnsID
         subject.deviceToken = invalid.deviceToken
         subject.channel = invalid.channel

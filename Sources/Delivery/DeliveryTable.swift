@@ -24,6 +24,8 @@ struct DeliveryTable: Sendable {
     /// Not optional: of an optional the compiler copies all to read one field.
     private var deliveries: [Delivery] = []
     private var free: [Int] = []
+    /// The table's own: all threads would count references to one that they shared.
+    private let nothing = Arrival.ofNothing()
     private var oldest = none
     private var newest = none
 
@@ -44,14 +46,17 @@ struct DeliveryTable: Sendable {
         return identifier(ofSlot: index)
     }
 
-    mutating func remove(_ id: DeliveryID) {
-        guard contains(id) else { return }
+    /// Frees the slot.
+    ///
+    /// - Returns: What stood there, moved out of it; nil when it had left.
+    mutating func take(_ id: DeliveryID) -> Delivery? {
+        guard contains(id) else { return nil }
         slots[id.index].generation &+= 1
         slots[id.index].isTaken = false
         free.append(id.index)
-        // The rest refers to nothing.
-        deliveries[id.index].arrival = .ofNothing
-        deliveries[id.index].decision = nil
+        var taken = Delivery(arrival: nothing, phase: .waitingForStream)
+        swap(&taken, &deliveries[id.index])
+        return taken
     }
 
     /// The delivery, unless it has left.
@@ -60,13 +65,6 @@ struct DeliveryTable: Sendable {
     /// (let alone a coroutine, which allocates its frame) would copy them all.
     subscript(id: DeliveryID) -> Delivery? {
         @inline(__always) get { contains(id) ? deliveries[id.index] : nil }
-    }
-
-    /// The delivery, which must not have left: all of its fields, without an optional around them.
-    @inline(__always)
-    func known(_ id: DeliveryID) -> Delivery {
-        precondition(contains(id), "a delivery that has left")
-        return deliveries[id.index]
     }
 
     /// Changes the delivery where it is, unless it has left.
@@ -150,21 +148,23 @@ struct DeliveryTable: Sendable {
 
 extension Arrival {
     /// What stands in a slot that is free.
-    fileprivate static let ofNothing = Arrival(
-        record: Record(
-            partition: PartitionID(index: 0),
-            offset: Offset(0),
-            timestamp: nil,
-            key: nil,
-            value: nil
-        ),
-        event: nil,
-        receivedAt: Moment(
-            instant: Instant(nanoseconds: 0),
-            timestamp: Timestamp(milliseconds: 0)
-        ),
-        rareFacts: nil,
-        ledgerEntry: .nowhere,
-        source: 0
-    )
+    fileprivate static func ofNothing() -> Arrival {
+        Arrival(
+            record: Record(
+                partition: PartitionID(index: 0),
+                offset: Offset(0),
+                timestamp: nil,
+                key: nil,
+                value: nil
+            ),
+            event: nil,
+            receivedAt: Moment(
+                instant: Instant(nanoseconds: 0),
+                timestamp: Timestamp(milliseconds: 0)
+            ),
+            rareFacts: nil,
+            ledgerEntry: .nowhere,
+            source: 0
+        )
+    }
 }

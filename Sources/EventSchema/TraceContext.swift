@@ -13,6 +13,7 @@ public struct TraceContext: Hashable, Sendable {
     ///
     /// Nil when there is no traceparent, more than one, or one that is not valid.
     public init?(_ candidates: [RecordHeader]) {
+        guard !candidates.isEmpty else { return nil }
         var parent: [UInt8]?
         var state: [UInt8]?
         for header in candidates {

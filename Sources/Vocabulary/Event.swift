@@ -116,6 +116,11 @@ extension Event {
         if case .device(let token) = target { token } else { nil }
     }
 
+    /// Of a broadcast.
+    public var channel: ChannelID? {
+        if case .channel(let channel) = target { channel } else { nil }
+    }
+
     public var isBroadcast: Bool {
         if case .channel = target { true } else { false }
     }

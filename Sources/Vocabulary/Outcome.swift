@@ -42,8 +42,14 @@ public struct OutcomeSubject: Hashable, Sendable {
     public var metadata: Range<Int>?
     /// Start of the end-to-end latency.
     public var occurredAt: Timestamp?
+}
 
-    public init() {}
+// Outside of the type for the same reason as those of `Outcome`.
+extension OutcomeSubject {
+    /// Of an event of which no more is known; nil: not even its ID.
+    public init(ofEvent id: String?) {
+        self.init(eventID: id)
+    }
 
     /// Of an event; with the topic, if it is for a device.
     fileprivate init(
@@ -51,17 +57,17 @@ public struct OutcomeSubject: Hashable, Sendable {
         topic: APNsTopic,
         environment: APNsEnvironment?
     ) {
-        eventID = event.id
-        apnsID = event.apnsID
-        if case .device(let token) = event.target {
-            deviceToken = token
-            self.topic = topic
-        }
-        if case .channel(let channel) = event.target { self.channel = channel }
-        pushType = event.pushType
-        self.environment = environment
-        metadata = event.metadata
-        occurredAt = event.occurredAt
+        self.init(
+            eventID: event.id,
+            apnsID: event.apnsID,
+            deviceToken: event.deviceToken,
+            channel: event.channel,
+            topic: event.isBroadcast ? nil : topic,
+            pushType: event.pushType,
+            environment: environment,
+            metadata: event.metadata,
+            occurredAt: event.occurredAt
+        )
     }
 }
 

@@ -20,7 +20,7 @@ import Vocabulary
             kind: .invalid,
             reason: .local(.schemaViolation),
             decidedBy: .heliograph,
-            subject: OutcomeSubject(),
+            subject: OutcomeSubject(ofEvent: nil),
             violations: [Violation(instanceLocation: "/a", keywordLocation: "/b", message: "c")],
             receivedAt: Timestamp(milliseconds: 1_000),
             completedAt: Timestamp(milliseconds: 2_500)

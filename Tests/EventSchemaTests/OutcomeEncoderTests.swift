@@ -25,7 +25,7 @@ import Vocabulary
             kind: kind,
             reason: kind == .accepted ? nil : reason,
             decidedBy: isDecidedByAPNs ? .apns : .heliograph,
-            subject: full ? fullSubject : OutcomeSubject(),
+            subject: full ? fullSubject : OutcomeSubject(ofEvent: nil),
             credential: full ? "c" : nil,
             httpStatus: status,
             apnsUniqueID: full ? "u" : nil,
@@ -38,8 +38,7 @@ import Vocabulary
     }
 
     private var fullSubject: OutcomeSubject {
-        var subject = OutcomeSubject()
-        subject.eventID = "e\"1"
+        var subject = OutcomeSubject(ofEvent: "e\"1")
         subject.apnsID = APNsID(high: 1, low: 2)
         subject.deviceToken = DeviceToken("00ff")
         subject.topic = APNsTopic("com.example.App")

@@ -115,7 +115,7 @@ import Vocabulary
             kind: .duplicate,
             reason: nil,
             decidedBy: .heliograph,
-            subject: OutcomeSubject(),
+            subject: OutcomeSubject(ofEvent: nil),
             receivedAt: Timestamp(milliseconds: 0),
             completedAt: Timestamp(milliseconds: 0)
         )

@@ -132,12 +132,19 @@ extension DeliveryEngine {
     // MARK: The end
 
     /// Draws the lessons of a conclusion, and holds its token back while the fuse is blown.
-    mutating func learn(from conclusion: inout Conclusion, of delivery: Delivery, now: Moment) {
-        guard let names = delivery.hashes else { return }
-        if !conclusion.isAccepted { hygiene.window.withdraw(names, delivery) }
+    mutating func learn(
+        from conclusion: inout Conclusion,
+        of id: DeliveryID,
+        _ arrival: Arrival,
+        now: Moment
+    ) {
+        guard let names = deliveries[id]?.hashes else { return }
+        if !conclusion.isAccepted {
+            hygiene.window.withdraw(names.notification, from: arrival.place)
+        }
         // No answer to a broadcast says anything about a token.
-        guard case .apns = conclusion.decidedBy, !delivery.arrival.isBroadcast,
-            let route = delivery.route
+        guard case .apns = conclusion.decidedBy, !arrival.isBroadcast,
+            let route = deliveries[id]?.route
         else { return }
         let isCondemned = if case .keep = conclusion.tokenAction { false } else { true }
         if isCondemned || conclusion.isAccepted, !hygiene.fuses.isEmpty {
@@ -162,7 +169,7 @@ extension DeliveryEngine {
     /// A delivery left; without an outcome somebody else sends it, or this shard does later.
     mutating func forget(_ delivery: Delivery) {
         guard !delivery.hasOutcome, let names = delivery.hashes else { return }
-        hygiene.window.withdraw(names, delivery)
+        hygiene.window.withdraw(names.notification, from: delivery.arrival.place)
     }
 
     private mutating func readmit(_ token: KeyedHash) {
@@ -175,12 +182,6 @@ extension DeliveryEngine {
 extension Arrival {
     fileprivate var place: DedupWindow.Place {
         DedupWindow.Place(partition: record.partition, offset: record.offset)
-    }
-}
-
-extension DedupWindow {
-    fileprivate mutating func withdraw(_ names: DeliveryHashes, _ delivery: Delivery) {
-        withdraw(names.notification, from: delivery.arrival.place)
     }
 }
 

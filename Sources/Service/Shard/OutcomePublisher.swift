@@ -39,7 +39,8 @@ final class OutcomePublisher {
         let encoded: Encoded? =
             switch (tag.publication, delivery.decision) {
             case (.retry, _): retryRecord(of: delivery, source)
-            case (_, .outcome(let decided)?): record(tag, decided, of: delivery, source)
+            case (_, .concluded?): record(tag, delivery.concludedOutcome, of: delivery, source)
+            case (_, .invalid(let invalid)?): record(tag, invalid.outcome, of: delivery, source)
             case (_, .deferral?), (_, nil): nil
             }
         guard let encoded else { return }
@@ -81,18 +82,18 @@ final class OutcomePublisher {
     /// The outcome is an argument's, and so is lent to the encoder; a constant's would be copied.
     private func record(
         _ tag: PublicationTag,
-        _ decided: DecidedOutcome,
+        _ outcome: Outcome,
         of delivery: Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
         let arrival = delivery.arrival
         if !shortened.isEmpty, shortened.contains(tag.delivery) {
-            return shortRecord(tag.publication, decided.outcome, of: delivery, source)
+            return shortRecord(tag.publication, outcome, of: delivery, source)
         }
         guard !arrival.isRetry, arrival.record.headers.isEmpty else {
-            return originalRecord(tag.publication, decided.outcome, of: delivery, source)
+            return originalRecord(tag.publication, outcome, of: delivery, source)
         }
-        return encoded(tag.publication, decided.outcome, arrival.record, source, delivery)
+        return encoded(tag.publication, outcome, arrival.record, source, delivery)
     }
 
     /// Of the record that the event was first read from, whatever rounds it has been through.

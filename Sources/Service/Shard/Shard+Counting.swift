@@ -17,22 +17,39 @@ extension Shard {
 
     /// Counts what has ended; to be called once Kafka has all of its records.
     mutating func countOutcome(of delivery: Delivery) {
-        guard case .outcome(let decided)? = delivery.decision else { return }
-        count(decided, of: delivery)
+        switch delivery.decision {
+        case .concluded?:
+            count(
+                delivery.conclusion.kind,
+                delivery.conclusion.reason,
+                occurredAt: delivery.arrival.content.occurredAt,
+                completedAt: delivery.conclusion.completedAt,
+                delivery
+            )
+        case .invalid(let record)?:
+            count(
+                record.outcome.kind,
+                record.outcome.reason,
+                occurredAt: record.outcome.subject.occurredAt,
+                completedAt: record.outcome.completedAt,
+                delivery
+            )
+        case .deferral?, nil: break
+        }
     }
 
-    private mutating func count(_ decided: DecidedOutcome, of delivery: Delivery) {
-        metrics.count(
-            decided.outcome.kind,
-            reason: decided.outcome.reason,
-            credential: delivery.route?.credential
-        )
+    private mutating func count(
+        _ kind: OutcomeKind,
+        _ reason: Reason?,
+        occurredAt: Timestamp?,
+        completedAt: Timestamp,
+        _ delivery: Delivery
+    ) {
+        metrics.count(kind, reason: reason, credential: delivery.route?.credential)
         let start =
-            decided.outcome.subject.occurredAt ?? delivery.arrival.record.timestamp
-            ?? decided.outcome.receivedAt
-        let elapsed = decided.outcome.completedAt.milliseconds &- start.milliseconds
-        metrics.endToEnd.record(milliseconds: elapsed)
-        log(decided.outcome, of: delivery)
+            occurredAt ?? delivery.arrival.record.timestamp ?? delivery.arrival.firstReceivedAt
+        metrics.endToEnd.record(milliseconds: completedAt.milliseconds &- start.milliseconds)
+        log(kind, delivery)
     }
 
     /// Counts an event that a retry topic has.

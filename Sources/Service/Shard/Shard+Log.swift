@@ -9,10 +9,10 @@ extension Shard {
     ///
     /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
     /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
-    mutating func log(_ outcome: Outcome, of delivery: Delivery) {
-        let isFault = outcome.kind.isFault
+    mutating func log(_ kind: OutcomeKind, _ delivery: Delivery) {
+        let isFault = kind.isFault
         let level: Logger.Level = isFault ? .info : .debug
-        guard logLevel <= level else { return }
+        guard logLevel <= level, let outcome = delivery.outcome else { return }
         log.log(
             level: level,
             isFault ? "event not delivered" : "event concluded",

@@ -149,6 +149,7 @@ extension Shard {
             troubles.credentialReplaced(index, at: now.instant)
         }
         inUse = newer
+        tokens.forget()
     }
 
     func credentialName(_ route: Route) -> String {

@@ -11,11 +11,14 @@ extension Shard {
 
     /// - Returns: false for a record that stops its partition: nothing behind it may be taken in
     ///   this turn.
-    mutating func consumerHappened(_ event: consuming ConsumerEvent) -> Bool {
+    mutating func consumerHappened(
+        _ event: consuming ConsumerEvent,
+        deadTokens: SuppressedTokens
+    ) -> Bool {
         switch consume event {
         case .recordArrived(let record):
             progress &+= 1
-            return recordArrived(record)
+            return recordArrived(record, deadTokens)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
         case .partitionsAssigned(let partitions):
@@ -55,7 +58,10 @@ extension Shard {
     /// A record of a retry topic goes on as the event it was, with its history beside it.
     ///
     /// - Returns: false if its time has not come.
-    private mutating func recordArrived(_ record: consuming Record) -> Bool {
+    private mutating func recordArrived(
+        _ record: consuming Record,
+        _ deadTokens: SuppressedTokens
+    ) -> Bool {
         let role = role(of: record.partition)
         let history = history(of: record, as: role)
         if let history {
@@ -64,13 +70,12 @@ extension Shard {
         }
         let decoded = decode(&record, as: role)
         let isTombstone = if case .tombstone = decoded { true } else { false }
-        let tokens = settings.suppressedTokens
         let isTaken = engine.recordArrived(
             record,
             decoded: consume decoded,
             history: history,
             now: now,
-            unregisteredSince: { tokens[$0] }
+            unregisteredSince: { deadTokens[$0] }
         )
         if isTaken { countArrival(of: role, isTombstone: isTombstone) }
         guard let history else { return true }

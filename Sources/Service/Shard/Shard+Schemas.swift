@@ -36,8 +36,8 @@ extension Shard {
         for id in engine.schemaFetched(answer.schema) {
             guard var record = engine.delivery(id)?.record else { continue }
             let decoded = decode(&record, as: role(of: record.partition))
-            let tokens = settings.suppressedTokens
-            engine.recordDecoded(id, decoded, now: now, unregisteredSince: { tokens[$0] })
+            let deadTokens = settings.suppressedTokens
+            engine.recordDecoded(id, decoded, now: now, unregisteredSince: { deadTokens[$0] })
         }
         // What is of no use now may be later: the next record asks again.
         if case .usable = schema { return }

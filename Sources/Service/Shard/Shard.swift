@@ -62,6 +62,7 @@ struct Shard: ~Copyable {
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.
     var inUse: [CredentialInUse]
+    var tokens: TurnTokens
     var credentialsVersion: Int
     let schemas: ForeignSchemas
     var troubles = Troubles()
@@ -118,6 +119,7 @@ struct Shard: ~Copyable {
         self.credentials = credentials
         self.credentialsVersion = credentialsVersion
         self.inUse = inUse
+        tokens = TurnTokens(credentialCount: inUse.count)
         self.schemas = schemas
         self.log = log
         logLevel = log.logLevel
@@ -196,8 +198,8 @@ struct Shard: ~Copyable {
         takeTransactionAnswer()
         takeSchemas()
         takeRecords(budget: budget)
-        let tokens = settings.suppressedTokens
-        engine.turnEnded(now: now, unregisteredSince: { tokens[$0] })
+        let deadTokens = settings.suppressedTokens
+        engine.turnEnded(now: now, unregisteredSince: { deadTokens[$0] })
         engine.takeActions(into: &actions)
         for action in actions { carryOut(action) }
         actions.removeAll(keepingCapacity: true)
@@ -217,10 +219,12 @@ struct Shard: ~Copyable {
 
     private mutating func takeRecords(budget: Int) {
         guard consumerHasMore, budget > 0 else { return }
+        // Here, and not at each record: all shards count references to it.
+        let deadTokens = settings.suppressedTokens
         consumerHasMore = consumer.poll(
             budget: budget,
             byteBudget: engine.intakeByteBudget
-        ) { consumerHappened($0) }
+        ) { consumerHappened($0, deadTokens: deadTokens) }
     }
 
     private mutating func takeReports() {
@@ -256,6 +260,7 @@ struct Shard: ~Copyable {
             connections.close(id, ConnectionFailure(verdict), &happenings)
         case .refreshProviderToken(let credential, let sentAt):
             inUse[credential].token?.expired(sentAt: sentAt, now: now)
+            tokens.forget()
         case .fetchSchema(let schema): fetchSchema(schema)
         case .suppressToken(let token, let since):
             settings.suppressedTokens.insert(token, since: since)
@@ -300,11 +305,14 @@ struct Shard: ~Copyable {
 
     private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
         guard let request = engine.request(id) else { return }
+        let credential = request.route.credential
         connections.send(
             id,
             request,
             on: connection,
-            providerToken: inUse[request.route.credential].token?.token(now: now),
+            providerToken: inUse[credential].token.map {
+                tokens.token(of: credential, from: $0, now: now)
+            },
             &happenings
         )
     }

@@ -54,10 +54,13 @@ public struct OutcomeEncoder: Sendable {
 
     /// The device token, or a broadcast's channel ID, else the record's own key.
     public mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
-        let subject = outcome.subject
-        guard let text = subject.deviceToken?.hexadecimal ?? subject.channel?.base64
-        else { return record.key }
-        keyBytes.replaceAll(by: text)
+        if let token = outcome.subject.deviceToken {
+            keyBytes.replaceAll(by: token.hexadecimal)
+        } else if let channel = outcome.subject.channel {
+            keyBytes.replaceAll(by: channel.base64)
+        } else {
+            return record.key
+        }
         return keyBytes
     }
 
@@ -81,20 +84,19 @@ public struct OutcomeEncoder: Sendable {
     }
 
     private static func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
-        let subject = outcome.subject
-        writer.member("event_id", subject.eventID)
+        writer.member("event_id", outcome.subject.eventID)
         writer.name(plain: "apns_id")
-        if let id = subject.apnsID {
+        if let id = outcome.subject.apnsID {
             writer.plainString { id.appendUTF8(to: &$0) }
         } else {
             writer.null()
         }
         if let id = outcome.apnsUniqueID { writer.member("apns_unique_id", id) }
-        writer.member("device_token", plain: subject.deviceToken?.hexadecimal)
-        if let channel = subject.channel { writer.member("channel_id", channel.base64) }
-        writer.member("topic", subject.topic?.name)
-        writer.member("push_type", plain: subject.pushType?.rawValue)
-        writer.member("environment", plain: subject.environment?.rawValue)
+        writer.member("device_token", plain: outcome.subject.deviceToken?.hexadecimal)
+        if let channel = outcome.subject.channel { writer.member("channel_id", channel.base64) }
+        writer.member("topic", outcome.subject.topic?.name)
+        writer.member("push_type", plain: outcome.subject.pushType?.rawValue)
+        writer.member("environment", plain: outcome.subject.environment?.rawValue)
         writer.member("credential", outcome.credential)
     }
 

@@ -37,6 +37,10 @@ struct SchemaCheck {
     /// When the work has run out, answers mean nothing.
     var isExhausted: Bool { work.isExhausted }
 
+    /// Whether one more subschema that applies no others may be applied to a value.
+    @inline(__always)
+    mutating func spend(_ value: JSONNode) -> Bool { work.spend(value) }
+
     /// Whether one more subschema may be applied to a value; after true, `end` is called.
     @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool { work.begin(value) }

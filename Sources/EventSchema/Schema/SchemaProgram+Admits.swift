@@ -14,22 +14,43 @@ extension SchemaProgram {
         defer { check.end() }
         let entry = nodes[Int(node)]
         if entry.tracksEvaluation, value.isObject || value.isArray {
-            var marks = EvaluationMarks(count: value.count)
-            return admits(entry, value, &marks, &check)
+            return admitsMarking(entry, value, &check)
         }
         // Most subschemas begin with `type`, and many have nothing else.
         var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
         while index < entry.behindSteps {
-            guard holds(steps[Int(index)], value, &check) else { return false }
-            index += 1
+            let step = steps[Int(index)]
+            index &+= 1
+            switch step.operation {
+            case .members:
+                guard !value.isObject || holdsForMembers(step, value, &check) else { return false }
+            case .skip: index &+= step.a
+            case .unless:
+                if !admitsInPlace(step.a, value, &check) { index &+= step.b }
+            case .unlessMember:
+                if !passes(memberTests[Int(step.a)], value, &check) { index &+= step.b }
+            default:
+                guard holds(step, value, &check) else { return false }
+            }
         }
         return true
+    }
+
+    /// Whether a value keeps to a node; if that is simple, without a level of recursion.
+    @inline(__always)
+    func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        let entry = nodes[Int(node)]
+        guard entry.isSimple, entry.kinds & value.kindBit != 0 else {
+            return admits(node, value, &check)
+        }
+        return check.spend(value) && holds(steps[Int(entry.behindType)], value, &check)
     }
 
     /// Whether an item, or the value of a member, of the present value keeps to a node.
     @inline(__always)
     func admitsChild(_ node: Int32, _ child: JSONNode, _ check: inout SchemaCheck) -> Bool {
-        if nodes[Int(node)].admitsAll(ofKind: child.kindBit) { return true }
+        if nodes[Int(node)].admittedKinds & child.kindBit != 0 { return true }
+        guard child.isObject || child.isArray else { return admitsInPlace(node, child, &check) }
         check.enterChild()
         defer { check.leaveChild() }
         return admits(node, child, &check)
@@ -48,6 +69,9 @@ extension SchemaProgram {
         case .enumeration, .stringEnumeration: return isListed(instruction, value, check.document)
         case .format:
             return value.isString ? hasFormat(instruction, value, &check) : true
+        case .string:
+            return !value.isString
+                || isString(value, by: stringRules[Int(instruction.a)], check.document)
         case .minLength, .maxLength, .pattern:
             return value.isString ? holdsForString(instruction, value, check.document) : true
         case .maxBytes:
@@ -58,15 +82,18 @@ extension SchemaProgram {
             return value.isNumber ? holdsForNumber(instruction, value, check.document) : true
         case .minItems, .maxItems, .uniqueItems, .items, .contains:
             return value.isArray ? holdsForArray(instruction, value, &check) : true
-        case .minProperties, .maxProperties, .required, .dependentRequired, .dependentSchema,
-            .members, .propertyNames:
-            return value.isObject
-                ? holdsForObject(instruction, value, &check) : true
+        case .required: return !value.isObject || hasRequired(instruction, value, &check)
+        case .members: return !value.isObject || holdsForMembers(instruction, value, &check)
+        case .minProperties, .maxProperties, .dependentRequired, .dependentSchema,
+            .propertyNames:
+            return !value.isObject || holdsForObject(instruction, value, &check)
         case .apply: return admits(instruction.a, value, &check)
-        case .anyOf, .oneOf, .not, .condition, .memberCondition:
-            return holdsLogic(instruction, value, &check)
+        case .anyOf, .oneOf, .not, .condition: return holdsLogic(instruction, value, &check)
         case .unevaluatedItems, .unevaluatedProperties:
             // Reached only for values without children of that kind.
+            return true
+        case .skip, .unless, .unlessMember:
+            // They say which step is next, and demand nothing.
             return true
         }
     }
@@ -79,27 +106,24 @@ extension SchemaProgram {
         switch instruction.operation {
         case .anyOf:
             for index in instruction.a..<instruction.b {
-                if admits(operands[Int(index)], value, &check) { return true }
+                if admitsInPlace(operands[Int(index)], value, &check) { return true }
             }
             return false
         case .oneOf:
             var matches = 0
             for index in instruction.a..<instruction.b {
-                if admits(operands[Int(index)], value, &check) { matches += 1 }
+                if admitsInPlace(operands[Int(index)], value, &check) { matches += 1 }
                 if matches > 1 { return false }
             }
             return matches == 1
         case .not: return !admits(instruction.a, value, &check)
         default:
-            let isMet =
-                instruction.operation == .memberCondition
-                ? passes(memberTests[Int(instruction.a)], value, &check)
-                : admits(instruction.a, value, &check)
-            let branch = isMet ? instruction.b : instruction.c
+            let branch = admits(instruction.a, value, &check) ? instruction.b : instruction.c
             return branch < 0 || admits(branch, value, &check)
         }
     }
 
+    @inline(__always)
     private func passes(
         _ test: MemberTest,
         _ value: JSONNode,

@@ -22,6 +22,16 @@ extension SchemaProgram {
         return true
     }
 
+    /// Whether a container keeps to a node that tracks what is evaluated.
+    func admitsMarking(
+        _ entry: Node,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        var marks = EvaluationMarks(count: value.count)
+        return admits(entry, value, &marks, &check)
+    }
+
     /// Whether a container keeps to the instructions of a node.
     func admits(
         _ entry: Node,
@@ -71,7 +81,8 @@ extension SchemaProgram {
         case .never, .type, .constant, .enumeration, .stringEnumeration, .minLength, .maxLength,
             .maxBytes, .pattern, .format, .minimum, .maximum, .exclusiveMinimum,
             .exclusiveMaximum, .multipleOf, .minItems, .maxItems, .minProperties, .maxProperties,
-            .uniqueItems, .required, .dependentRequired, .propertyNames, .not, .memberCondition:
+            .uniqueItems, .required, .dependentRequired, .propertyNames, .not, .string, .unless,
+            .unlessMember, .skip:
             return holds(instruction, value, &check)
         }
     }

@@ -10,41 +10,63 @@ extension SchemaProgram {
         switch instruction.operation {
         case .minProperties: return object.count >= Int(instruction.a)
         case .maxProperties: return object.count <= Int(instruction.a)
-        case .required:
-            guard let symbols = check.members(of: object, for: self) else {
-                return hasAll(instruction.a..<instruction.b, object, check.document)
-            }
-            return symbolSets[Int(instruction.c)].isSubset(of: symbols)
         case .dependentRequired:
             guard has(instruction.a, object, check.document) else { return true }
             return hasAll(instruction.b..<instruction.c, object, check.document)
         case .dependentSchema:
             guard has(instruction.a, object, check.document) else { return true }
             return admits(instruction.b, object, &check)
-        case .propertyNames:
+        default:
             var cursor = ChildCursor(object)
             while let (name, _) = cursor.nextMember(in: check.document) {
                 guard admits(instruction.a, name, &check) else { return false }
             }
             return true
-        default: return holdsForMembers(memberRules[Int(instruction.a)], object, &check)
         }
     }
 
-    private func holdsForMembers(
+    @inline(__always)
+    func hasRequired(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard let symbols = check.members(of: object, for: self) else {
+            return hasAll(instruction.a..<instruction.b, object, check.document)
+        }
+        return symbolSets[Int(instruction.c)].isSubset(of: symbols)
+    }
+
+    /// Whether an object keeps to `properties`, `patternProperties` and `additionalProperties`.
+    func holdsForMembers(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        // Taken field by field: the whole rule would be copied.
+        let rule = Int(instruction.a)
+        let names = memberRules[rule].symbols
+        guard !names.isEmpty, let symbols = check.members(of: object, for: self) else {
+            return holdsForEachMember(memberRules[rule], object, &check)
+        }
+        let named = symbols.intersection(names)
+        guard memberRules[rule].additional < 0 || named.count == object.count else {
+            return holdsForEachMember(memberRules[rule], object, &check)
+        }
+        let nodes = Int(memberRules[rule].symbolNodes)
+        var rest = named
+        while let symbol = rest.popFirst() {
+            let member = check.member(symbol, of: object)
+            guard admitsChild(operands[nodes + symbol], member, &check) else { return false }
+        }
+        return true
+    }
+
+    private func holdsForEachMember(
         _ rule: MemberRule,
         _ object: JSONNode,
         _ check: inout SchemaCheck
     ) -> Bool {
-        let names = rule.symbols
-        if rule.patterns.isEmpty, !names.isEmpty,
-            let symbols = check.members(of: object, for: self)
-        {
-            let named = symbols.intersection(names)
-            if rule.additional < 0 || named.count == object.count {
-                return admitsMembers(named, rule, object, &check)
-            }
-        }
         var cursor = ChildCursor(object)
         guard rule.patterns.isEmpty, rule.additional < 0 else {
             while let (name, member) = cursor.nextMember(in: check.document) {
@@ -59,23 +81,6 @@ extension SchemaProgram {
             where: { mayName($0, in: table) }
         ) {
             guard admitsMember(rule, name, member, &check) else { return false }
-        }
-        return true
-    }
-
-    /// Whether the members that a rule names, and an object has, keep to it.
-    private func admitsMembers(
-        _ names: SymbolSet,
-        _ rule: MemberRule,
-        _ object: JSONNode,
-        _ check: inout SchemaCheck
-    ) -> Bool {
-        var rest = names
-        while let symbol = rest.popFirst() {
-            let member = check.member(symbol, of: object)
-            guard admitsChild(operands[Int(rule.symbolNodes) + symbol], member, &check) else {
-                return false
-            }
         }
         return true
     }

@@ -38,6 +38,23 @@ extension SchemaProgram {
         }
     }
 
+    /// Whether a string keeps to a rule.
+    func isString(
+        _ value: JSONNode,
+        by rule: StringRule,
+        _ document: JSONDocument
+    ) -> Bool {
+        let byteCount =
+            value.isEscaped ? document.content(of: value).count : value.byteCount - 2
+        guard byteCount <= Int(rule.maxByteCount) else { return false }
+        // A scalar is at most four bytes, and never fewer than one.
+        if byteCount < Int(rule.minLength) * 4 || byteCount > Int(rule.maxLength) {
+            let count = document.scalarCount(of: value)
+            guard count >= Int(rule.minLength), count <= Int(rule.maxLength) else { return false }
+        }
+        return rule.pattern < 0 || borrowedPatterns[Int(rule.pattern)].matches(value, in: document)
+    }
+
     func hasFormat(
         _ instruction: Instruction,
         _ value: JSONNode,

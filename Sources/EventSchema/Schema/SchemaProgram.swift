@@ -22,6 +22,7 @@ final class SchemaProgram: Sendable {
     let borrowedPatterns: [BorrowedPattern]
     let limits: [NumberLimit]
     let literals: [Literal]
+    let stringRules: [StringRule]
     let memberTests: [MemberTest]
     /// Read only when a violation is told.
     let notes: SchemaNotes
@@ -41,6 +42,7 @@ final class SchemaProgram: Sendable {
         borrowedPatterns = builder.patterns.map(BorrowedPattern.init)
         limits = builder.limits
         literals = builder.literals
+        stringRules = builder.stringRules
         memberTests = builder.memberTests
         notes = builder.notes
     }
@@ -51,18 +53,16 @@ final class SchemaProgram: Sendable {
         var end: Int32 = 0
         /// Whether it ends in `unevaluatedItems` or `unevaluatedProperties`.
         var tracksEvaluation = false
+        /// Whether behind `type` there is one step alone, which applies no other node.
+        var isSimple = false
         /// The kinds of values for which the steps before `behindType` hold, a bit for each.
         var kinds: UInt16 = 0
+        /// The kinds of which every value is admitted.
+        var admittedKinds: UInt16 = 0
         var firstStep: Int32 = 0
         /// Behind the first step, if that is a `type`.
         var behindType: Int32 = 0
         var behindSteps: Int32 = 0
-
-        /// Whether every value of that kind is admitted.
-        @inline(__always)
-        func admitsAll(ofKind bit: UInt16) -> Bool {
-            behindType == behindSteps && kinds & bit != 0
-        }
     }
 
     struct Instruction: Hashable, Sendable {
@@ -128,11 +128,18 @@ final class SchemaProgram: Sendable {
         case not
         /// a: the node that decides; b, c: the nodes of `then` and `else`, or -1.
         case condition
-        /// a: a member test; b, c: as of a condition. It is a step alone, and no keyword.
-        case memberCondition
         /// a: a node for what no other keyword evaluated, as of the next.
         case unevaluatedItems
         case unevaluatedProperties
+        // No keywords, but steps alone.
+        /// a: a string rule.
+        case string
+        /// a: the node that decides; b: the steps to skip if it does not admit the value.
+        case unless
+        /// a: the member test that decides; b: as of the last.
+        case unlessMember
+        /// a: the steps to skip.
+        case skip
     }
 
     /// `properties`, `patternProperties` and `additionalProperties` of one subschema.
@@ -144,7 +151,7 @@ final class SchemaProgram: Sendable {
         var patterns: Range<Int32> = 0..<0
         /// A node, or -1.
         var additional: Int32 = -1
-        /// The names of `properties`, where names have symbols.
+        /// The names of `properties`, where names have symbols and there are no patterns.
         var symbols = SymbolSet()
         /// The nodes of `properties` once more, by symbol, begin here in `operands`.
         var symbolNodes: Int32 = 0
@@ -161,6 +168,16 @@ final class SchemaProgram: Sendable {
         var prefix: Range<Int32> = 0..<0
         /// A node for the others, or -1.
         var rest: Int32 = -1
+    }
+
+    /// The keywords for strings of one subschema.
+    struct StringRule: Hashable, Sendable {
+        /// Numbers of Unicode scalars, as of the next.
+        var minLength: Int32 = 0
+        var maxLength = Int32.max
+        var maxByteCount = Int32.max
+        /// A pattern, or -1.
+        var pattern: Int32 = -1
     }
 
     /// Whether a value is no object, or one whose member of that name is that string: what most

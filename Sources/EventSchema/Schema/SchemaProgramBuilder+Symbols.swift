@@ -32,7 +32,7 @@ extension SchemaProgramBuilder {
             for (position, symbol) in symbols.enumerated() {
                 nodes[symbol] = operands[first + position]
             }
-            memberRules[rule].symbols = Self.set(symbols)
+            if memberRules[rule].patterns.isEmpty { memberRules[rule].symbols = Self.set(symbols) }
             memberRules[rule].symbolNodes = list(nodes).lowerBound
         }
         for (index, symbols) in zip(requirements, requiredSymbols) {

@@ -15,6 +15,7 @@ struct SchemaProgramBuilder {
     private(set) var limits: [SchemaProgram.NumberLimit] = []
     private(set) var literals: [SchemaProgram.Literal] = []
     var steps: [SchemaProgram.Instruction] = []
+    var stringRules: [SchemaProgram.StringRule] = []
     var memberTests: [SchemaProgram.MemberTest] = []
     var notes = SchemaNotes()
     private var positionsByPattern: [String: Int32] = [:]

@@ -25,12 +25,17 @@ struct SchemaWork {
 
     /// Whether one more subschema may be applied to a value.
     ///
-    /// A step is the application itself, and every 64 bytes that it may have to read. After true,
-    /// `end` is called.
+    /// A step is the application itself, and every 64 bytes that it may have to read.
+    @inline(__always)
+    mutating func spend(_ value: JSONNode) -> Bool {
+        remainingSteps &-= 1 &+ value.byteCount >> 6
+        return remainingSteps > 0
+    }
+
+    /// The same for a subschema that may apply others; after true, `end` is called.
     @inline(__always)
     mutating func begin(_ value: JSONNode) -> Bool {
-        remainingSteps &-= 1 &+ value.byteCount >> 6
-        guard remainingSteps > 0 else { return false }
+        guard spend(value) else { return false }
         guard depth < Self.maxDepth else {
             remainingSteps = 0
             return false

@@ -6,11 +6,14 @@
 struct BytePattern: Sendable {
     /// Every step but the last takes a fixed number of bytes, so there is nothing to try twice.
     private var steps: [Step] = []
+    /// For each step 256 bytes, one for each value that a byte may have: 1 if the step takes it.
+    private var members: [UInt8] = []
     /// `^([0-9a-f]{2})+$`: the bytes are a multiple of this.
     private var unit = 1
 
     private struct Step {
-        let members: ByteSet
+        /// The table of its members begins here in `members`.
+        let table: Int
         var least = 1
         var most = 1
     }
@@ -27,7 +30,10 @@ struct BytePattern: Sendable {
             guard let bounds = parser.readBounds() else { return nil }
             // A character beyond ASCII is several bytes: they cannot be counted here.
             if members.takesOthers, bounds.least > 1 || bounds.most != .max { return nil }
-            steps.append(Step(members: members, least: bounds.least, most: bounds.most))
+            steps.append(
+                Step(table: self.members.count, least: bounds.least, most: bounds.most)
+            )
+            self.members += members.table
         }
         if isGroup {
             guard parser.take(")"), parser.take("+"), steps.count == 1, let step = steps.first,
@@ -46,10 +52,10 @@ struct BytePattern: Sendable {
         for step in steps {
             let available = text.count - position
             guard available >= step.least else { return false }
-            let start = position
-            let end = position + min(available, step.most)
-            while position < end, step.members.contains(text[position]) { position += 1 }
-            guard position - start >= step.least else { return false }
+            let rest = text.extracting(position..<position + min(available, step.most))
+            let count = StringContent.count(of: rest, in: members, from: step.table)
+            guard count >= step.least else { return false }
+            position += count
         }
         return position == text.count
     }
@@ -61,10 +67,12 @@ struct ByteSet: Sendable {
     private var high: UInt64 = 0
     private(set) var takesOthers = false
 
-    @inline(__always)
-    func contains(_ byte: UInt8) -> Bool {
-        guard byte < 128 else { return takesOthers }
-        return (byte < 64 ? low : high) &>> UInt64(byte & 63) & 1 != 0
+    /// 1 for each byte that is a member, 0 for the others.
+    var table: [UInt8] {
+        (0...UInt8.max).map { byte in
+            guard byte < 128 else { return takesOthers ? 1 : 0 }
+            return UInt8((byte < 64 ? low : high) >> UInt64(byte & 63) & 1)
+        }
     }
 
     mutating func insert(_ bytes: ClosedRange<UInt8>) {

@@ -70,6 +70,13 @@ extension JSONDocument {
         guard digits.count <= 20 else { return nil }
         let isNegative = digits[0] == UInt8(ascii: "-")
         var value: Int64 = 0
+        if digits.count <= 18 {
+            // So few digits always fit.
+            for index in (isNegative ? 1 : 0)..<digits.count {
+                value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
+            }
+            return isNegative ? -value : value
+        }
         for index in (isNegative ? 1 : 0)..<digits.count {
             let digit = digits[index]
             let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)

@@ -45,6 +45,28 @@ enum StringContent {
         }
     }
 
+    /// How many bytes at the beginning of a text are members of a set.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - members: Sets in a row, 256 bytes each: 1 for each byte that is a member.
+    ///   - start: Where the set begins.
+    /// - Returns: the count; that of all where no byte is foreign.
+    static func count(of text: Span<UInt8>, in members: [UInt8], from start: Int) -> Int {
+        precondition(start >= 0 && members.count - start >= 256)
+        // SAFETY: a byte is below 256, and so many stand behind `start`.
+        return unsafe text.withUnsafeBufferPointer { text in
+            unsafe members.withUnsafeBufferPointer { members in
+                unsafe hg_json_member_count(
+                    text.baseAddress,
+                    text.count,
+                    members.baseAddress,
+                    start
+                )
+            }
+        }
+    }
+
     /// Resolves the escapes of what stands between a string's quotes.
     ///
     /// - Returns: nil at a bad escape, which a parsed document does not have.

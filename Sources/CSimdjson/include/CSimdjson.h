@@ -112,6 +112,25 @@ static inline bool hg_json_equal(
     return byte_count == 0 || memcmp(left, right, byte_count) == 0;
 }
 
+/// How many bytes at the beginning of a text are members of a set: 256 bytes from `start` on, 1 for
+/// each that is.
+static inline size_t hg_json_member_count(
+    const uint8_t *text,
+    size_t byte_count,
+    const uint8_t *members,
+    size_t start
+) {
+    members += start;
+    size_t count = 0;
+    while (byte_count - count >= 4
+           && (members[text[count]] & members[text[count + 1]] & members[text[count + 2]]
+               & members[text[count + 3]])) {
+        count += 4;
+    }
+    while (count < byte_count && members[text[count]]) count++;
+    return count;
+}
+
 /// A document as `hg_json_parse` wrote it; the pointers are borrowed for one call.
 typedef struct {
     const uint64_t *tape;

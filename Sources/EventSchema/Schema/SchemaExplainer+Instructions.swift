@@ -60,9 +60,8 @@ extension SchemaExplainer {
         case .maxProperties: return "must have at most \(plural(count, "member"))"
         case .uniqueItems: return "must not have equal items"
         case .never, .required, .dependentRequired, .dependentSchema, .members, .propertyNames,
-            .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .string, .unless,
-            .unlessMember, .skip,
-            .unevaluatedItems, .unevaluatedProperties:
+            .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .unevaluatedItems,
+            .unevaluatedProperties, .string, .unless, .unlessMember, .skip:
             return "breaks the schema"
         }
     }

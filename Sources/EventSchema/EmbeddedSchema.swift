@@ -22,4 +22,20 @@ public struct EmbeddedSchema: Hashable, Sendable {
             preconditionFailure("the shipped schema \(name) is broken: \(error)")
         }
     }
+
+    /// Two schemas for the same values, ready to validate one after the other.
+    static func compiled(
+        _ first: EmbeddedSchema,
+        _ second: EmbeddedSchema
+    ) -> (Schema, Schema) {
+        do {
+            let schemas = try Schema.compiled(
+                together: [Array(first.text.utf8), Array(second.text.utf8)],
+                options: SchemaOptions(assertsFormat: true)
+            )
+            return (schemas[0], schemas[1])
+        } catch {
+            preconditionFailure("a shipped schema is broken: \(error)")
+        }
+    }
 }

@@ -31,7 +31,7 @@ extension EventDecoder {
         guard let value = record.value else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
-            let decoded = check(wrapped, from: topic, schema.schema)
+            let decoded = decoded(wrapped, from: topic, schema.schema)
             guard wrapped.isShifted else { return decoded }
             return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
         } catch {
@@ -40,19 +40,19 @@ extension EventDecoder {
         }
     }
 
-    private borrowing func check(
+    private mutating func decoded(
         _ wrapped: WrappedEvent,
         from topic: KafkaTopic,
         _ schema: Schema
     ) -> DecodedRecord {
-        let fields = BroadcastFields(wrapped.root, document)
+        let fields = BroadcastFields(wrapped.root, check.document)
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard schema.admits(document, wrapped.root), let event = event(fields),
+        guard schema.admits(check.document, wrapped.root), let event = event(fields),
             let payload = fields[.payload]
         else {
-            let violations = schema.violations(in: document, wrapped.root)
+            let violations = schema.violations(in: check.document, wrapped.root)
             return invalid(fields, reason(for: violations, wrapped.root), violations)
         }
         let own = ownViolations(payload, of: event, from: topic)
@@ -70,7 +70,7 @@ extension EventDecoder {
         for violations: [Violation],
         _ root: JSONNode
     ) -> LocalReason {
-        let payload = document.pointer(to: root) + "/payload"
+        let payload = check.document.pointer(to: root) + "/payload"
         let isOnlyTooLarge =
             !violations.isEmpty
             && violations.allSatisfy {
@@ -86,7 +86,7 @@ extension EventDecoder {
         guard let id = text(fields[.id]),
             let channel = text(fields[.channelID]).flatMap(ChannelID.init),
             let bundleID = text(fields[.bundleID]), let payload = fields[.payload],
-            let expiration = fields[.expiration].flatMap({ document.integer($0) })
+            let expiration = fields[.expiration].flatMap({ check.document.integer($0) })
         else { return nil }
         return Event(
             id: id,
@@ -95,7 +95,7 @@ extension EventDecoder {
             payload: payload.range,
             expiration: expiration,
             environment: text(fields[.environment]).flatMap(APNsEnvironment.init),
-            priority: fields[.priority].flatMap { document.integer($0) }
+            priority: fields[.priority].flatMap { check.document.integer($0) }
                 .flatMap { Priority(rawValue: Int($0)) },
             requestID: text(fields[.requestID]).flatMap { APNsID($0) },
             occurredAt: occurredAt(fields),
@@ -125,11 +125,11 @@ extension EventDecoder {
     }
 
     private borrowing func text(_ node: JSONNode?) -> String? {
-        node.flatMap { document.string($0) }
+        node.flatMap { check.document.string($0) }
     }
 
     private borrowing func occurredAt(_ fields: BroadcastFields) -> Timestamp? {
-        fields[.occurredAt].flatMap { Timestamp(rfc3339: document.content(of: $0)) }
+        fields[.occurredAt].flatMap { Timestamp(rfc3339: check.document.content(of: $0)) }
     }
 }
 

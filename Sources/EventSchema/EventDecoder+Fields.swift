@@ -6,11 +6,11 @@ extension EventDecoder {
     private static let pushTypeNames = NameTable(pushTypes.map(\.rawValue))
 
     /// The event of fields that the event's schema has admitted.
-    mutating func event(_ fields: EventFields, _ check: inout SchemaCheck) -> Event? {
-        guard let id = fields.id.flatMap({ document.string($0) }),
-            let token = fields.deviceToken.flatMap({ document.string($0) })
+    mutating func event(_ fields: EventFields) -> Event? {
+        guard let id = fields.id.flatMap({ check.document.string($0) }),
+            let token = fields.deviceToken.flatMap({ check.document.string($0) })
                 .map(DeviceToken.init(checked:)),
-            let destination = Self.destination(fields, { apps.text(of: $0, in: document) }),
+            let destination = Self.destination(fields, { apps.text(of: $0, in: check.document) }),
             let pushType = pushType(fields), let payload = fields.payload
         else { return nil }
         return Event(
@@ -20,12 +20,14 @@ extension EventDecoder {
             pushType: pushType,
             payload: payload.range,
             environment: environment(fields),
-            priority: fields.priority.flatMap { document.integer($0) }
+            priority: fields.priority.flatMap { check.document.integer($0) }
                 .flatMap { Priority(rawValue: Int($0)) },
-            expiration: fields.expiration.flatMap { document.integer($0) },
-            collapseID: fields.collapseID.flatMap { document.string($0) }.flatMap(CollapseID.init),
-            apnsID: fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) },
-            tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { document.integer($0) }
+            expiration: fields.expiration.flatMap { check.document.integer($0) },
+            collapseID: fields.collapseID.flatMap { check.document.string($0) }.flatMap(
+                CollapseID.init
+            ),
+            apnsID: fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0)) },
+            tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { check.document.integer($0) }
                 .map { Timestamp(milliseconds: $0) },
             occurredAt: fields.occurredAt.flatMap { check.timestamp($0) },
             metadata: fields.metadata?.range
@@ -38,13 +40,13 @@ extension EventDecoder {
         _ reason: LocalReason
     ) -> InvalidEvent {
         var event = InvalidEvent(reason: reason, violations: [])
-        event.id = fields.id.flatMap { document.string($0) }
+        event.id = fields.id.flatMap { check.document.string($0) }
             .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
         event.deviceToken = deviceToken(fields)
-        event.destination = Self.destination(fields) { document.string($0) }
+        event.destination = Self.destination(fields) { check.document.string($0) }
         event.pushType = pushType(fields)
         event.environment = environment(fields)
-        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: document.content(of: $0)) }
+        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0)) }
         event.occurredAt = occurredAt(fields)
         event.metadata = fields.metadata.flatMap { isMetadata($0) ? $0.range : nil }
         if event.apnsID == nil, let id = event.id, let token = event.deviceToken {
@@ -54,7 +56,7 @@ extension EventDecoder {
     }
 
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
-        fields.deviceToken.flatMap { document.string($0) }.flatMap(DeviceToken.init)
+        fields.deviceToken.flatMap { check.document.string($0) }.flatMap(DeviceToken.init)
     }
 
     /// Nil also when both names stand there: neither is more right than the other.
@@ -71,22 +73,22 @@ extension EventDecoder {
 
     /// By its name's hash: making a string and comparing it with every case takes longer.
     private borrowing func pushType(_ fields: EventFields) -> PushType? {
-        fields.pushType.flatMap { Self.pushTypeNames.position(of: $0, in: document) }
+        fields.pushType.flatMap { Self.pushTypeNames.position(of: $0, in: check.document) }
             .map { Self.pushTypes[$0] }
     }
 
     private borrowing func environment(_ fields: EventFields) -> APNsEnvironment? {
-        fields.environment.flatMap { document.string($0) }.flatMap(APNsEnvironment.init)
+        fields.environment.flatMap { check.document.string($0) }.flatMap(APNsEnvironment.init)
     }
 
     private borrowing func occurredAt(_ fields: EventFields) -> Timestamp? {
-        fields.occurredAt.flatMap { Timestamp(rfc3339: document.content(of: $0)) }
+        fields.occurredAt.flatMap { Timestamp(rfc3339: check.document.content(of: $0)) }
     }
 
     borrowing func isMetadata(_ node: JSONNode) -> Bool {
         guard node.isObject, node.count <= 16 else { return false }
         var cursor = ChildCursor(node)
-        while let (_, value) = cursor.nextMember(in: document) {
+        while let (_, value) = cursor.nextMember(in: check.document) {
             if !value.isString { return false }
         }
         return true

@@ -23,7 +23,8 @@ public struct EventDecoder: ~Copyable {
     public var registeredSchemas: [SchemaReference: RegisteredSchema]?
     /// How the last record was wrapped.
     public internal(set) var framing = RecordFraming.plain
-    var document: JSONDocument
+    /// The record's document, and what is known of it.
+    var check: SchemaCheck
     /// The names of apps, which come again and again.
     var apps = RecurringTexts()
 
@@ -34,13 +35,12 @@ public struct EventDecoder: ~Copyable {
         registeredSchemas: [SchemaReference: RegisteredSchema]? = nil,
         limits: JSONLimits = JSONLimits()
     ) {
-        eventSchema = EmbeddedSchema.notificationEventV1.compiled()
+        (eventSchema, appleSchema) = EmbeddedSchema.compiled(.notificationEventV1, .apsPayloadV1)
         fieldNames = EventFields.Names(of: eventSchema)
-        appleSchema = EmbeddedSchema.apsPayloadV1.compiled()
         self.payloadPolicy = payloadPolicy
         self.payloadSchemas = payloadSchemas
         self.registeredSchemas = registeredSchemas
-        document = JSONDocument(limits: limits)
+        check = SchemaCheck(JSONDocument(limits: limits))
     }
 
     /// Decodes a record; whatever its bytes are, the answer is one of the cases.
@@ -61,8 +61,8 @@ public struct EventDecoder: ~Copyable {
         guard let value = record.value else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
-            guard wrapped.isShifted else { return check(wrapped, from: topic) }
-            return shifted(check(wrapped, from: topic), by: wrapped.offset, wrapped.occurredAt)
+            guard wrapped.isShifted else { return decoded(wrapped, from: topic) }
+            return shifted(decoded(wrapped, from: topic), by: wrapped.offset, wrapped.occurredAt)
         } catch {
             framing = error.kind
             return .invalid(error.event)
@@ -71,17 +71,19 @@ public struct EventDecoder: ~Copyable {
 
     // MARK: Checks
 
+    // What is called for each event is `mutating`, though it changes nothing: to be borrowed, the
+    // decoder would be copied, and what it knows of a document is more than a kilobyte.
+
     /// The schemas in turn: the event's, the operator's, the registry's, Apple's documentation.
-    private mutating func check(
+    private mutating func decoded(
         _ wrapped: WrappedEvent,
         from topic: KafkaTopic
     ) -> DecodedRecord {
-        var check = SchemaCheck(document)
         let fields = EventFields(wrapped.root, fieldNames, of: eventSchema, &check)
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard eventSchema.admits(wrapped.root, &check), let event = event(fields, &check),
+        guard eventSchema.admits(wrapped.root, &check), let event = event(fields),
             let payload = fields.payload
         else { return violating(wrapped.root, fields) }
         let own = ownViolations(payload, of: event, from: topic)
@@ -89,53 +91,15 @@ public struct EventDecoder: ~Copyable {
         guard payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) else {
             return registered(event, fields, wrapped.schema)
         }
-        let violations = appleSchema.violations(in: document, wrapped.root)
+        let violations = appleSchema.violations(in: check.document, wrapped.root)
         if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
         var warned = event
         warned.warnings = violations
         return registered(warned, fields, wrapped.schema)
     }
 
-    borrowing func twice(_ repeated: JSONNode) -> Violation {
-        Violation(
-            instanceLocation: document.pointer(to: repeated),
-            keywordLocation: "",
-            message: "the name stands twice in the event"
-        )
-    }
-
-    private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
-        let violations = eventSchema.violations(in: document, root)
-        let payload = document.pointer(to: root) + "/payload"
-        let isOnlyTooLarge =
-            !violations.isEmpty
-            && violations.allSatisfy {
-                $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
-            }
-        return invalid(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation, violations)
-    }
-
-    borrowing func ownViolations(
-        _ payload: JSONNode,
-        of event: Event,
-        from topic: KafkaTopic
-    ) -> [Violation] {
-        var violations: [Violation] = []
-        if let schema = payloadSchemas.schema(of: topic) {
-            violations = schema.violations(in: document, payload) ?? []
-        }
-        if let schema = payloadSchemas.schema(of: event) {
-            violations += schema.violations(in: document, payload) ?? []
-        }
-        return violations.count <= Self.maxViolations
-            ? violations : Array(violations.prefix(Self.maxViolations))
-    }
-
-    /// Of one outcome; the same bound as that of one schema.
-    private static let maxViolations = 20
-
     /// Against the schema that the record names, which describes the whole of the JSON text.
-    private borrowing func registered(
+    private mutating func registered(
         _ event: consuming Event,
         _ fields: EventFields,
         _ reference: SchemaReference?
@@ -147,6 +111,44 @@ public struct EventDecoder: ~Copyable {
         guard let problem = problem(with: known, reference) else { return .event(event) }
         return invalid(fields, problem.reason, problem.violations)
     }
+
+    borrowing func twice(_ repeated: JSONNode) -> Violation {
+        Violation(
+            instanceLocation: check.document.pointer(to: repeated),
+            keywordLocation: "",
+            message: "the name stands twice in the event"
+        )
+    }
+
+    private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
+        let violations = eventSchema.violations(in: check.document, root)
+        let payload = check.document.pointer(to: root) + "/payload"
+        let isOnlyTooLarge =
+            !violations.isEmpty
+            && violations.allSatisfy {
+                $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
+            }
+        return invalid(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation, violations)
+    }
+
+    mutating func ownViolations(
+        _ payload: JSONNode,
+        of event: Event,
+        from topic: KafkaTopic
+    ) -> [Violation] {
+        var violations: [Violation] = []
+        if let schema = payloadSchemas.schema(of: topic) {
+            violations = schema.violations(in: check.document, payload) ?? []
+        }
+        if let schema = payloadSchemas.schema(of: event) {
+            violations += schema.violations(in: check.document, payload) ?? []
+        }
+        return violations.count <= Self.maxViolations
+            ? violations : Array(violations.prefix(Self.maxViolations))
+    }
+
+    /// Of one outcome; the same bound as that of one schema.
+    private static let maxViolations = 20
 
     /// What the schema that the record names has against it; nil: nothing.
     borrowing func problem(
@@ -161,7 +163,9 @@ public struct EventDecoder: ~Copyable {
             return (.unusableSchema, [Self.violation(of: reference, cause)])
         case .usable(let schema):
             let named = NamedSchema(name: reference.description, schema: schema)
-            return named.violations(in: document, document.root).map { (.schemaViolation, $0) }
+            return named.violations(in: check.document, check.document.root).map {
+                (.schemaViolation, $0)
+            }
         }
     }
 

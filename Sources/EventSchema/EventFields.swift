@@ -41,12 +41,43 @@ struct EventFields {
 
     /// The symbols that a schema has for the names of the fields.
     struct Names: Sendable {
-        fileprivate let symbols: [(field: Field, symbol: Int)]
+        fileprivate let id: Int
+        fileprivate let deviceToken: Int
+        fileprivate let bundleID: Int
+        fileprivate let topic: Int
+        fileprivate let pushType: Int
+        fileprivate let payload: Int
+        fileprivate let environment: Int
+        fileprivate let priority: Int
+        fileprivate let expiration: Int
+        fileprivate let collapseID: Int
+        fileprivate let apnsID: Int
+        fileprivate let tokenRegisteredAt: Int
+        fileprivate let occurredAt: Int
+        fileprivate let metadata: Int
 
+        /// It traps if the schema does not name every field.
         init(of schema: Schema) {
-            symbols = fields.compactMap { field in
-                schema.program.symbols.position(of: field.rawValue).map { (field, $0) }
+            func symbol(_ field: Field) -> Int {
+                guard let symbol = schema.program.symbols.position(of: field.rawValue) else {
+                    preconditionFailure("the event's schema does not name \(field.rawValue)")
+                }
+                return symbol
             }
+            id = symbol(.id)
+            deviceToken = symbol(.deviceToken)
+            bundleID = symbol(.bundleID)
+            topic = symbol(.topic)
+            pushType = symbol(.pushType)
+            payload = symbol(.payload)
+            environment = symbol(.environment)
+            priority = symbol(.priority)
+            expiration = symbol(.expiration)
+            collapseID = symbol(.collapseID)
+            apnsID = symbol(.apnsID)
+            tokenRegisteredAt = symbol(.tokenRegisteredAt)
+            occurredAt = symbol(.occurredAt)
+            metadata = symbol(.metadata)
         }
     }
 
@@ -62,9 +93,24 @@ struct EventFields {
             self = EventFields(root, check.document)
             return
         }
-        for (field, symbol) in names.symbols where present.contains(SymbolSet(symbol)) {
-            set(field, check.member(symbol, of: root))
+        @inline(__always)
+        func value(_ symbol: Int) -> JSONNode? {
+            present.contains(SymbolSet(symbol)) ? check.member(symbol, of: root) : nil
         }
+        id = value(names.id)
+        deviceToken = value(names.deviceToken)
+        bundleID = value(names.bundleID)
+        topic = value(names.topic)
+        pushType = value(names.pushType)
+        payload = value(names.payload)
+        environment = value(names.environment)
+        priority = value(names.priority)
+        expiration = value(names.expiration)
+        collapseID = value(names.collapseID)
+        apnsID = value(names.apnsID)
+        tokenRegisteredAt = value(names.tokenRegisteredAt)
+        occurredAt = value(names.occurredAt)
+        metadata = value(names.metadata)
     }
 
     /// A repeated name leaves its field nil: neither value is more right than the other.

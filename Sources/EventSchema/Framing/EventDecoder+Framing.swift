@@ -25,10 +25,10 @@ extension EventDecoder {
         framing = found.kind
         let prefix = found.prefixByteCount
         try parse(prefix == 0 ? value : Array(value[prefix...]))
-        var wrapped = WrappedEvent(root: document.root, offset: prefix, schema: found.schema)
+        var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
         if let attributes = found.attributes {
             adopt(attributes, &wrapped, &record)
-        } else if found.form == .cloudEvent || isCloudEvent(document.root) {
+        } else if found.form == .cloudEvent || isCloudEvent(check.document.root) {
             framing = .cloudEventsStructured
             try unwrapCloudEvent(&wrapped, &record)
         }
@@ -39,14 +39,14 @@ extension EventDecoder {
         _ wrapped: inout WrappedEvent,
         _ record: inout Record
     ) throws(FramingError) {
-        let cloudEvent = try StructuredCloudEvent(document.root, document)
+        let cloudEvent = try StructuredCloudEvent(check.document.root, check.document)
         adopt(cloudEvent.attributes, &wrapped, &record)
         switch cloudEvent.content {
         case .json(let data): wrapped.root = data
         case .bytes(let bytes):
             try parse(bytes)
             record.decodedValue = bytes
-            wrapped.root = document.root
+            wrapped.root = check.document.root
             wrapped.offset = 0
         }
     }
@@ -62,12 +62,12 @@ extension EventDecoder {
     }
 
     /// No event has such a member, so whatever has it means to be a CloudEvent.
-    private func isCloudEvent(_ root: JSONNode) -> Bool {
+    private mutating func isCloudEvent(_ root: JSONNode) -> Bool {
         guard root.isObject else { return false }
         var cursor = ChildCursor(root)
         let hash = Self.specVersion.contentHash
-        while let (name, _) = cursor.nextMember(in: document, where: { $0 == hash }) {
-            if document.isEqual(name, to: Self.specVersion) { return true }
+        while let (name, _) = cursor.nextMember(in: check.document, where: { $0 == hash }) {
+            if check.document.isEqual(name, to: Self.specVersion) { return true }
         }
         return false
     }
@@ -76,7 +76,7 @@ extension EventDecoder {
 
     private mutating func parse(_ bytes: [UInt8]) throws(FramingError) {
         do throws(JSONError) {
-            try document.parse(bytes)
+            try check.parse(bytes)
         } catch {
             let violation = Violation(
                 instanceLocation: "",

@@ -4,6 +4,8 @@ public import Vocabulary
 /// A JSON Schema of draft 2020-12 or draft-07, compiled once; many threads may share it.
 public struct Schema: Sendable {
     let program: SchemaProgram
+    /// The node of the whole schema.
+    let root: Int32
 
     /// Compiles a schema.
     ///
@@ -19,12 +21,37 @@ public struct Schema: Sendable {
         library: SchemaLibrary = SchemaLibrary(),
         options: SchemaOptions = SchemaOptions()
     ) throws(SchemaError) {
-        let root = try SchemaLibrary.parse(text, document: nil)
         var index = library.index
         index.defaultDraft = options.defaultDraft
-        try index.add(root, baseURI: baseURI, mayReplace: true)
+        try index.add(
+            SchemaLibrary.parse(text, document: nil),
+            baseURI: baseURI,
+            mayReplace: true
+        )
         var compiler = SchemaCompiler(index: index, options: options)
-        program = SchemaProgram(try compiler.compile())
+        root = try compiler.compile(documentCount: 1)[0]
+        program = SchemaProgram(compiler.builder)
+    }
+
+    private init(program: SchemaProgram, root: Int32) {
+        self.program = program
+        self.root = root
+    }
+
+    /// Compiles schemas for the same values into one program: a check that goes on from one to
+    /// the next looks each object's names up once, as long as all have no more than 64 of them.
+    static func compiled(
+        together texts: [[UInt8]],
+        options: SchemaOptions
+    ) throws(SchemaError) -> [Schema] {
+        var index = SchemaLibrary(defaultDraft: options.defaultDraft).index
+        for text in texts {
+            try index.add(SchemaLibrary.parse(text, document: nil), baseURI: "", mayReplace: true)
+        }
+        var compiler = SchemaCompiler(index: index, options: options)
+        let roots = try compiler.compile(documentCount: texts.count)
+        let program = SchemaProgram(compiler.builder)
+        return roots.map { Schema(program: program, root: $0) }
     }
 
     /// Whether a value keeps to the schema.
@@ -43,7 +70,7 @@ public struct Schema: Sendable {
     /// The same, where a document is checked more than once.
     func admits(_ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
         check.start(program)
-        return program.admits(0, value, &check) && !check.isExhausted
+        return program.admits(root, value, &check) && !check.isExhausted
     }
 
     /// The ways in which a value breaks the schema; empty where `admits` is true.
@@ -56,6 +83,6 @@ public struct Schema: Sendable {
     ) -> [Violation] {
         guard !admits(document, value) else { return [] }
         var explainer = SchemaExplainer(program: program, document: document)
-        return explainer.violations(value)
+        return explainer.violations(value, of: root)
     }
 }

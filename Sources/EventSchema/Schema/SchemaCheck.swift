@@ -1,12 +1,12 @@
 import JSON
 import Vocabulary
 
-/// One check of a document: what its steps read, and what they count and remember.
+/// The checks of a document: what their steps read, and what they count and remember.
 ///
 /// It travels as one `inout`, because what a recursion takes by value is written to the stack at
 /// each of its levels.
 struct SchemaCheck {
-    let document: JSONDocument
+    private(set) var document: JSONDocument
     private var work: SchemaWork
     /// The program whose names `objects` speaks of.
     private var program: ObjectIdentifier?
@@ -23,6 +23,13 @@ struct SchemaCheck {
     init(_ document: JSONDocument) {
         self.document = document
         work = SchemaWork(byteCount: document.source.count)
+    }
+
+    /// Goes on with another text, of which nothing is known.
+    mutating func parse(_ text: [UInt8]) throws(JSONError) {
+        program = nil
+        dateTime = (-1, nil)
+        try document.parse(text)
     }
 
     /// Begins anew, with another schema or another value; what is known of members is kept as long
@@ -78,7 +85,8 @@ struct SchemaCheck {
 
     /// The value of a member that `members` has just named.
     ///
-    /// It holds while children are checked, because theirs are other levels.
+    /// It holds while children are checked, because theirs are other levels. It mutates nothing,
+    /// but what does not mutate may be given a copy of the whole.
     @inline(__always)
     mutating func member(_ symbol: Int, of object: JSONNode) -> JSONNode {
         document.node(at: Int(places[level &* 64 &+ symbol]), as: object)

@@ -47,13 +47,19 @@ struct SchemaCompiler {
         self.options = options
     }
 
-    /// Compiles the document that was added last.
-    mutating func compile() throws(SchemaError) -> SchemaProgramBuilder {
-        let document = index.documents.count - 1
-        _ = try node(at: SchemaLocation(document: document, pointer: ""), from: [:], in: nil)
-        try compilePending()
+    /// Compiles the documents that were added last.
+    ///
+    /// - Returns: their nodes.
+    mutating func compile(documentCount: Int) throws(SchemaError) -> [Int32] {
+        let documents = index.documents.indices.suffix(documentCount)
+        var roots: [Int32] = []
+        for document in documents {
+            let location = SchemaLocation(document: document, pointer: "")
+            roots.append(try node(at: location, from: [:], in: nil))
+            try compilePending()
+        }
         // What nothing refers to is compiled as well: a mistake in it is still a mistake.
-        for location in index.locations where location.document == document {
+        for location in index.locations where documents.contains(location.document) {
             _ = try node(at: location, from: [:], in: nil)
         }
         try compilePending()
@@ -63,7 +69,7 @@ struct SchemaCompiler {
         builder.notes.hideSecrets(in: written)
         builder.assignSymbols()
         builder.writeSteps()
-        return builder
+        return roots
     }
 
     private mutating func compilePending() throws(SchemaError) {

@@ -20,9 +20,10 @@ struct SchemaExplainer {
 
     /// What is wrong with a value that the whole schema does not admit.
     mutating func violations(
-        _ value: JSONNode
+        _ value: JSONNode,
+        of root: Int32
     ) -> [Violation] {
-        explain(0, value)
+        explain(root, value)
         if check.isExhausted {
             report.add(
                 Violation(

@@ -57,6 +57,9 @@ extension SchemaProgram {
     }
 
     /// Whether a value keeps to one instruction.
+    ///
+    /// Never part of its callers, which would set up for all of it whatever they do.
+    @inline(never)
     func holds(
         _ instruction: Instruction,
         _ value: JSONNode,
@@ -123,7 +126,8 @@ extension SchemaProgram {
         }
     }
 
-    @inline(__always)
+    /// Not part of its callers, as above.
+    @inline(never)
     private func passes(
         _ test: MemberTest,
         _ value: JSONNode,

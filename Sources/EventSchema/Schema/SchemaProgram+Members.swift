@@ -68,6 +68,13 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) -> Bool {
         var cursor = ChildCursor(object)
+        if rule.patterns.isEmpty, rule.properties.count == 0 {
+            guard rule.additional >= 0 else { return true }
+            while let (_, member) = cursor.nextMember(in: check.document) {
+                guard admitsChild(rule.additional, member, &check) else { return false }
+            }
+            return true
+        }
         guard rule.patterns.isEmpty, rule.additional < 0 else {
             while let (name, member) = cursor.nextMember(in: check.document) {
                 guard admitsMember(rule, name, member, &check) else { return false }

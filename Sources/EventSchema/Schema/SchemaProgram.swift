@@ -47,7 +47,7 @@ final class SchemaProgram: Sendable {
         notes = builder.notes
     }
 
-    /// A subschema: a range of instructions; the node at index 0 is the whole schema.
+    /// A subschema: a range of instructions.
     struct Node: Hashable, Sendable {
         var start: Int32 = 0
         var end: Int32 = 0

@@ -43,7 +43,7 @@ enum HTTP2Parts {
 private final class Pair {
     private let client: ClientConnection
     private let server: ServerConnection
-    private let headers = RequestHeaders(authority: "api.push.apple.com")
+    private var requests = RequestSeries(RequestHeaders(authority: "api.push.apple.com"))
     /// As long as an ES256 token of Apple's form.
     private let providerToken = Array(
         String(repeating: "eyJhbGciOiJFUzI1NiIsImtpZCI6", count: 6).utf8
@@ -52,7 +52,6 @@ private final class Pair {
         #"{"aps":{"alert":{"title":"News","body":"\#(String(repeating: "x", count: 157))"}}}"#.utf8
     )
     private let topic = APNsTopic("com.example.Chat")
-    private var block = HeaderBlock()
     private var event: Event
     private var clientEvents: [ConnectionEvent] = []
     private var serverEvents: [ServerEvent] = []
@@ -98,9 +97,9 @@ private final class Pair {
         for _ in 0..<count {
             nextTag += 1
             event.apnsID = APNsID(high: 0x8f14_e45f_ceea_5670, low: nextTag)
-            headers.fill(&block, for: event, topic: topic, providerToken: providerToken)
+            requests.advance(to: event, topic: topic, providerToken: providerToken)
             do {
-                try client.submit(block, body: body, range: event.payload, tag: nextTag)
+                try client.submit(requests.block, body: body, range: event.payload, tag: nextTag)
             } catch {
                 preconditionFailure("\(error)")
             }

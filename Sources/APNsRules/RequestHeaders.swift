@@ -26,9 +26,16 @@ public struct RequestHeaders: Hashable, Sendable {
         topic: APNsTopic,
         providerToken: [UInt8]?
     ) {
-        let deviceToken: DeviceToken
         switch event.target {
-        case .device(let token): deviceToken = token
+        case .device(let deviceToken):
+            fillCommonFields(
+                &block,
+                for: event,
+                to: deviceToken,
+                topic: topic,
+                providerToken: providerToken
+            )
+            appendOptionalFields(of: event, to: &block)
         case .channel(let channel):
             fillBroadcast(
                 &block,
@@ -37,8 +44,17 @@ public struct RequestHeaders: Hashable, Sendable {
                 bundleID: topic.name,
                 providerToken: providerToken
             )
-            return
         }
+    }
+
+    /// Replaces what is in the block by the headers that every notification has, `apns-id` the last.
+    func fillCommonFields(
+        _ block: inout HeaderBlock,
+        for event: Event,
+        to deviceToken: DeviceToken,
+        topic: APNsTopic,
+        providerToken: [UInt8]?
+    ) {
         block.replaceAll(with: postStart)
         block.append(":path", "/3/device/", deviceToken.hexadecimal, indexing: .neverIndexed)
         appendToken(providerToken, to: &block)
@@ -48,6 +64,10 @@ public struct RequestHeaders: Hashable, Sendable {
         block.append("apns-id", indexing: .nameIndexedOnce) { bytes in
             event.apnsID.appendUTF8(to: &bytes)
         }
+    }
+
+    /// Appends the headers that only some notifications have.
+    func appendOptionalFields(of event: Event, to block: inout HeaderBlock) {
         if let expiration = event.expiration {
             block.append("apns-expiration", indexing: .nameIndexedOnce) { bytes in
                 Decimal.append(expiration, to: &bytes)
@@ -57,6 +77,9 @@ public struct RequestHeaders: Hashable, Sendable {
             block.append("apns-collapse-id", collapseID.text, indexing: .nameIndexedOnce)
         }
     }
+
+    /// `:path`, behind the other pseudo-header fields; a notification's ends with its device token.
+    static let pathNumber = 3
 
     /// What every request begins with: the pseudo-header fields and the provider token.
     func begin(
@@ -91,10 +114,15 @@ public struct RequestHeaders: Hashable, Sendable {
     }
 
     static func priorityText(of event: Event) -> String {
-        switch event.priority ?? defaultPriority(for: event.pushType) {
+        switch priority(of: event) {
         case .immediate: "10"
         case .powerAware: "5"
         case .lowest: "1"
         }
+    }
+
+    /// The event's, or its push type's.
+    static func priority(of event: Event) -> Priority {
+        event.priority ?? defaultPriority(for: event.pushType)
     }
 }

@@ -51,6 +51,11 @@ public final class Arrival: Sendable {
 
     public var event: Event? { isEvent ? content : nil }
 
+    /// What the event's ranges point into; nil for a record without a value.
+    ///
+    /// Not the record's own, of another module: the record would be copied to call it.
+    public var eventBytes: [UInt8]? { record.decodedValue ?? record.value }
+
     /// What was tried in earlier rounds; nil for an event that comes from its source.
     public var history: RetryHistory? { rareFacts?.history }
 

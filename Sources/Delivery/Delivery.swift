@@ -94,8 +94,6 @@ public struct DeliveryAttempt: Hashable, Sendable {
 public struct DeliveryRequest: Sendable {
     public let route: Route
     public let arrival: Arrival
-    /// What the ranges of the event point into.
-    public let eventBytes: [UInt8]
 }
 
 /// What an attempt died of; becomes the outcome's reason when there is no next one.

@@ -172,11 +172,10 @@ public struct DeliveryEngine: Sendable {
     /// Changes nothing, but is `mutating`: another module lends the engine, which is large, without
     /// a copy only to what may change it.
     public mutating func request(_ id: DeliveryID) -> DeliveryRequest? {
-        guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival,
-            // Not `eventBytes`, of another module: the record would be copied to call it.
-            let bytes = arrival.record.decodedValue ?? arrival.record.value
-        else { return nil }
-        return DeliveryRequest(route: route, arrival: arrival, eventBytes: bytes)
+        guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival else {
+            return nil
+        }
+        return DeliveryRequest(route: route, arrival: arrival)
     }
 
     public var inFlightEvents: Int { gate.events + tierHold.count }

@@ -140,7 +140,7 @@ public final class ClientConnection {
     /// - Throws: why the request was not taken.
     public func submit(
         _ headers: borrowing HeaderBlock,
-        body: [UInt8],
+        body: consuming [UInt8],
         range: Range<Int>,
         tag: UInt64
     ) throws(SubmitError) {

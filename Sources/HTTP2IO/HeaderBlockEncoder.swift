@@ -21,8 +21,8 @@ struct HeaderBlockEncoder {
     /// Appends the block to `output`.
     mutating func encode(_ fields: HeaderFieldReader, into output: inout ByteQueue) {
         var fields = unsafe fields
-        // Each field's head is five bytes there, and fifteen at most here.
-        unsafe output.append(upTo: 3 * fields.byteCount + 10) { room in
+        // A field's index and two lengths take fifteen bytes at most, a change of the table ten.
+        unsafe output.append(upTo: fields.byteCount + 15 * fields.count + 10) { room in
             // SAFETY: a queue's room is bytes, and large enough for all that is written.
             guard let start = room.baseAddress else { return 0 }
             var writer = unsafe HPACKWriter(start.assumingMemoryBound(to: UInt8.self))

@@ -89,7 +89,7 @@ struct OutgoingBody {
 
     var isEmpty: Bool { position == end }
 
-    init(_ bytes: [UInt8], _ range: Range<Int>) {
+    init(_ bytes: consuming [UInt8], _ range: Range<Int>) {
         precondition(bytes.indices.contains(range) || range.isEmpty, "a body outside its bytes")
         self.bytes = bytes
         position = range.lowerBound

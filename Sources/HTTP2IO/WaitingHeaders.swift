@@ -6,26 +6,34 @@ import Vocabulary
 /// Not encoded yet: a request that is cancelled before it is sent must leave no trace in the peer's
 /// dynamic table.
 struct WaitingHeaders: ~Copyable {
-    /// A request after the other: its stream and its length, four bytes each, then its fields.
+    /// A request after the other: its stream, the number of its fields and the length of their
+    /// bytes, four bytes each, then the fields as their block has them, and the bytes.
     private var records = ByteQueue(capacity: 16384)
-    private static let headByteCount = 8
+    private static let headByteCount = 12
 
     /// The most bytes of one request's names and values; a frame holds them in any case.
     static let maxByteCount = 15_000
 
     /// Adds a request, whose stream is above all before.
     mutating func append(_ block: borrowing HeaderBlock, streamID: Int32) {
-        let byteCount =
-            unsafe block.bytes.count + HeaderFieldReader.headByteCount * block.fields.count
         precondition(block.bytes.count <= Self.maxByteCount, "headers too long")
-        unsafe records.append(upTo: Self.headByteCount + byteCount) { room in
+        let fieldsByteCount = block.fields.count * MemoryLayout<HeaderBlock.Field>.stride
+        let byteCount = Self.headByteCount + fieldsByteCount + block.bytes.count
+        unsafe records.append(upTo: byteCount) { room in
             unsafe room.storeBytes(of: UInt32(streamID), as: UInt32.self)
-            unsafe room.storeBytes(of: UInt32(byteCount), toByteOffset: 4, as: UInt32.self)
-            let fields = unsafe UnsafeMutableRawBufferPointer(
-                rebasing: room[Self.headByteCount...]
-            )
-            unsafe HeaderFieldReader.write(block, to: fields)
-            return room.count
+            unsafe room.storeBytes(of: UInt32(block.fields.count), toByteOffset: 4, as: UInt32.self)
+            unsafe room.storeBytes(of: UInt32(block.bytes.count), toByteOffset: 8, as: UInt32.self)
+            // SAFETY: the room is for all of them; fields and bytes are plain memory.
+            unsafe block.fields.withUnsafeBytes { fields in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: room[Self.headByteCount...])
+                    .copyMemory(from: fields)
+            }
+            unsafe block.bytes.withUnsafeBytes { bytes in
+                unsafe UnsafeMutableRawBufferPointer(
+                    rebasing: room[(Self.headByteCount + fieldsByteCount)...]
+                ).copyMemory(from: bytes)
+            }
+            return byteCount
         }
     }
 
@@ -35,21 +43,26 @@ struct WaitingHeaders: ~Copyable {
         _ body: (HeaderFieldReader) -> Value
     ) -> Value {
         while true {
-            let (found, byteCount) = unsafe records.withBytes { bytes in
+            let (found, fieldCount, textByteCount) = unsafe records.withBytes { bytes in
                 precondition(bytes.count >= Self.headByteCount, "a stream without headers")
                 return unsafe (
                     Int32(bytes.loadUnaligned(as: UInt32.self)),
-                    Int(bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+                    Int(bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)),
+                    Int(bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
                 )
             }
-            let end = Self.headByteCount + byteCount
-            defer { records.removeFirst(end) }
+            let textStart =
+                Self.headByteCount + fieldCount * MemoryLayout<HeaderBlock.Field>.stride
+            defer { records.removeFirst(textStart + textByteCount) }
             guard found == streamID else { continue }
             return unsafe records.withBytes { bytes in
-                // SAFETY: the record ends there; the fields are lent for the call.
+                // SAFETY: `append` wrote it so; the fields are lent for the call.
                 unsafe body(
                     HeaderFieldReader(
-                        UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<end])
+                        UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<textStart]),
+                        UnsafeRawBufferPointer(
+                            rebasing: bytes[textStart..<textStart + textByteCount]
+                        )
                     )
                 )
             }
@@ -57,9 +70,7 @@ struct WaitingHeaders: ~Copyable {
     }
 }
 
-/// Header fields one after the other in memory that somebody lends.
-///
-/// Each is its indexing, the lengths of name and value in two bytes each, name and value.
+/// The fields of a header block in memory that somebody lends.
 @unsafe struct HeaderFieldReader {
     @unsafe struct Field {
         var indexing: HeaderBlock.Indexing
@@ -67,56 +78,40 @@ struct WaitingHeaders: ~Copyable {
         var value: UnsafeBufferPointer<UInt8>
     }
 
-    static let headByteCount = 5
     private var position: UnsafeRawPointer?
     private let end: UnsafeRawPointer?
+    /// What the fields point into.
+    private let bytes: UnsafeBufferPointer<UInt8>
 
-    init(_ bytes: UnsafeRawBufferPointer) {
-        unsafe position = bytes.baseAddress
-        unsafe end = bytes.baseAddress.map { unsafe $0 + bytes.count }
+    /// - Parameters:
+    ///   - fields: The block's, as they lie in memory.
+    ///   - bytes: The block's.
+    init(_ fields: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) {
+        unsafe position = fields.baseAddress
+        unsafe end = fields.baseAddress.map { unsafe $0 + fields.count }
+        unsafe self.bytes = bytes.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Of all that is left.
-    var byteCount: Int { unsafe Int(bitPattern: end) - Int(bitPattern: position) }
+    /// Of all that are left.
+    var count: Int {
+        unsafe (Int(bitPattern: end) - Int(bitPattern: position))
+            / MemoryLayout<HeaderBlock.Field>.stride
+    }
+    /// Of all names and values.
+    var byteCount: Int { unsafe bytes.count }
 
     mutating func next() -> Field? {
-        guard let head = unsafe position, unsafe head != end else { return nil }
-        // SAFETY: `write` wrote it so.
-        let nameCount = unsafe Int(head.loadUnaligned(fromByteOffset: 1, as: UInt16.self))
-        let valueCount = unsafe Int(head.loadUnaligned(fromByteOffset: 3, as: UInt16.self))
-        let name = unsafe (head + Self.headByteCount).assumingMemoryBound(to: UInt8.self)
-        unsafe position = head + (Self.headByteCount + nameCount + valueCount)
+        guard let head = unsafe position, unsafe head != end,
+            let start = unsafe bytes.baseAddress
+        else { return nil }
+        unsafe position = head + MemoryLayout<HeaderBlock.Field>.stride
+        // SAFETY: a HeaderBlock's ranges lie in its bytes.
+        let field = unsafe head.loadUnaligned(as: HeaderBlock.Field.self)
+        let (name, value) = (field.name, field.value)
         return unsafe Field(
-            indexing: HeaderBlock.Indexing(rawValue: head.load(as: UInt8.self)) ?? .neverIndexed,
-            name: UnsafeBufferPointer(start: name, count: nameCount),
-            value: UnsafeBufferPointer(start: name + nameCount, count: valueCount)
+            indexing: field.indexing,
+            name: UnsafeBufferPointer(start: start + name.lowerBound, count: name.count),
+            value: UnsafeBufferPointer(start: start + value.lowerBound, count: value.count)
         )
-    }
-
-    static func write(_ block: borrowing HeaderBlock, to room: UnsafeMutableRawBufferPointer) {
-        unsafe block.bytes.withUnsafeBytes { bytes in
-            guard let bytes = bytes.baseAddress, var target = room.baseAddress else { return }
-            for field in block.fields {
-                unsafe target.storeBytes(of: field.indexing.rawValue, as: UInt8.self)
-                unsafe target.storeBytes(
-                    of: UInt16(truncatingIfNeeded: field.name.count),
-                    toByteOffset: 1,
-                    as: UInt16.self
-                )
-                unsafe target.storeBytes(
-                    of: UInt16(truncatingIfNeeded: field.value.count),
-                    toByteOffset: 3,
-                    as: UInt16.self
-                )
-                unsafe target += headByteCount
-                // SAFETY: the value follows its name; the caller gave room for all of them.
-                let byteCount = field.value.upperBound - field.name.lowerBound
-                unsafe target.copyMemory(
-                    from: bytes + field.name.lowerBound,
-                    byteCount: byteCount
-                )
-                unsafe target += byteCount
-            }
-        }
     }
 }

@@ -95,25 +95,31 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
 
     /// Appends the 36 bytes of the canonical form.
     public func appendUTF8(to text: inout [UInt8]) {
-        let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
-        text.append(addingCapacity: 36) { room in
+        text.append(addingCapacity: Self.textByteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
-                let bytes = UnsafeMutableRawBufferPointer(buffer)
-                // SAFETY: the room is for 36 bytes, and each of them is written.
-                // Eight digits at a time; the next group covers those that do not belong.
-                unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
-                unsafe Self.write(middle.0, to: bytes, at: 9)
-                unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
-                unsafe Self.write(middle.1, to: bytes, at: 19)
-                unsafe Self.write(middle.1 << 32, to: bytes, at: 24)
-                unsafe Self.write(Self.digits(of: low & 0xFFFF_FFFF), to: bytes, at: 28)
-                unsafe bytes[8] = UInt8(ascii: "-")
-                unsafe bytes[13] = UInt8(ascii: "-")
-                unsafe bytes[18] = UInt8(ascii: "-")
-                unsafe bytes[23] = UInt8(ascii: "-")
-                count = 36
+                // SAFETY: the room is for as many bytes.
+                unsafe writeUTF8(to: UnsafeMutableRawBufferPointer(buffer))
+                count = Self.textByteCount
             }
         }
+    }
+
+    static let textByteCount = 36
+
+    /// Writes the canonical form to the beginning of `bytes`, which are 36 at least.
+    func writeUTF8(to bytes: UnsafeMutableRawBufferPointer) {
+        let middle = (Self.digits(of: high & 0xFFFF_FFFF), Self.digits(of: low >> 32))
+        // Eight digits at a time; the next group covers those that do not belong.
+        unsafe Self.write(Self.digits(of: high >> 32), to: bytes, at: 0)
+        unsafe Self.write(middle.0, to: bytes, at: 9)
+        unsafe Self.write(middle.0 << 32, to: bytes, at: 14)
+        unsafe Self.write(middle.1, to: bytes, at: 19)
+        unsafe Self.write(middle.1 << 32, to: bytes, at: 24)
+        unsafe Self.write(Self.digits(of: low & 0xFFFF_FFFF), to: bytes, at: 28)
+        unsafe bytes[8] = UInt8(ascii: "-")
+        unsafe bytes[13] = UInt8(ascii: "-")
+        unsafe bytes[18] = UInt8(ascii: "-")
+        unsafe bytes[23] = UInt8(ascii: "-")
     }
 
     private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {

@@ -4,7 +4,7 @@
 /// the capacity it once had.
 public struct HeaderBlock: Hashable, Sendable {
     /// How a field may be written to the peer's HPACK table (RFC 7541, 6.2).
-    public enum Indexing: UInt8, Hashable, Sendable {
+    public enum Indexing: UInt8, Hashable, Sendable, BitwiseCopyable {
         /// Literal with incremental indexing: the same value comes again.
         case indexed
         /// The first time on a connection indexed, for the sake of the name; then the name's
@@ -14,10 +14,24 @@ public struct HeaderBlock: Hashable, Sendable {
         case neverIndexed
     }
 
-    public struct Field: Hashable, Sendable {
-        public var name: Range<Int>
-        public var value: Range<Int>
-        public var indexing: Indexing
+    /// Where a field stands in the block's bytes; the value follows its name.
+    ///
+    /// Small, because every request's are copied.
+    public struct Field: Hashable, Sendable, BitwiseCopyable {
+        private let start: UInt32
+        private let middle: UInt32
+        private let end: UInt32
+        public let indexing: Indexing
+
+        init(name: Range<Int>, value: Range<Int>, indexing: Indexing) {
+            start = UInt32(name.lowerBound)
+            middle = UInt32(name.upperBound)
+            end = UInt32(value.upperBound)
+            self.indexing = indexing
+        }
+
+        public var name: Range<Int> { Int(start)..<Int(middle) }
+        public var value: Range<Int> { Int(middle)..<Int(end) }
     }
 
     public private(set) var bytes: [UInt8] = []
@@ -100,6 +114,44 @@ public struct HeaderBlock: Hashable, Sendable {
         fields.append(
             Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
         )
+    }
+
+    /// Removes the field of that number and all behind it.
+    public mutating func removeFields(from number: Int) {
+        guard number < fields.count else { return }
+        bytes.removeLast(bytes.count - fields[number].name.lowerBound)
+        fields.removeLast(fields.count - number)
+    }
+
+    /// Writes over the last bytes of a field's value.
+    public mutating func overwriteValueEnd(ofField number: Int, with text: String) {
+        let text = text.utf8.span
+        unsafe withValueEnd(ofField: number, byteCount: text.count) { room in
+            guard let target = room.baseAddress else { return }
+            // SAFETY: the room is as long as the text.
+            unsafe Self.copy(text, to: target)
+        }
+    }
+
+    /// Writes over the last bytes of a field's value, as `id` is written.
+    public mutating func overwriteValueEnd(ofField number: Int, with id: APNsID) {
+        // SAFETY: the room is as long as an identifier.
+        unsafe withValueEnd(ofField: number, byteCount: APNsID.textByteCount) {
+            unsafe id.writeUTF8(to: $0)
+        }
+    }
+
+    private mutating func withValueEnd(
+        ofField number: Int,
+        byteCount: Int,
+        _ body: (UnsafeMutableRawBufferPointer) -> Void
+    ) {
+        let value = fields[number].value
+        precondition(byteCount <= value.count, "more bytes than the value has")
+        unsafe bytes.withUnsafeMutableBytes { bytes in
+            let end = value.upperBound - byteCount..<value.upperBound
+            unsafe body(UnsafeMutableRawBufferPointer(rebasing: bytes[end]))
+        }
     }
 
     /// The bytes of the first field of that name.

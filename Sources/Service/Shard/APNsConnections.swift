@@ -52,8 +52,6 @@ final class APNsConnections {
     var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
     private var touched: [APNsLink] = []
-    /// The request that is being made; used again and again.
-    private var block = HeaderBlock()
     private var events: [ConnectionEvent] = []
 
     init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
@@ -86,29 +84,19 @@ final class APNsConnections {
     /// Opens a stream; its frames go out with `flush`.
     func send(
         _ id: DeliveryID,
-        _ request: DeliveryRequest,
+        _ headers: borrowing HeaderBlock,
+        body: consuming [UInt8],
+        range: Range<Int>,
         on connectionID: ConnectionID,
-        providerToken: [UInt8]?,
         _ happenings: inout [Happening]
     ) {
         guard let link = links[connectionID], let connection = link.connection else {
             happenings.append(.streamBroke(id, .unprocessed))
             return
         }
-        endpoints[link.route.index].headers.fill(
-            &block,
-            for: request.arrival.content,
-            topic: request.arrival.topic,
-            providerToken: providerToken
-        )
         touch(link)
         do throws(SubmitError) {
-            try connection.submit(
-                block,
-                body: request.eventBytes,
-                range: request.arrival.content.payload,
-                tag: id.rawValue
-            )
+            try connection.submit(headers, body: body, range: range, tag: id.rawValue)
         } catch {
             happenings.append(.streamBroke(id, .unprocessed))
             guard error == .streamIDsExhausted || error == .notOpen else { return }

@@ -11,10 +11,13 @@ struct LinkTable {
     /// In the order of their numbers.
     var all: [APNsLink] { links }
 
+    /// Inlined, because every request asks.
     subscript(id: ConnectionID) -> APNsLink? {
-        let position = position(of: id)
-        return position < ids.count && ids[position].rawValue == id.rawValue
-            ? links[position] : nil
+        @inline(__always) get {
+            let position = position(of: id)
+            return position < ids.count && ids[position].rawValue == id.rawValue
+                ? links[position] : nil
+        }
     }
 
     /// Adds a link whose number is new; numbers count up, so its place is mostly the last.

@@ -144,12 +144,12 @@ extension Shard {
     mutating func takeCredentials() {
         guard let newer = credentials.inUse(newerThan: &credentialsVersion) else { return }
         connections.endpoints = newer.flatMap(\.endpoints)
+        requests.endpointsReplaced(connections.endpoints)
         for index in newer.indices where newer[index].generation != inUse[index].generation {
             engine.credentialReplaced(index, now: now)
             troubles.credentialReplaced(index, at: now.instant)
         }
         inUse = newer
-        tokens.forget()
     }
 
     func credentialName(_ route: Route) -> String {

@@ -57,12 +57,12 @@ struct Shard: ~Copyable {
     /// For the line with which the process ends.
     var lastTransactionError: KafkaError?
     let connections: APNsConnections
+    var requests: APNsRequests
     let publisher: OutcomePublisher
     var partitionRoles: PartitionRoles
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.
     var inUse: [CredentialInUse]
-    var tokens: TurnTokens
     var credentialsVersion: Int
     let schemas: ForeignSchemas
     var troubles = Troubles()
@@ -119,7 +119,6 @@ struct Shard: ~Copyable {
         self.credentials = credentials
         self.credentialsVersion = credentialsVersion
         self.inUse = inUse
-        tokens = TurnTokens(credentialCount: inUse.count)
         self.schemas = schemas
         self.log = log
         logLevel = log.logLevel
@@ -138,6 +137,10 @@ struct Shard: ~Copyable {
         )
         broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
         connections = peers.connections
+        requests = APNsRequests(
+            to: peers.connections.endpoints,
+            credentialCount: inUse.count
+        )
         publisher = OutcomePublisher(topics: settings.topics)
         partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
@@ -260,7 +263,7 @@ struct Shard: ~Copyable {
             connections.close(id, ConnectionFailure(verdict), &happenings)
         case .refreshProviderToken(let credential, let sentAt):
             inUse[credential].token?.expired(sentAt: sentAt, now: now)
-            tokens.forget()
+            requests.tokenReplaced()
         case .fetchSchema(let schema): fetchSchema(schema)
         case .suppressToken(let token, let since):
             settings.suppressedTokens.insert(token, since: since)
@@ -304,15 +307,16 @@ struct Shard: ~Copyable {
     }
 
     private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
-        guard let request = engine.request(id) else { return }
-        let credential = request.route.credential
+        guard let request = engine.request(id), let body = request.arrival.eventBytes else {
+            return
+        }
+        requests.write(request, inUse, now: now)
         connections.send(
             id,
-            request,
+            requests.headers.block,
+            body: body,
+            range: request.arrival.content.payload,
             on: connection,
-            providerToken: inUse[credential].token.map {
-                tokens.token(of: credential, from: $0, now: now)
-            },
             &happenings
         )
     }

@@ -129,11 +129,11 @@ private final class Pair {
 
     func readAnswers(_ ciphertext: [UInt8]) {
         client.receive(ciphertext)
-        client.takeEvents(into: &clientEvents)
-        for case .responseArrived(_, let response) in clientEvents where response.status == 200 {
-            answered += 1
+        client.readEvents { event in
+            if case .responseArrived(_, let response) = event, response.status == 200 {
+                answered += 1
+            }
         }
-        clientEvents.removeAll(keepingCapacity: true)
     }
 
     func takeAnswered() -> Int {

@@ -36,18 +36,17 @@ struct ClientStream: StreamEntry {
         self.body = body
     }
 
-    /// The response, which is nobody else's any more.
-    mutating func takeResponse() -> HTTP2Response {
-        var taken = HTTP2Response()
-        swap(&taken, &response)
-        return taken
+    /// Takes the response out, and puts an empty one in its place.
+    mutating func exchangeResponse(_ empty: consuming HTTP2Response) -> HTTP2Response {
+        swap(&empty, &response)
+        return empty
     }
 
     mutating func clear() {
         streamID = 0
         phase = .done
         body = OutgoingBody()
-        if !response.isEmpty { response = HTTP2Response() }
+        if !response.isEmpty { response.restart() }
     }
 }
 
@@ -58,6 +57,8 @@ struct ClientStream: StreamEntry {
 struct ClientStreams {
     var table = StreamTable<ClientStream>()
     var events: [ConnectionEvent] = []
+    /// Responses that were read, for their memory: as many as once came between two looks.
+    private var spareResponses: [HTTP2Response] = []
     /// Answered while the request's body was still on its way; to be reset.
     var earlyAnswers: [Int32] = []
     var hasNewSettings = false
@@ -85,6 +86,16 @@ struct ClientStreams {
             taken.append(contentsOf: events)
             events.removeAll(keepingCapacity: true)
         }
+    }
+
+    /// Takes events back that were read, empties them, and uses their memory again.
+    mutating func takeBack(_ read: inout [ConnectionEvent]) {
+        while let event = read.popLast() {
+            guard case .responseArrived(_, var response) = consume event else { continue }
+            response.restart()
+            spareResponses.append(response)
+        }
+        if events.isEmpty { swap(&events, &read) }
     }
 
     mutating func requestOpened(_ streamID: Int32, tag: UInt64, _ body: consuming OutgoingBody) {
@@ -133,7 +144,7 @@ struct ClientStreams {
     mutating func responseEnded(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
-        let response = table[slot].takeResponse()
+        let response = table[slot].exchangeResponse(spareResponses.popLast() ?? HTTP2Response())
         events.append(.responseArrived(tag: table[slot].tag, response))
         earlyAnswers.append(table[slot].streamID)
     }
@@ -149,7 +160,7 @@ struct ClientStreams {
     mutating func fail(_ slot: Int, _ failure: StreamFailure) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
-        _ = table[slot].takeResponse()
+        table[slot].response.restart()
         events.append(.streamFailed(tag: table[slot].tag, failure))
     }
 

@@ -2,19 +2,18 @@
 public struct HTTP2Response: Hashable, Sendable {
     /// The value of `:status`.
     public private(set) var status = 0
-    /// The body, cut to the connection's `maxResponseBodyByteCount`.
-    public private(set) var body: [UInt8] = []
     public private(set) var isBodyTruncated = false
-    /// Header fields one after the other: two lengths of two bytes each, name, value.
+    /// Header fields one after the other, and the body behind them.
     ///
-    /// One array for all, because a response on the fast path should cost one allocation.
-    private var fields: [UInt8] = []
+    /// A field is two lengths of two bytes each, name, value. One array for all, because a response
+    /// on the fast path should cost one allocation.
+    private var bytes: [UInt8] = []
+    private var fieldsByteCount = 0
 
     public init() {}
 
     public init(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) {
         self.status = status
-        self.body = body
         for (name, value) in headers {
             var name = name
             var value = value
@@ -22,15 +21,19 @@ public struct HTTP2Response: Hashable, Sendable {
                 value.withUTF8 { unsafe appendField(name, $0) }
             }
         }
+        bytes += body
     }
+
+    /// The body, cut to the connection's `maxResponseBodyByteCount`.
+    public var body: [UInt8] { Array(bytes[fieldsByteCount...]) }
 
     /// The value of the first field of that name, which must be in lower case.
     public func value(of name: String) -> ArraySlice<UInt8>? {
         var index = 0
-        while index < fields.count {
+        while index < fieldsByteCount {
             let (nameRange, valueRange) = field(at: index)
             if nameRange.count == name.utf8.count, isName(name, at: nameRange.lowerBound) {
-                return fields[valueRange]
+                return bytes[valueRange]
             }
             index = valueRange.upperBound
         }
@@ -46,12 +49,12 @@ public struct HTTP2Response: Hashable, Sendable {
     public var headers: [(name: String, value: String)] {
         var headers: [(name: String, value: String)] = []
         var index = 0
-        while index < fields.count {
+        while index < fieldsByteCount {
             let (name, value) = field(at: index)
             headers.append(
                 (
-                    String(decoding: fields[name], as: UTF8.self),
-                    String(decoding: fields[value], as: UTF8.self)
+                    String(decoding: bytes[name], as: UTF8.self),
+                    String(decoding: bytes[value], as: UTF8.self)
                 )
             )
             index = value.upperBound
@@ -59,13 +62,19 @@ public struct HTTP2Response: Hashable, Sendable {
         return headers
     }
 
-    /// Whether nothing of it has come.
-    var isEmpty: Bool { status == 0 && fields.isEmpty && body.isEmpty }
+    /// What a response with the fields that are kept, and a reason, takes.
+    private static let usualByteCount = 256
 
-    /// Forgets an informational response (RFC 9110, 15.2).
+    /// Whether nothing of it has come.
+    var isEmpty: Bool { status == 0 && bytes.isEmpty }
+
+    /// Forgets what has come: an informational response (RFC 9110, 15.2), or one whose memory is to
+    /// be used again.
     mutating func restart() {
         status = 0
-        fields.removeAll(keepingCapacity: true)
+        isBodyTruncated = false
+        fieldsByteCount = 0
+        bytes.removeAll(keepingCapacity: bytes.capacity <= 2 * Self.usualByteCount)
     }
 
     /// - Parameter digits: The three digits of `:status`; nghttp2 has checked them.
@@ -73,16 +82,18 @@ public struct HTTP2Response: Hashable, Sendable {
         status = unsafe digits.reduce(0) { $0 * 10 + Int($1) - Int(UInt8(ascii: "0")) }
     }
 
-    /// Appends a copy of the field.
+    /// Appends a copy of the field, unless the body has begun.
     ///
     /// Both lengths are below 65536: the header list is bounded.
     mutating func appendField(
         _ name: UnsafeBufferPointer<UInt8>,
         _ value: UnsafeBufferPointer<UInt8>
     ) {
+        guard bytes.count == fieldsByteCount else { return }
         let byteCount = 4 + name.count + value.count
-        if fields.isEmpty { fields.reserveCapacity(max(byteCount, 128)) }
-        fields.append(addingCapacity: byteCount) { room in
+        if bytes.isEmpty { bytes.reserveCapacity(max(byteCount, Self.usualByteCount)) }
+        fieldsByteCount += byteCount
+        bytes.append(addingCapacity: byteCount) { room in
             unsafe room.withUnsafeMutableBufferPointer { buffer, count in
                 let room = UnsafeMutableRawBufferPointer(buffer)
                 // SAFETY: the room is for all of it.
@@ -105,21 +116,21 @@ public struct HTTP2Response: Hashable, Sendable {
     }
 
     mutating func appendBody(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
-        let accepted = min(bytes.count, limit - body.count)
-        unsafe body.append(contentsOf: bytes.prefix(accepted))
+        let accepted = min(bytes.count, limit - (self.bytes.count - fieldsByteCount))
+        unsafe self.bytes.append(contentsOf: bytes.prefix(accepted))
         if accepted < bytes.count { isBodyTruncated = true }
     }
 
     private func isName(_ name: String, at start: Int) -> Bool {
         let name = name.utf8.span
-        let bytes = fields.span
+        let bytes = bytes.span
         for index in name.indices where name[index] != bytes[start + index] { return false }
         return true
     }
 
     private func field(at index: Int) -> (name: Range<Int>, value: Range<Int>) {
-        let nameLength = Int(fields[index]) << 8 | Int(fields[index + 1])
-        let valueLength = Int(fields[index + 2]) << 8 | Int(fields[index + 3])
+        let nameLength = Int(bytes[index]) << 8 | Int(bytes[index + 1])
+        let valueLength = Int(bytes[index + 2]) << 8 | Int(bytes[index + 3])
         let name = index + 4..<index + 4 + nameLength
         return (name, name.upperBound..<name.upperBound + valueLength)
     }

@@ -52,7 +52,6 @@ final class APNsConnections {
     var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
     private var touched: [APNsLink] = []
-    private var events: [ConnectionEvent] = []
 
     init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
         self.endpoints = endpoints
@@ -157,9 +156,9 @@ final class APNsConnections {
         touch(link)
     }
 
-    /// Sends what the turn gathered, one write a connection where the socket allows, and takes
-    /// what happened.
-    func flush(_ loop: borrowing EventLoop, _ happenings: inout [Happening]) {
+    /// Sends what the turn gathered, one write a connection where the socket allows, and tells what
+    /// happened: of each connection in its order.
+    func flush(_ loop: borrowing EventLoop, _ tell: (Happening) -> Void) {
         while let link = touched.popLast() {
             link.isTouched = false
             guard links[link.id] != nil else { continue }
@@ -167,9 +166,7 @@ final class APNsConnections {
             for attempt in link.attempts where link.attempt(attempt.number) != nil {
                 attempt.connection.flush()
                 if !link.hasWinner, attempt.connection.isConnected { won(attempt, link, loop) }
-                attempt.connection.takeEvents(into: &events)
-                for event in events { happened(event, attempt, link, loop, &happenings) }
-                events.removeAll(keepingCapacity: true)
+                attempt.connection.readEvents { happened($0, attempt, link, loop, tell) }
                 watch(attempt, link, loop)
             }
         }
@@ -197,31 +194,42 @@ final class APNsConnections {
         _ attempt: APNsLink.Attempt,
         _ link: APNsLink,
         _ loop: borrowing EventLoop,
-        _ happenings: inout [Happening]
+        _ tell: (Happening) -> Void
     ) {
         switch event {
         case .opened(let limit):
             link.opened()
-            happenings.append(.opened(link.id, maxConcurrentStreams: limit))
-        case .streamLimitChanged(let limit):
-            happenings.append(.streamLimitChanged(link.id, limit))
+            tell(.opened(link.id, maxConcurrentStreams: limit))
+        case .streamLimitChanged(let limit): tell(.streamLimitChanged(link.id, limit))
         case .responseArrived(let tag, let response):
-            happenings.append(.answered(DeliveryID(rawValue: tag), response))
+            tell(.answered(DeliveryID(rawValue: tag), response))
         case .streamFailed(let tag, let failure):
             let kind: StreamBreak = failure.isCertainlyUnprocessed ? .unprocessed : .unknown
-            happenings.append(.streamBroke(DeliveryID(rawValue: tag), kind))
+            tell(.streamBroke(DeliveryID(rawValue: tag), kind))
         case .goAwayReceived(_, _, let debugData):
             let reason = APNsErrorBody(parsing: debugData).reason
-            happenings.append(.goAway(link.id, link.route, reason: reason))
-        case .pingAnswered: happenings.append(.pingAnswered(link.id))
+            tell(.goAway(link.id, link.route, reason: reason))
+        case .pingAnswered: tell(.pingAnswered(link.id))
         case .closed(let failure):
-            try? loop.deregister(attempt.connection.fileDescriptor)
-            if link.ended(attempt, because: failure) {
-                if !racing.contains(link.id) { racing.append(link.id) }
-                advanceRace(link, loop, after: failure, &happenings)
-            } else {
-                fail(link.id, failure, &happenings)
-            }
+            var happenings: [Happening] = []
+            closed(attempt, link, loop, because: failure, &happenings)
+            happenings.forEach(tell)
+        }
+    }
+
+    private func closed(
+        _ attempt: APNsLink.Attempt,
+        _ link: APNsLink,
+        _ loop: borrowing EventLoop,
+        because failure: ConnectionFailure,
+        _ happenings: inout [Happening]
+    ) {
+        try? loop.deregister(attempt.connection.fileDescriptor)
+        if link.ended(attempt, because: failure) {
+            if !racing.contains(link.id) { racing.append(link.id) }
+            advanceRace(link, loop, after: failure, &happenings)
+        } else {
+            fail(link.id, failure, &happenings)
         }
     }
 

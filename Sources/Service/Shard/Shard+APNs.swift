@@ -7,29 +7,32 @@ import Telemetry
 import Vocabulary
 
 extension Shard {
+    /// Tells the engine what was left of the last turn, and what has happened in the loop's wait.
+    mutating func tellEngineOfAPNs() {
+        for happening in happenings { tellEngine(of: happening) }
+        happenings.removeAll(keepingCapacity: true)
+    }
+
     /// Translates what the connections saw into the engine's inputs.
     ///
     /// All of it, however long that takes: an answer that has been read must be told before the
     /// turn's end looks at the time limits, or it would come too late for a delivery in hand.
-    mutating func tellEngineOfAPNs() {
-        for index in happenings.indices {
-            switch happenings[index] {
-            case .opened(let id, let limit):
-                engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
-            case .streamLimitChanged(let id, let limit):
-                engine.streamLimitChanged(id, to: limit, now: now)
-            case .answered(let id, let response): answered(id, response)
-            case .streamBroke(let id, let kind): engine.streamBroke(id, kind, now: now)
-            case .goAway(let id, let route, let reason): goAway(id, route, reason)
-            case .pingAnswered(let id): engine.pingAnswered(id, now: now)
-            case .closed(let id, let route, let failure): closed(id, route, failure)
-            }
+    mutating func tellEngine(of happening: APNsConnections.Happening) {
+        switch happening {
+        case .opened(let id, let limit):
+            engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
+        case .streamLimitChanged(let id, let limit):
+            engine.streamLimitChanged(id, to: limit, now: now)
+        case .answered(let id, let response): answered(id, response)
+        case .streamBroke(let id, let kind): engine.streamBroke(id, kind, now: now)
+        case .goAway(let id, let route, let reason): goAway(id, route, reason)
+        case .pingAnswered(let id): engine.pingAnswered(id, now: now)
+        case .closed(let id, let route, let failure): closed(id, route, failure)
         }
-        happenings.removeAll(keepingCapacity: true)
     }
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {
-        let answer = APNsAnswer(response, now: now.timestamp)
+        let answer = APNsAnswer.read(response, now: now.timestamp)
         if let attempt = engine.attempt(id) {
             if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
             troubles.requestAnswered(attempt.route)
@@ -170,13 +173,20 @@ extension ConnectionFailure {
 
 extension APNsAnswer {
     /// Reads an answer: the status rules, the body only explains.
-    init(_ response: HTTP2Response, now: Timestamp) {
-        self.init(status: response.status)
-        apnsUniqueID = response.text(of: "apns-unique-id")
-        guard response.status != 200 else { return }
+    ///
+    /// No initialiser: it would make another module's and copy it.
+    static func read(_ response: HTTP2Response, now: Timestamp) -> APNsAnswer {
+        let apnsUniqueID = response.text(of: "apns-unique-id")
+        guard response.status != 200 else {
+            return APNsAnswer(status: 200, apnsUniqueID: apnsUniqueID)
+        }
         let body = APNsErrorBody(parsing: response.body)
-        reason = body.reason
-        if response.status == 410 { unregisteredAt = body.timestamp }
-        retryAfter = response.text(of: "retry-after").flatMap { RetryAfter.delay($0, now: now) }
+        return APNsAnswer(
+            status: response.status,
+            reason: body.reason,
+            unregisteredAt: response.status == 410 ? body.timestamp : nil,
+            apnsUniqueID: apnsUniqueID,
+            retryAfter: response.text(of: "retry-after").flatMap { RetryAfter.delay($0, now: now) }
+        )
     }
 }

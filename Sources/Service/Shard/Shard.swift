@@ -80,6 +80,7 @@ struct Shard: ~Copyable {
     private var consumerHasMore = true
     private var producerHasMore = false
     private var actions: [Action] = []
+    /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
     private var producerEvents: [ProducerEvent] = []
     var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
@@ -193,10 +194,10 @@ struct Shard: ~Copyable {
         }
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
-        connections.timeAdvanced(loop, now: now.instant, &happenings)
-        connections.flush(loop, &happenings)
         takeCredentials()
+        connections.timeAdvanced(loop, now: now.instant, &happenings)
         tellEngineOfAPNs()
+        connections.flush(loop) { tellEngine(of: $0) }
         takeReports()
         takeTransactionAnswer()
         takeSchemas()
@@ -206,7 +207,7 @@ struct Shard: ~Copyable {
         engine.takeActions(into: &actions)
         for action in actions { carryOut(action) }
         actions.removeAll(keepingCapacity: true)
-        connections.flush(loop, &happenings)
+        connections.flush(loop) { happenings.append($0) }
         record()
     }
 

@@ -56,7 +56,7 @@ private final class FuzzTarget {
         _ violations: [Violation],
         metadata: Range<Int>?
     ) {
-        var subject = OutcomeSubject()
+        var subject = OutcomeSubject(ofEvent: nil)
         subject.metadata = metadata
         let outcome = Outcome(
             kind: kind,

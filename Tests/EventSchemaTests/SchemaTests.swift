@@ -143,6 +143,22 @@ import Vocabulary
                 #"{"x-maxBytes":4}"#, ["\"éé\"", "[1,]".replacing(",", with: " ")],
                 ["\"ééa\"", "[1, 2]"]
             ),
+            // One letter written in two ways: equal as `String`s, and two texts to JSON.
+            (
+                "{\"properties\":{\"\u{e9}\":{\"type\":\"string\"}},"
+                    + "\"allOf\":[{\"properties\":{\"e\u{301}\":{\"type\":\"integer\"}}}]}",
+                ["{\"\u{e9}\":\"x\"}", "{\"e\u{301}\":1}"],
+                ["{\"\u{e9}\":1}", "{\"e\u{301}\":\"x\"}"]
+            ),
+            (
+                "{\"required\":[\"\u{e9}\",\"e\u{301}\"]}",
+                ["{\"\u{e9}\":1,\"e\u{301}\":1}"], ["{\"\u{e9}\":1}", "{\"e\u{301}\":1}"]
+            ),
+            ("{\"enum\":[\"\u{e9}\",\"e\u{301}\"]}", ["\"\u{e9}\"", "\"e\u{301}\""], ["\"e\""]),
+            (
+                "{\"pattern\":\"^\u{e9}$\",\"not\":{\"pattern\":\"^e\u{301}$\"}}",
+                ["\"\u{e9}\""], ["\"e\u{301}\""]
+            ),
         ] as [(String, [String], [String])]
     )
     func `a keyword admits and refuses`(text: String, valid: [String], invalid: [String]) throws {

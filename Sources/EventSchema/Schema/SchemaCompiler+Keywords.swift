@@ -126,8 +126,8 @@ extension SchemaCompiler {
         noteLiterals(values)
         let texts = values.compactMap(\.string)
         if texts.count == values.count, !texts.isEmpty {
-            var seen: Set<String> = []
-            let table = builder.table(texts.filter { seen.insert($0).inserted })
+            var seen: Set<[UInt8]> = []
+            let table = builder.table(texts.filter { seen.insert(Array($0.utf8)).inserted })
             let rule = builder.rule(SchemaProgram.MemberRule(properties: table))
             emit(.stringEnumeration, "enum", a: rule)
         } else {

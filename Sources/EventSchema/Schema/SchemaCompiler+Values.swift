@@ -98,12 +98,12 @@ extension SchemaCompiler {
     ) throws(SchemaError) -> Range<Int32> {
         guard let items = value.array else { throw index.error(place, "must be an array of names") }
         var names: [Int32] = []
-        var seen: Set<String> = []
+        var seen: Set<[UInt8]> = []
         for item in items {
             guard let text = item.string else {
                 throw index.error(place, "must be an array of names")
             }
-            guard seen.insert(text).inserted else {
+            guard seen.insert(Array(text.utf8)).inserted else {
                 throw index.error(place, "has '\(text)' twice")
             }
             names.append(builder.name(text))

@@ -8,12 +8,13 @@ extension SchemaProgramBuilder {
     mutating func assignSymbols() {
         let rules = instructions.filter { $0.operation == .members }.map { Int($0.a) }
         let requirements = instructions.indices.filter { instructions[$0].operation == .required }
-        var symbols: [String: Int] = [:]
+        // By bytes: texts that Unicode calls equivalent are equal as `String`s, and not in JSON.
+        var symbols: [[UInt8]: Int] = [:]
         var texts: [String] = []
         func symbol(of name: Int) -> Int {
             let text = names.text(name)
-            if let known = symbols[text] { return known }
-            symbols[text] = texts.count
+            if let known = symbols[Array(text.utf8)] { return known }
+            symbols[Array(text.utf8)] = texts.count
             texts.append(text)
             return texts.count - 1
         }

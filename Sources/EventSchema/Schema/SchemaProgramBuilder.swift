@@ -18,7 +18,8 @@ struct SchemaProgramBuilder {
     var stringRules: [SchemaProgram.StringRule] = []
     var memberTests: [SchemaProgram.MemberTest] = []
     var notes = SchemaNotes()
-    private var positionsByPattern: [String: Int32] = [:]
+    /// By the expression's bytes; see `assignSymbols`.
+    private var positionsByPattern: [[UInt8]: Int32] = [:]
 
     /// Adds an instruction to the node that is being written.
     mutating func emit(_ instruction: SchemaProgram.Instruction, _ keyword: String) {
@@ -41,10 +42,10 @@ struct SchemaProgramBuilder {
 
     /// Compiles an expression once, however often it is written.
     mutating func pattern(_ text: String) throws(TextPatternError) -> Int32 {
-        if let known = positionsByPattern[text] { return known }
+        if let known = positionsByPattern[Array(text.utf8)] { return known }
         patterns.append(try TextPattern(text))
         let position = Int32(patterns.count - 1)
-        positionsByPattern[text] = position
+        positionsByPattern[Array(text.utf8)] = position
         return position
     }
 

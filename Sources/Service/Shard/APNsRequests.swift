@@ -23,7 +23,6 @@ struct APNsRequests {
         _ credentials: [CredentialInUse],
         now: Moment
     ) {
-        let credential = request.route.credential
         if route?.index != request.route.index {
             route = request.route
             headers.endpoint = endpoints[request.route.index]
@@ -31,9 +30,7 @@ struct APNsRequests {
         headers.advance(
             to: request.arrival.content,
             topic: request.arrival.topic,
-            providerToken: credentials[credential].token.map {
-                tokens.token(of: credential, from: $0, now: now)
-            }
+            providerToken: tokens.token(of: request.route.credential, credentials, now: now)
         )
     }
 

@@ -50,7 +50,9 @@ QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
 
-SETTLE = "        membership.settle(delivery.record.partition, delivery.ledgerEntry)\n"
+SETTLE = (
+    "        membership.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)\n"
+)
 
 MUTATIONS = [
     # Offsets
@@ -60,8 +62,8 @@ MUTATIONS = [
             statements(OUTCOMES, SETTLE),
             statements(
                 OUTCOMES,
-                "        announce(id, publications)\n",
-                "        announce(id, publications)\n"
+                "        announce(id, isPlain ? .outcome : publications(of: id))\n",
+                "        announce(id, isPlain ? .outcome : publications(of: id))\n"
                 "        if let delivery = deliveries[id] {\n" + SETTLE + "        }\n",
             ),
         ],
@@ -227,8 +229,9 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        if !conclusion.isAccepted "
-                "{ hygiene.window.withdraw(names, delivery) }\n",
+                "        if !conclusion.isAccepted {\n"
+                "            hygiene.window.withdraw(names.notification, from: arrival.place)\n"
+                "        }\n",
             )
         ],
     ),
@@ -238,7 +241,9 @@ MUTATIONS = [
             statements(
                 HYGIENE,
                 "        guard !delivery.hasOutcome, let names = delivery.hashes "
-                "else { return }\n        hygiene.window.withdraw(names, delivery)\n",
+                "else { return }\n"
+                "        hygiene.window.withdraw("
+                "names.notification, from: delivery.arrival.place)\n",
             )
         ],
     ),

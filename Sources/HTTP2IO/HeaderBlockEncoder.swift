@@ -7,6 +7,7 @@ import Vocabulary
 /// and cost as much CPU time as all the rest of its way to the socket.
 struct HeaderBlockEncoder {
     private var table = HeaderTable()
+    private var memory = FieldMemory()
     /// The lowest limit of the peer's since the last block, to be told with the next.
     private var lowestLimit: Int?
 
@@ -16,6 +17,7 @@ struct HeaderBlockEncoder {
         guard limit != table.limit else { return }
         lowestLimit = min(lowestLimit ?? limit, limit)
         table.limit = limit
+        memory.forget()
     }
 
     /// Appends the block to `output`.
@@ -33,26 +35,64 @@ struct HeaderBlockEncoder {
                 }
                 self.lowestLimit = nil
             }
-            while let field = unsafe fields.next() { unsafe encode(field, &writer) }
+            var place = 0
+            while let field = unsafe fields.next() {
+                unsafe encode(field, at: place, &writer)
+                place += 1
+            }
             return unsafe writer.count
         }
     }
 
-    private mutating func encode(_ field: HeaderFieldReader.Field, _ writer: inout HPACKWriter) {
-        let fixed = unsafe StaticHeaderTable.find(field.name, field.value)
-        if let index = fixed.field {
-            return unsafe writer.integer(index, prefix: 7, pattern: 0x80)
+    @inline(__always)
+    private mutating func encode(
+        _ field: HeaderFieldReader.Field,
+        at place: Int,
+        _ writer: inout HPACKWriter
+    ) {
+        let isWhole = unsafe field.indexing == .indexed
+        let known =
+            unsafe isWhole
+            ? memory.index(at: place, field.nameAndValue, nameByteCount: field.name.count)
+            : memory.index(at: place, field.name, nameByteCount: 0)
+        guard let index = known else { return unsafe lookUp(field, at: place, &writer) }
+        if isWhole {
+            unsafe writer.integer(index, prefix: 7, pattern: 0x80)
+        } else {
+            unsafe writer.literal(field, name: index, prefix: 4, pattern: 0x10)
         }
-        if unsafe field.indexing == .indexed, let index = unsafe table.find(field.name, field.value)
-        {
-            return unsafe writer.integer(index, prefix: 7, pattern: 0x80)
+    }
+
+    /// Writes a field of which nothing is known.
+    private mutating func lookUp(
+        _ field: HeaderFieldReader.Field,
+        at place: Int,
+        _ writer: inout HPACKWriter
+    ) {
+        let fixed = unsafe StaticHeaderTable.find(field.name, field.value)
+        let isWhole = unsafe field.indexing == .indexed
+        let found =
+            unsafe isWhole ? fixed.field ?? table.find(field.name, field.value) : fixed.field
+        if let found {
+            if isWhole {
+                unsafe memory.remember(
+                    found,
+                    at: place,
+                    field.nameAndValue,
+                    nameByteCount: field.name.count
+                )
+            }
+            return unsafe writer.integer(found, prefix: 7, pattern: 0x80)
         }
         let name = unsafe fixed.name ?? table.find(field.name, nil)
         if unsafe wantsEntry(field, isNameKnown: name != nil) {
             unsafe writer.literal(field, name: name, prefix: 6, pattern: 0x40)
             unsafe table.insert(field.name, field.value)
-        } else {
-            unsafe writer.literal(field, name: name, prefix: 4, pattern: 0x10)
+            return memory.forget()
+        }
+        unsafe writer.literal(field, name: name, prefix: 4, pattern: 0x10)
+        if let name, !isWhole {
+            unsafe memory.remember(name, at: place, field.name, nameByteCount: 0)
         }
     }
 

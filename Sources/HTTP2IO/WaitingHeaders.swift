@@ -76,6 +76,11 @@ struct WaitingHeaders: ~Copyable {
         var indexing: HeaderBlock.Indexing
         var name: UnsafeBufferPointer<UInt8>
         var value: UnsafeBufferPointer<UInt8>
+
+        /// The value stands behind its name.
+        var nameAndValue: UnsafeBufferPointer<UInt8> {
+            unsafe UnsafeBufferPointer(start: name.baseAddress, count: name.count + value.count)
+        }
     }
 
     private var position: UnsafeRawPointer?

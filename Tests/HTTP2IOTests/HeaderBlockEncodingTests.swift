@@ -80,6 +80,33 @@ import Vocabulary
         try expectRead([block(topic: "new", id: "2"), block(topic: "new", id: "3")], pair)
     }
 
+    @Test func `fields that change from block to block are read, whatever was there before`() throws
+    {
+        let pair = try Pair.opened()
+        var random = SeededGenerator(seed: 22)
+        let names = ["authorization", "a", "ab", "apns-id"]
+        let values = ["", "b", "bc", "c", String(repeating: "v", count: 62)]
+        for _ in 0..<40 {
+            let blocks = (0..<50).map { _ in
+                var block = HeaderBlock()
+                block.append(":method", "POST")
+                block.append(":scheme", "https")
+                block.append(":path", "/", indexing: .neverIndexed)
+                block.append(":authority", "a")
+                for _ in 0..<Int.random(in: 0..<16, using: &random) {
+                    block.append(
+                        names.randomElement(using: &random) ?? "",
+                        values.randomElement(using: &random) ?? "",
+                        indexing: [.indexed, .nameIndexedOnce, .neverIndexed]
+                            .randomElement(using: &random) ?? .indexed
+                    )
+                }
+                return block
+            }
+            try expectRead(blocks, pair)
+        }
+    }
+
     @Test(arguments: [0, 1, 126, 127, 128, 254, 255, 256, 2000, 3030, 3031, 3032, 4900])
     func `a value of any length is read`(count: Int) throws {
         let pair = try Pair.opened()

@@ -8,6 +8,8 @@ public import Vocabulary
 public struct OutcomeEncoder: Sendable {
     private var received = TimestampText()
     private var completed = TimestampText()
+    private var verdict = VerdictText()
+    private var sourceText = SourceText()
     private var keyBytes: [UInt8] = []
 
     public init() {}
@@ -27,19 +29,19 @@ public struct OutcomeEncoder: Sendable {
     ) {
         received.set(outcome.receivedAt)
         completed.set(outcome.completedAt)
+        verdict.set(outcome)
+        sourceText.set(source)
         var writer = JSONWriter(buffer: buffer)
         buffer = []
         writer.beginObject()
         Self.writeSubject(outcome, &writer)
-        Self.writeVerdict(outcome, &writer)
+        writer.raw(utf8: verdict.utf8.span)
+        Self.writeDetails(outcome, &writer)
         writer.member("attempts", Int64(max(outcome.attempts, 0)))
         writer.member("received_at", plain: received.utf8.span)
         writer.member("completed_at", plain: completed.utf8.span)
         writer.member("latency_ms", Self.latencyMilliseconds(outcome, record))
-        writer.name(plain: "source")
-        writer.beginObject()
-        writer.member("topic", source.topic.name)
-        writer.member("partition", Int64(source.partition))
+        writer.raw(utf8: sourceText.utf8.span)
         writer.member("offset", record.offset.rawValue)
         writer.endObject()
         if let range = outcome.subject.metadata, let value = record.eventBytes,
@@ -94,18 +96,9 @@ public struct OutcomeEncoder: Sendable {
         if let id = outcome.apnsUniqueID { writer.member("apns_unique_id", id) }
         writer.member("device_token", plain: outcome.subject.deviceToken?.hexadecimal)
         if let channel = outcome.subject.channel { writer.member("channel_id", channel.base64) }
-        writer.member("topic", outcome.subject.topic?.name)
-        writer.member("push_type", plain: outcome.subject.pushType?.rawValue)
-        writer.member("environment", plain: outcome.subject.environment?.rawValue)
-        writer.member("credential", outcome.credential)
     }
 
-    private static func writeVerdict(_ outcome: Outcome, _ writer: inout JSONWriter) {
-        writer.member("outcome", plain: outcome.kind.rawValue)
-        writer.member("reason", outcome.reason?.text)
-        writer.member("decided_by", plain: outcome.decidedBy.rawValue)
-        writer.member("token_action", plain: outcome.tokenAction.rawValue)
-        if let status = outcome.httpStatus { writer.member("http_status", Int64(status)) }
+    private static func writeDetails(_ outcome: Outcome, _ writer: inout JSONWriter) {
         if let time = outcome.unregisteredAt { writer.member("unregistered_at", time.milliseconds) }
         guard !outcome.violations.isEmpty else { return }
         writer.name(plain: "violations")

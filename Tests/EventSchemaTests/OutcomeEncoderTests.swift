@@ -155,6 +155,50 @@ import Vocabulary
         }
     }
 
+    @Test func `an encoder writes every outcome as if it were its first`() {
+        let plain = outcome(.accepted, full: true)
+        var outcomes = [plain]
+        func add(_ change: (inout Outcome) -> Void) {
+            outcomes.append(plain)
+            change(&outcomes[outcomes.count - 1])
+        }
+        add { $0.kind = .rejected }
+        add { $0.reason = .apns(.badTopic) }
+        add { $0.reason = .unknownAPNs("\u{C5}") }
+        add { $0.reason = .unknownAPNs("A\u{30A}") }
+        add { $0.decidedBy = .heliograph }
+        add { $0.tokenAction = .remove }
+        add { $0.httpStatus = 201 }
+        add { $0.httpStatus = nil }
+        add { $0.credential = "d" }
+        add { $0.credential = "" }
+        add { $0.credential = nil }
+        add { $0.subject.pushType = .background }
+        add { $0.subject.pushType = nil }
+        add { $0.subject.environment = .production }
+        add { $0.subject.environment = nil }
+        add { $0.subject.topic = APNsTopic("com.example.Aqq") }
+        // One text for Unicode, and two for whoever looks an app up.
+        add { $0.subject.topic = APNsTopic("\u{1E9B}\u{323}") }
+        add { $0.subject.topic = APNsTopic("\u{17F}\u{323}\u{307}") }
+        add { $0.subject.topic = nil }
+        add { $0.subject.eventID = "another" }
+        add { $0.violations = [] }
+        var used = OutcomeEncoder()
+        // The encoder keeps what it last wrote: each comes behind each other, and behind itself.
+        for first in outcomes {
+            for second in outcomes {
+                for outcome in [first, second, second] {
+                    var fresh = OutcomeEncoder()
+                    var (bytes, expected): ([UInt8], [UInt8]) = ([], [])
+                    used.encode(outcome, record: record, source: source, into: &bytes)
+                    fresh.encode(outcome, record: record, source: source, into: &expected)
+                    #expect(bytes == expected)
+                }
+            }
+        }
+    }
+
     @Test func `only what APNs said about the token makes a token status`() throws {
         for kind in OutcomeKind.allCases {
             let status = OutcomeEncoder().tokenStatus(outcome(kind, full: true))

@@ -154,8 +154,11 @@ public struct DeliveryEngine: Sendable {
     /// The delivery, unless it has left: a copy of all its fields.
     public func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
 
-    /// The same for who publishes it, once or more for every event: lends the engine as `request`.
-    public mutating func deliveryToPublish(_ id: DeliveryID) -> Delivery? { deliveries[id] }
+    /// Lends the delivery, unless it has left, to who looks at more than a field of it for every
+    /// event.
+    public mutating func lend(_ id: DeliveryID, to body: (borrowing Delivery) -> Void) {
+        deliveries.update(id) { body($0) }
+    }
 
     /// What the delivery's present or last stream was asked for; nil before the first one.
     ///

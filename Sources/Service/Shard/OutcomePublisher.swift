@@ -6,7 +6,7 @@ import Vocabulary
 
 /// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter; and the
 /// retry record of an event that has none yet.
-final class OutcomePublisher {
+struct OutcomePublisher: ~Copyable {
     struct Topics: Sendable {
         var results: KafkaTopic
         var tokenStatus: KafkaTopic?
@@ -30,9 +30,9 @@ final class OutcomePublisher {
     }
 
     /// - Throws: The producer's word, when it will never take this record.
-    func publish(
+    mutating func publish(
         _ tag: PublicationTag,
-        of delivery: Delivery,
+        of delivery: borrowing Delivery,
         source: TopicPartition,
         through producer: Producer
     ) throws(KafkaError) {
@@ -61,7 +61,8 @@ final class OutcomePublisher {
     }
 
     /// The event as it is, with what the next round must know.
-    private func retryRecord(of delivery: Delivery, _ source: TopicPartition) -> Encoded? {
+    private func retryRecord(of delivery: borrowing Delivery, _ source: TopicPartition) -> Encoded?
+    {
         guard let history = delivery.historyToWrite(readFrom: source) else { return nil }
         let record = delivery.record
         return Encoded(
@@ -80,10 +81,10 @@ final class OutcomePublisher {
     /// One of the outcome's records; `source` is the partition that the event was read from last.
     ///
     /// The outcome is an argument's, and so is lent to the encoder; a constant's would be copied.
-    private func record(
+    private mutating func record(
         _ tag: PublicationTag,
         _ outcome: Outcome,
-        of delivery: Delivery,
+        of delivery: borrowing Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
         let arrival = delivery.arrival
@@ -97,10 +98,10 @@ final class OutcomePublisher {
     }
 
     /// Of the record that the event was first read from, whatever rounds it has been through.
-    private func originalRecord(
+    private mutating func originalRecord(
         _ publication: Publication,
         _ outcome: Outcome,
-        of delivery: Delivery,
+        of delivery: borrowing Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
         let origin = delivery.origin(readFrom: source)
@@ -111,10 +112,10 @@ final class OutcomePublisher {
     }
 
     /// Without what the outcome takes over from the record, which can be as large as the record.
-    private func shortRecord(
+    private mutating func shortRecord(
         _ publication: Publication,
         _ outcome: Outcome,
-        of delivery: Delivery,
+        of delivery: borrowing Delivery,
         _ source: TopicPartition
     ) -> Encoded? {
         let origin = delivery.origin(readFrom: source)
@@ -129,21 +130,21 @@ final class OutcomePublisher {
     }
 
     /// Takes what the full queue refused, to be published again.
-    func takeRefused() -> [PublicationTag] {
+    mutating func takeRefused() -> [PublicationTag] {
         let tags = refused
         refused = []
         return tags
     }
 
     /// What was refused is produced again in any case.
-    func forgetRefused() { refused = [] }
+    mutating func forgetRefused() { refused = [] }
 
     var hasRefused: Bool { !refused.isEmpty }
 
     /// - Returns: false when the outcome is short already.
-    func shorten(_ id: DeliveryID) -> Bool { shortened.insert(id).inserted }
+    mutating func shorten(_ id: DeliveryID) -> Bool { shortened.insert(id).inserted }
 
-    func concluded(_ id: DeliveryID) {
+    mutating func concluded(_ id: DeliveryID) {
         if !shortened.isEmpty { shortened.remove(id) }
     }
 
@@ -154,12 +155,12 @@ final class OutcomePublisher {
         let headers: HeaderList?
     }
 
-    private func encoded(
+    private mutating func encoded(
         _ publication: Publication,
         _ outcome: Outcome,
         _ record: Record,
         _ source: TopicPartition,
-        _ delivery: Delivery
+        _ delivery: borrowing Delivery
     ) -> Encoded? {
         value.removeAll(keepingCapacity: true)
         switch publication {
@@ -192,7 +193,7 @@ final class OutcomePublisher {
     private func headers(
         of outcome: Outcome,
         _ record: Record,
-        _ delivery: Delivery
+        _ delivery: borrowing Delivery
     ) -> HeaderList {
         let headers = HeaderList(capacity: 8)
         OutcomeEncoder.forEachHeader(of: outcome, record: record) { headers.add($0, $1) }

@@ -251,17 +251,33 @@ extension Shard {
     }
 
     mutating func publish(_ tag: PublicationTag) {
-        guard let delivery = engine.deliveryToPublish(tag.delivery) else { return }
-        do throws(KafkaError) {
-            try publisher.publish(
-                tag,
-                of: delivery,
-                source: role(of: delivery.arrival.record.partition).name,
-                through: producer
-            )
-        } catch {
+        if let error = Self.publish(tag, of: &engine, partitionRoles, &publisher, producer) {
             publicationFailed(tag, error)
         }
+    }
+
+    /// Parts of the shard, for while the engine lends a delivery the whole cannot be used.
+    private static func publish(
+        _ tag: PublicationTag,
+        of engine: inout DeliveryEngine,
+        _ partitionRoles: PartitionRoles,
+        _ publisher: inout OutcomePublisher,
+        _ producer: Producer
+    ) -> KafkaError? {
+        var failure: KafkaError?
+        engine.lend(tag.delivery) { delivery in
+            do throws(KafkaError) {
+                try publisher.publish(
+                    tag,
+                    of: delivery,
+                    source: partitionRoles[delivery.arrival.record.partition].name,
+                    through: producer
+                )
+            } catch {
+                failure = error
+            }
+        }
+        return failure
     }
 
     private mutating func published(_ tag: PublicationTag) {

@@ -58,7 +58,7 @@ struct Shard: ~Copyable {
     var lastTransactionError: KafkaError?
     let connections: APNsConnections
     var requests: APNsRequests
-    let publisher: OutcomePublisher
+    var publisher: OutcomePublisher
     var partitionRoles: PartitionRoles
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.

@@ -51,10 +51,10 @@ public final class Arrival: Sendable {
 
     public var event: Event? { isEvent ? content : nil }
 
-    /// What the event's ranges point into; nil for a record without a value.
+    /// What the ranges of an event point into.
     ///
     /// Not the record's own, of another module: the record would be copied to call it.
-    public var eventBytes: [UInt8]? { record.decodedValue ?? record.value }
+    public var eventBytes: [UInt8] { record.decodedValue ?? record.bytes }
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.
     public var history: RetryHistory? { rareFacts?.history }

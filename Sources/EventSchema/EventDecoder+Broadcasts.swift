@@ -28,7 +28,7 @@ extension EventDecoder {
         framing = .plain
         record.decodedValue = nil
         record.traceContext = []
-        guard let value = record.value else { return .tombstone }
+        guard let value = record.valueRange else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
             let decoded = decoded(wrapped, from: topic, schema.schema)

@@ -58,7 +58,7 @@ public struct EventDecoder: ~Copyable {
         framing = .plain
         record.decodedValue = nil
         record.traceContext = []
-        guard let value = record.value else { return .tombstone }
+        guard let value = record.valueRange else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
             guard wrapped.isShifted else { return decoded(wrapped, from: topic) }

@@ -13,7 +13,7 @@ public struct JSONDocument {
     /// Two words an entry; the layout is that of `hg_json_parse`.
     public private(set) var tape: [UInt64]
     private(set) var entryCount = 0
-    /// The text of the document; empty after a failure.
+    /// The text of the document, and whatever stands behind it; empty after a failure.
     public private(set) var source: [UInt8] = []
 
     /// Makes a parser.
@@ -42,14 +42,14 @@ public struct JSONDocument {
         deinit { unsafe hg_json_parser_free(handle) }
 
         /// Fills a tape as far as it goes.
-        func run(_ bytes: [UInt8], _ tape: inout [UInt64]) -> hg_json_result {
+        func run(_ bytes: [UInt8], upTo end: Int, _ tape: inout [UInt64]) -> hg_json_result {
             // SAFETY: the capacity is counted in entries of two words.
             unsafe tape.withUnsafeMutableBufferPointer { tape in
                 unsafe bytes.withUnsafeBufferPointer { bytes in
                     unsafe hg_json_parse(
                         handle,
                         bytes.baseAddress,
-                        bytes.count,
+                        end,
                         tape.baseAddress,
                         tape.count / 2
                     )
@@ -60,10 +60,16 @@ public struct JSONDocument {
 
     /// Parses a text; what was parsed before is gone, also after a failure.
     public mutating func parse(_ bytes: [UInt8]) throws(JSONError) {
-        var result = parser.run(bytes, &tape)
+        try parse(bytes, upTo: bytes.count)
+    }
+
+    /// Parses the first bytes as a text; what was parsed before is gone, also after a failure.
+    public mutating func parse(_ bytes: [UInt8], upTo end: Int) throws(JSONError) {
+        precondition(end <= bytes.count, "a text ends where its bytes do, or before")
+        var result = parser.run(bytes, upTo: end, &tape)
         if result.status == hg_json_error_tape {
             tape = Array(repeating: 0, count: Int(result.entry_count) * 2 + 512)
-            result = parser.run(bytes, &tape)
+            result = parser.run(bytes, upTo: end, &tape)
         }
         guard result.status == hg_json_ok else {
             entryCount = 0

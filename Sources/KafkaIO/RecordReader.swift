@@ -39,8 +39,9 @@ struct RecordReader {
             offset: Offset(fields.offset),
             timestamp: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
                 ? nil : Timestamp(milliseconds: milliseconds),
-            key: Self.bytes(fields.key, fields.key_len),
-            value: Self.bytes(fields.payload, fields.len),
+            bytes: Self.bytes(of: fields),
+            valueByteCount: fields.payload == nil ? nil : fields.len,
+            keyByteCount: fields.key == nil ? nil : fields.key_len,
             headers: Self.headers(of: message)
         )
     }
@@ -64,6 +65,22 @@ struct RecordReader {
         lastSource = source
         lastID = id
         return id
+    }
+
+    /// The value, and the key behind it.
+    private static func bytes(of message: rd_kafka_message_t) -> [UInt8] {
+        let byteCount = unsafe message.len + message.key_len
+        return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, count in
+            guard let start = UnsafeMutableRawPointer(room.baseAddress) else { return }
+            // SAFETY: the room is for both; a length is 0 where there is no pointer.
+            if let value = unsafe message.payload {
+                unsafe start.copyMemory(from: value, byteCount: message.len)
+            }
+            if let key = unsafe message.key {
+                unsafe (start + message.len).copyMemory(from: key, byteCount: message.key_len)
+            }
+            count = byteCount
+        }
     }
 
     /// Null is nil; nothing is an empty array.

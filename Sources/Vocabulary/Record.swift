@@ -15,11 +15,14 @@ public struct Record: Hashable, Sendable {
     public var offset: Offset
     /// The record's own timestamp; nil when Kafka has none.
     public var timestamp: Timestamp?
-    public var key: [UInt8]?
-    /// Nil is a tombstone.
-    public var value: [UInt8]?
+    /// The value, and the key behind it, as they are: tens of thousands of records are in memory at
+    /// a time, and one piece of it each is enough.
+    public private(set) var bytes: [UInt8]
+    /// -1: null, as of the next.
+    private var valueByteCount: Int32
+    private var keyByteCount: Int32
     public var headers: [RecordHeader]
-    /// The event's bytes, where the framing encoded them; nil: they stand in `value`.
+    /// The event's bytes, where the framing encoded them; nil: they stand in the value.
     public var decodedValue: [UInt8]?
     /// `traceparent` and `tracestate` of a CloudEvent, as headers; the record's own count more.
     public var traceContext: [RecordHeader]
@@ -32,28 +35,71 @@ extension Record {
         partition: PartitionID,
         offset: Offset,
         timestamp: Timestamp?,
-        key: consuming [UInt8]?,
-        value: consuming [UInt8]?,
-        headers: consuming [RecordHeader] = []
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [RecordHeader] = []
     ) {
         self.init(
             partition: partition,
             offset: offset,
             timestamp: timestamp,
-            key: key,
-            value: value,
+            bytes: (value ?? []) + (key ?? []),
+            valueByteCount: value?.count,
+            keyByteCount: key?.count,
+            headers: headers
+        )
+    }
+
+    /// Takes a value and the key behind it; nil: it is null.
+    public init(
+        partition: PartitionID,
+        offset: Offset,
+        timestamp: Timestamp?,
+        bytes: consuming [UInt8],
+        valueByteCount: Int?,
+        keyByteCount: Int?,
+        headers: consuming [RecordHeader]
+    ) {
+        precondition(
+            bytes.count == (valueByteCount ?? 0) + (keyByteCount ?? 0),
+            "a record is its value and its key"
+        )
+        self.init(
+            partition: partition,
+            offset: offset,
+            timestamp: timestamp,
+            bytes: bytes,
+            valueByteCount: Int32(valueByteCount ?? -1),
+            keyByteCount: Int32(keyByteCount ?? -1),
             headers: headers,
             decodedValue: nil,
             traceContext: []
         )
     }
 
-    /// What the ranges of the record's event point into.
-    public var eventBytes: [UInt8]? { decodedValue ?? value }
+    /// Copied for whoever asks.
+    public var key: [UInt8]? {
+        get { keyByteCount < 0 ? nil : Array(bytes[valueEnd...]) }
+        set {
+            bytes.replaceSubrange(valueEnd..., with: newValue ?? [])
+            keyByteCount = Int32(newValue?.count ?? -1)
+        }
+    }
+
+    /// Copied for whoever asks; nil is a tombstone.
+    public var value: [UInt8]? { valueRange.map { Array(bytes[$0]) } }
+
+    /// Where the value stands in `bytes`; nil is a tombstone.
+    public var valueRange: Range<Int>? { valueByteCount < 0 ? nil : 0..<valueEnd }
+
+    /// What the ranges of the record's event point into; its key may stand behind that.
+    public var eventBytes: [UInt8]? { decodedValue ?? (valueByteCount < 0 ? nil : bytes) }
 
     /// What the record counts for against `limits.in_flight_bytes`.
     public var byteCount: Int {
-        (key?.count ?? 0) + (value?.count ?? 0) + (decodedValue?.count ?? 0)
+        bytes.count + (decodedValue?.count ?? 0)
             + headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
+
+    private var valueEnd: Int { max(Int(valueByteCount), 0) }
 }

@@ -60,6 +60,32 @@ extension EventDecoder {
         }
     }
 
+    @Test func `a record's key is no part of its event`() {
+        let text = EventText().bytes
+        func decoded(_ value: [UInt8], key: [UInt8]?) -> DecodedRecord {
+            var record = EventText.record(value)
+            record.key = key
+            var decoder = EventDecoder()
+            return decoder.decode(record)
+        }
+        for key in [nil, [], Array("}".utf8), Array(",".utf8), text] {
+            guard case .event = decoded(text, key: key) else {
+                Issue.record("a key changed the event")
+                continue
+            }
+        }
+        // Each of these would be whole with its key: the event, and Confluent's prefix.
+        for end in [0, 1, text.count - 1] {
+            for prefix: [UInt8] in [[], [0, 0, 0, 1, 2]] {
+                let value = prefix + text[..<end]
+                guard case .invalid = decoded(value, key: Array(text[end...])) else {
+                    Issue.record("a key completed the event")
+                    continue
+                }
+            }
+        }
+    }
+
     @Test func `a valid event keeps its payload byte for byte`() throws {
         var decoder = EventDecoder()
         let text = EventText().with("metadata", #"{ "k":"v" }"#)

@@ -19,12 +19,16 @@ extension EventDecoder {
     /// Parses a record's value and finds the event in it.
     mutating func unwrap(
         _ record: inout Record,
-        _ value: [UInt8]
+        _ value: Range<Int>
     ) throws(FramingError) -> WrappedEvent {
-        let found = try Framing.detect(headers: record.headers, value: value)
+        let found = try Framing.detect(headers: record.headers, value: record.bytes[value])
         framing = found.kind
         let prefix = found.prefixByteCount
-        try parse(prefix == 0 ? value : Array(value[prefix...]))
+        if prefix == 0 {
+            try parse(record.bytes, upTo: value.upperBound)
+        } else {
+            try parse(Array(record.bytes[prefix..<value.upperBound]))
+        }
         var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
         if let attributes = found.attributes {
             adopt(attributes, &wrapped, &record)
@@ -74,9 +78,9 @@ extension EventDecoder {
 
     private static let specVersion = JSONName("specversion")
 
-    private mutating func parse(_ bytes: [UInt8]) throws(FramingError) {
+    private mutating func parse(_ bytes: [UInt8], upTo end: Int? = nil) throws(FramingError) {
         do throws(JSONError) {
-            try check.parse(bytes)
+            try check.parse(bytes, upTo: end ?? bytes.count)
         } catch {
             let violation = Violation(
                 instanceLocation: "",

@@ -23,12 +23,12 @@ struct Framing {
     ///
     /// - Parameters:
     ///   - headers: The record's headers.
-    ///   - value: The record's value.
+    ///   - value: The record's value, from index 0 on.
     /// - Throws: `FramingError`, when the record claims a framing and does not keep to it.
     /// - Returns: What was found; plain when nothing was.
     static func detect(
         headers: [RecordHeader],
-        value: [UInt8]
+        value: ArraySlice<UInt8>
     ) throws(FramingError) -> Framing {
         var framing = Framing()
         if !headers.isEmpty { try framing.read(headers) }
@@ -64,7 +64,7 @@ struct Framing {
     }
 
     /// No JSON text begins with a byte that small, so the prefix is found in every framing.
-    private mutating func readPrefix(_ value: [UInt8]) throws(FramingError) {
+    private mutating func readPrefix(_ value: ArraySlice<UInt8>) throws(FramingError) {
         guard let first = value.first else {
             if kind == .plain { return }
             throw FramingError(kind, "framing", "the record has no data")

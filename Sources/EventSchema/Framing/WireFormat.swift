@@ -12,7 +12,7 @@ enum WireFormat {
 
     /// The identifier before a value, and how many bytes it takes.
     static func reference(
-        before value: [UInt8]
+        before value: ArraySlice<UInt8>
     ) throws(FramingError) -> (SchemaReference, byteCount: Int) {
         guard let version = value.first, let count = identifierByteCount(version: version),
             value.count > count

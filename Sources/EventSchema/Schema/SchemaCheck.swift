@@ -26,10 +26,10 @@ struct SchemaCheck {
     }
 
     /// Goes on with another text, of which nothing is known.
-    mutating func parse(_ text: [UInt8]) throws(JSONError) {
+    mutating func parse(_ text: [UInt8], upTo end: Int) throws(JSONError) {
         program = nil
         dateTime = (-1, nil)
-        try document.parse(text)
+        try document.parse(text, upTo: end)
     }
 
     /// Begins anew, with another schema or another value; what is known of members is kept as long

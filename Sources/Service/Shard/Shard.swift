@@ -308,14 +308,12 @@ struct Shard: ~Copyable {
     }
 
     private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
-        guard let request = engine.request(id), let body = request.arrival.eventBytes else {
-            return
-        }
+        guard let request = engine.request(id) else { return }
         requests.write(request, inUse, now: now)
         connections.send(
             id,
             requests.headers.block,
-            body: body,
+            body: request.arrival.eventBytes,
             range: request.arrival.content.payload,
             on: connection,
             &happenings

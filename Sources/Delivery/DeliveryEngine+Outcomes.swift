@@ -124,6 +124,7 @@ extension DeliveryEngine {
     ///
     /// - Returns: The delivery as it was; nil when it had left.
     @discardableResult
+    @inline(__always)
     mutating func remove(_ id: DeliveryID) -> Delivery? {
         leaveFlow(id)
         guard let delivery = deliveries.take(id) else { return nil }

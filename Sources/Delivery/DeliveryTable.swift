@@ -48,7 +48,10 @@ struct DeliveryTable: Sendable {
 
     /// Frees the slot.
     ///
+    /// Inlined, because what is returned is moved once more.
+    ///
     /// - Returns: What stood there, moved out of it; nil when it had left.
+    @inline(__always)
     mutating func take(_ id: DeliveryID) -> Delivery? {
         guard contains(id) else { return nil }
         slots[id.index].generation &+= 1

@@ -99,6 +99,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// Against the schema that the record names, which describes the whole of the JSON text.
+    @inline(__always)
     private mutating func registered(
         _ event: consuming Event,
         _ fields: EventFields,

@@ -32,15 +32,12 @@ public struct RequestSeries: Sendable {
             return
         }
         let priority = RequestHeaders.priority(of: event)
-        let deviceTokenByteCount = deviceToken.hexadecimal.utf8.count
+        let deviceTokenByteCount = deviceToken.digitCount
         if commonFieldCount > 0, self.topic.name == topic.name, pushType == event.pushType,
             self.priority == priority, self.deviceTokenByteCount == deviceTokenByteCount,
             self.providerToken == providerToken
         {
-            block.overwriteValueEnd(
-                ofField: RequestHeaders.pathNumber,
-                with: deviceToken.hexadecimal
-            )
+            block.overwriteValueEnd(ofField: RequestHeaders.pathNumber, with: deviceToken)
             block.overwriteValueEnd(ofField: commonFieldCount - 1, with: event.apnsID)
             block.removeFields(from: commonFieldCount)
         } else {

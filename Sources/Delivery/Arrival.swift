@@ -86,7 +86,7 @@ public final class Arrival: Sendable {
     private static let noEvent = (
         content: Event(
             id: "",
-            deviceToken: DeviceToken(checked: "00"),
+            deviceToken: DeviceToken(checked: "00".utf8.span),
             destination: .bundleID(""),
             pushType: .alert,
             payload: 0..<0

@@ -8,8 +8,7 @@ extension EventDecoder {
     /// The event of fields that the event's schema has admitted.
     mutating func event(_ fields: EventFields) -> Event? {
         guard let id = fields.id.flatMap({ check.document.string($0) }),
-            let token = fields.deviceToken.flatMap({ check.document.string($0) })
-                .map(DeviceToken.init(checked:)),
+            let token = fields.deviceToken.flatMap({ checkedToken($0) }),
             let destination = Self.destination(fields, { apps.text(of: $0, in: check.document) }),
             let pushType = pushType(fields), let payload = fields.payload
         else { return nil }
@@ -53,6 +52,12 @@ extension EventDecoder {
             event.apnsID = APNsID(eventID: id, deviceToken: token)
         }
         return event
+    }
+
+    /// Of an admitted event; its digits need no second look.
+    private borrowing func checkedToken(_ node: JSONNode) -> DeviceToken? {
+        guard node.isString else { return nil }
+        return check.document.withContent(of: node) { DeviceToken(checked: $0) }
     }
 
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {

@@ -57,9 +57,9 @@ public struct OutcomeEncoder: Sendable {
     /// The device token, or a broadcast's channel ID, else the record's own key.
     public mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
         if let token = outcome.subject.deviceToken {
-            keyBytes.replaceAll(by: token.hexadecimal)
+            token.withDigits { keyBytes.replaceAll(by: $0) }
         } else if let channel = outcome.subject.channel {
-            keyBytes.replaceAll(by: channel.base64)
+            keyBytes.replaceAll(by: channel.base64.utf8.span)
         } else {
             return record.key
         }
@@ -94,7 +94,12 @@ public struct OutcomeEncoder: Sendable {
             writer.null()
         }
         if let id = outcome.apnsUniqueID { writer.member("apns_unique_id", id) }
-        writer.member("device_token", plain: outcome.subject.deviceToken?.hexadecimal)
+        if let token = outcome.subject.deviceToken {
+            token.withDigits { writer.member("device_token", plain: $0) }
+        } else {
+            writer.name(plain: "device_token")
+            writer.null()
+        }
         if let channel = outcome.subject.channel { writer.member("channel_id", channel.base64) }
     }
 
@@ -130,8 +135,8 @@ extension RecordHeader {
 }
 
 extension [UInt8] {
-    fileprivate mutating func replaceAll(by text: String) {
-        removeAll(keepingCapacity: true)
-        append(contentsOf: text.utf8)
+    fileprivate mutating func replaceAll(by text: Span<UInt8>) {
+        removeLast(count)
+        unsafe text.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
     }
 }

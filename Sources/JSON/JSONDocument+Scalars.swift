@@ -31,7 +31,7 @@ extension JSONDocument {
 
     /// The same as `content`, for a moment, and without counting a reference.
     @inline(__always)
-    private func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
+    public func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
         if node.kind == .escapedString { return body(content(of: node).span) }
         return body(source.span.extracting(node.contentRange))
     }

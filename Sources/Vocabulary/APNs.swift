@@ -1,38 +1,3 @@
-/// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
-///
-/// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
-public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-    public let hexadecimal: String
-
-    /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
-    public init?(_ text: String) {
-        guard !text.isEmpty, text.utf8.count.isMultiple(of: 2), Self.isHexadecimal(text.utf8.span)
-        else { return nil }
-        hexadecimal = text
-    }
-
-    /// A text that is known to be a non-empty, even number of hexadecimal digits.
-    public init(checked text: String) {
-        assert(DeviceToken(text) != nil, "no device token")
-        hexadecimal = text
-    }
-
-    public var description: String { "device token (hidden)" }
-
-    public var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// Looks at all bytes, because a loop that cannot end early is one over vectors.
-    private static func isHexadecimal(_ bytes: Span<UInt8>) -> Bool {
-        var areDigits = true
-        for index in bytes.indices {
-            let isDigit = bytes[index] &- UInt8(ascii: "0") < 10
-            let isLetter = (bytes[index] | 0x20) &- UInt8(ascii: "a") < 6
-            areDigits = areDigits && (isDigit || isLetter)
-        }
-        return areDigits
-    }
-}
-
 /// The value of `apns-topic`.
 ///
 /// Never called just "topic": see `KafkaTopic`.

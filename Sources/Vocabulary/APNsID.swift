@@ -49,7 +49,7 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
         hash.update(Self.namespace.low)
         hash.update(eventID.utf8.span)
         hash.update(UInt8(0))
-        hash.updateLowercased(deviceToken.hexadecimal.utf8.span)
+        deviceToken.withDigits { hash.updateLowercased($0) }
         self.init(version5: hash.finish())
     }
 

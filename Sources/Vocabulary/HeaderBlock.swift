@@ -124,12 +124,13 @@ public struct HeaderBlock: Hashable, Sendable {
     }
 
     /// Writes over the last bytes of a field's value.
-    public mutating func overwriteValueEnd(ofField number: Int, with text: String) {
-        let text = text.utf8.span
-        unsafe withValueEnd(ofField: number, byteCount: text.count) { room in
-            guard let target = room.baseAddress else { return }
-            // SAFETY: the room is as long as the text.
-            unsafe Self.copy(text, to: target)
+    public mutating func overwriteValueEnd(ofField number: Int, with token: DeviceToken) {
+        token.withDigits { digits in
+            unsafe withValueEnd(ofField: number, byteCount: digits.count) { room in
+                guard let target = room.baseAddress else { return }
+                // SAFETY: the room is as long as the token.
+                unsafe Self.copy(digits, to: target)
+            }
         }
     }
 

@@ -36,10 +36,52 @@ import Vocabulary
 
     @Test(arguments: [
         ("", false), ("0", false), ("0g", false), ("00", true), ("aAfF09", true), ("éé", false),
-        ("٠٠", false),
+        ("٠٠", false), (String(repeating: "a", count: 62) + "0g", false),
+        (String(repeating: "aB", count: 32), true), (String(repeating: "aB", count: 33), true),
+        (String(repeating: "a", count: 67), false), (String(repeating: "0", count: 1024), true),
     ])
     func `a device token is an even number of hexadecimal digits`(text: String, isToken: Bool) {
         #expect((DeviceToken(text)?.hexadecimal == text) == isToken)
+    }
+
+    @Test func `device tokens are equal when their digits are`() throws {
+        let texts =
+            ["00", "0000", "00aa", "00AA"]
+            + [62, 64, 66].flatMap { count in
+                ["a", "b"].map { String(repeating: "0", count: count - 1) + $0 }
+            }
+        let tokens = try texts.map { try #require(DeviceToken($0)) }
+        #expect(Set(tokens).count == texts.count)
+        for (token, text) in zip(tokens, texts) {
+            #expect(token == DeviceToken(text))
+            #expect(token.digitCount == text.utf8.count)
+            #expect("\(token)" == "device token (hidden)")
+        }
+    }
+
+    @Test func `a record's key and value are null, empty, or bytes`() {
+        let choices: [[UInt8]?] = [nil, [], [1], [2, 3]]
+        var records: Set<Record> = []
+        for key in choices {
+            for value in choices {
+                var record = Record(
+                    partition: PartitionID(index: 0),
+                    offset: Offset(0),
+                    timestamp: nil,
+                    key: key,
+                    value: value
+                )
+                records.insert(record)
+                #expect(record.key == key && record.value == value)
+                #expect(record.byteCount == (key?.count ?? 0) + (value?.count ?? 0))
+                #expect((record.eventBytes == nil) == (value == nil))
+                for other in choices {
+                    record.key = other
+                    #expect(record.key == other && record.value == value)
+                }
+            }
+        }
+        #expect(records.count == choices.count * choices.count)
     }
 
     @Test(arguments: [(0, false), (1, true), (64, true), (65, false)])

@@ -50,7 +50,7 @@ public struct HashKey: Hashable, Sendable {
 
     private func digest(of token: DeviceToken) -> UInt64 {
         var hash = SipHash(low, high)
-        hash.absorbLowercased(token.hexadecimal.utf8.span)
+        token.withDigits { hash.absorbLowercased($0) }
         // Behind the token, so that it is read by words.
         hash.absorb(7)
         return hash.finish()

@@ -8,6 +8,8 @@ struct DelayedAnswer {
     var connection: UInt64
     var streamID: Int32
     var effect: Effect
+    /// Nil without a timing log.
+    var timing: RequestTiming?
 }
 
 /// Answers that wait for their time: a binary heap, earliest first.

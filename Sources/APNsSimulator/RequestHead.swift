@@ -27,6 +27,13 @@ package struct RequestHead: Sendable {
         present & UInt16(1) << UInt16(name.rawValue) == 0 ? nil : values[name.rawValue]
     }
 
+    /// The device token, or the whole path of a request for none.
+    package func token(in bytes: [UInt8]) -> String {
+        let path = self[.path].map { bytes[$0] } ?? []
+        let token = path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path
+        return String(decoding: token, as: UTF8.self)
+    }
+
     /// Tells the names apart by length; where two share one, by a byte that differs.
     private static func name(_ bytes: [UInt8], _ range: Range<Int>) -> Name? {
         let candidate: Name

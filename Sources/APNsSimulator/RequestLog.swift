@@ -1,15 +1,13 @@
-import Glibc
 import HTTP2IO
 import JSON
 import Vocabulary
 
-/// One line of JSON per request, gathered per turn of the loop.
+/// One line of JSON per request.
 struct RequestLog {
-    private let fileDescriptor: Int32
-    private var pending: [UInt8] = []
+    private var lines: LogLines
 
     init(fileDescriptor: Int32) {
-        self.fileDescriptor = fileDescriptor
+        lines = LogLines(fileDescriptor: fileDescriptor)
     }
 
     mutating func append(
@@ -20,67 +18,47 @@ struct RequestLog {
         _ environment: APNsEnvironment,
         now: Timestamp
     ) {
-        // The writer has the only reference, or each line would copy all the others.
-        let gathered = pending
-        pending = []
-        var writer = JSONWriter(buffer: consume gathered)
-        writer.beginObject()
-        writer.name("time")
-        writer.integer(now.milliseconds)
-        writer.name("environment")
-        writer.string(environment.rawValue)
-        writer.name("token")
-        let path = head[.path].map { bytes[$0] } ?? []
-        let token = path.starts(with: "/3/device/".utf8) ? path.dropFirst(10) : path
-        writer.string(String(decoding: token, as: UTF8.self))
-        let texts: [(String, RequestHead.Name)] = [
-            ("apns-id", .apnsID), ("topic", .topic), ("push_type", .pushType),
-            ("collapse_id", .collapseID),
-        ]
-        for (name, field) in texts {
-            writer.name(name)
-            writer.string(Self.text(head[field], bytes))
-        }
-        for (name, field) in [("priority", RequestHead.Name.priority), ("expiration", .expiration)]
-        {
-            writer.name(name)
-            if let number = Self.text(head[field], bytes).flatMap(Int64.init) {
-                writer.integer(number)
-            } else {
-                writer.null()
+        lines.append { writer in
+            writer.name("time")
+            writer.integer(now.milliseconds)
+            writer.name("environment")
+            writer.string(environment.rawValue)
+            writer.name("token")
+            writer.string(head.token(in: bytes))
+            let texts: [(String, RequestHead.Name)] = [
+                ("apns-id", .apnsID), ("topic", .topic), ("push_type", .pushType),
+                ("collapse_id", .collapseID),
+            ]
+            for (name, field) in texts {
+                writer.name(name)
+                writer.string(Self.text(head[field], bytes))
             }
+            let numbers: [(String, RequestHead.Name)] = [
+                ("priority", .priority), ("expiration", .expiration),
+            ]
+            for (name, field) in numbers {
+                writer.name(name)
+                if let number = Self.text(head[field], bytes).flatMap(Int64.init) {
+                    writer.integer(number)
+                } else {
+                    writer.null()
+                }
+            }
+            writer.name("payload_sha256")
+            writer.string(SHA256.hexadecimal(of: body))
+            let (status, word) = answer.logged
+            writer.name("status")
+            if let status { writer.integer(status) } else { writer.null() }
+            writer.name("reason")
+            writer.string(word)
         }
-        writer.name("payload_sha256")
-        writer.string(SHA256.hexadecimal(of: body))
-        let (status, word) = answer.logged
-        writer.name("status")
-        if let status { writer.integer(status) } else { writer.null() }
-        writer.name("reason")
-        writer.string(word)
-        writer.endObject()
-        pending = (consume writer).bytes
-        pending.append(UInt8(ascii: "\n"))
     }
 
     private static func text(_ range: Range<Int>?, _ bytes: [UInt8]) -> String? {
         range.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
-    /// Writes what was gathered; lines that the descriptor refuses are lost.
-    mutating func flush() {
-        var start = 0
-        while start < pending.count {
-            let written = unsafe pending.withUnsafeBytes { bytes in
-                let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[start...])
-                // SAFETY: reads the bytes that are told, and keeps no pointer.
-                return unsafe write(fileDescriptor, rest.baseAddress, rest.count)
-            }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { break }
-            start += written
-        }
-        pending.removeAll(keepingCapacity: true)
-    }
+    mutating func flush() { lines.flush() }
 }
 
 extension Answer {

@@ -29,6 +29,8 @@ final class SimulatedConnection {
     }
 
     private var ending: Ending?
+    /// Whose answers leave when the turn is over; empty without a timing log.
+    private var answered: [RequestTiming] = []
     /// It says nothing any more; what it reads has no effect.
     private(set) var isMute = false
     /// The newest MAX_CONCURRENT_STREAMS that was told.
@@ -73,9 +75,11 @@ final class SimulatedConnection {
         wire.submitSettings([.maxConcurrentStreams(limit)])
     }
 
-    func carryOut(_ effect: Effect, _ streamID: Int32) {
+    func carryOut(_ effect: Effect, _ streamID: Int32, _ timing: RequestTiming? = nil) {
         switch effect {
-        case .respond(let headers, let body): wire.respond(streamID, headers, body: body)
+        case .respond(let headers, let body):
+            let isAnswered = wire.respond(streamID, headers, body: body)
+            if isAnswered, let timing { answered.append(timing) }
         case .reset(let errorCode): wire.reset(streamID, errorCode: errorCode)
         case .connection(let fault): suffer(fault, streamID)
         case .nothing: break
@@ -96,7 +100,11 @@ final class SimulatedConnection {
     }
 
     /// Sends what the turn has gathered, unless the connection is past that.
-    func flush() {
+    ///
+    /// - Returns: the requests whose answers have left; none without a timing log.
+    func flush() -> [RequestTiming] {
+        let isSending = ending != .abort && !isMute
+        defer { answered = [] }
         switch ending {
         case .abort: wire.abort()
         case .halfClose:
@@ -107,6 +115,7 @@ final class SimulatedConnection {
             if !isMute { wire.flush() }
         }
         ending = nil
+        return isSending ? answered : []
     }
 
     private func send(_ goAway: GoAway, _ streamID: Int32?) {

@@ -28,8 +28,10 @@ package struct SimulatorConfiguration: Sendable {
     package var rememberedDevices = 0
     /// A descriptor for a line of JSON per request.
     ///
-    /// The lines name device tokens: for tests only.
+    /// The lines of both logs name device tokens: for tests only.
     package var requestLog: Int32?
+    /// A descriptor for a line of JSON per answer, with the time that it took.
+    package var timingLog: Int32?
 
     package init() {}
 }

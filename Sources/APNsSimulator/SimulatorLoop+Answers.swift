@@ -93,11 +93,15 @@ extension SimulatorLoop {
         throttle(connection, judgement.answer)
         adjustStreamLimit(connection, now)
         let effect = effect(of: judgement.answer, head, headers, connection, now)
+        let timing =
+            timingLog == nil
+            ? nil : RequestTiming(token: head.token(in: headers.bytes), readAt: readAt)
         if case .connection(.goAway(let goAway)) = judgement.answer, goAway.reach == .graceful {
             connection.carryOut(effect, streamID)
-            answer(streamID, respond(200, head, headers, connection, now), connection, judgement)
+            let response = respond(200, head, headers, connection, now)
+            answer(streamID, response, connection, judgement, timing)
         } else {
-            answer(streamID, effect, connection, judgement)
+            answer(streamID, effect, connection, judgement, timing)
         }
     }
 
@@ -105,9 +109,12 @@ extension SimulatorLoop {
         _ streamID: Int32,
         _ effect: Effect,
         _ connection: SimulatedConnection,
-        _ judgement: Judgement
+        _ judgement: Judgement,
+        _ timing: RequestTiming?
     ) {
-        guard judgement.delay > .zero else { return connection.carryOut(effect, streamID) }
+        guard judgement.delay > .zero else {
+            return connection.carryOut(effect, streamID, timing)
+        }
         delayedCount += 1
         delayed.insert(
             DelayedAnswer(
@@ -115,7 +122,8 @@ extension SimulatorLoop {
                 number: delayedCount,
                 connection: connection.id,
                 streamID: streamID,
-                effect: effect
+                effect: effect,
+                timing: timing
             )
         )
     }
@@ -251,7 +259,7 @@ extension SimulatorLoop {
         let now = SystemClock.now
         while let answer = delayed.popDue(now) {
             guard let connection = connections[answer.connection] else { continue }
-            connection.carryOut(answer.effect, answer.streamID)
+            connection.carryOut(answer.effect, answer.streamID, answer.timing)
             touch(connection)
         }
     }

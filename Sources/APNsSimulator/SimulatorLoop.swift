@@ -13,6 +13,9 @@ final class SimulatorLoop {
     var settings: WireSettings
     var writer: AnswerWriter
     var log: RequestLog?
+    var timingLog: TimingLog?
+    /// When the socket was turned to whose requests are being judged.
+    private(set) var readAt = SystemClock.now
     var connections: [UInt64: SimulatedConnection] = [:]
     /// Those that have something to send this turn.
     private var touched: [SimulatedConnection] = []
@@ -41,6 +44,7 @@ final class SimulatorLoop {
         settings = judge.scenario.settings ?? configuration.settings
         writer = AnswerWriter(seed: UInt64.random(in: .min ... .max), judge.strictness)
         log = configuration.requestLog.map(RequestLog.init(fileDescriptor:))
+        timingLog = configuration.timingLog.map(TimingLog.init(fileDescriptor:))
         recentIDs = RecentIDs(capacity: max(1, configuration.rememberedIDCount))
         try loop.register(shared.wakeup.fileDescriptor, id: Doors.wakeupID, interest: .read)
         try doors.register(in: loop)
@@ -84,6 +88,7 @@ final class SimulatorLoop {
         if connection.refusesTLS {
             connection.wire.refuseHandshake()
         } else {
+            readAt = SystemClock.now
             connection.wire.readinessChanged(readiness)
             takeEvents(of: connection)
         }
@@ -155,7 +160,11 @@ final class SimulatorLoop {
         log?.flush()
         for connection in touched {
             connection.isTouched = false
-            connection.flush()
+            let answered = connection.flush()
+            if !answered.isEmpty {
+                let sentAt = SystemClock.now
+                for timing in answered { timingLog?.append(timing, sentAt: sentAt) }
+            }
             takeEvents(of: connection)
             guard connections[connection.id] != nil else { continue }
             if connection.wire.isClosed {
@@ -165,6 +174,7 @@ final class SimulatorLoop {
             }
         }
         touched.removeAll(keepingCapacity: true)
+        timingLog?.flush()
     }
 
     private func watch(_ connection: SimulatedConnection, _ interest: Interest) {

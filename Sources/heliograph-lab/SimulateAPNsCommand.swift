@@ -20,6 +20,9 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "A file for a line of JSON per request. It names device tokens: for tests.")
     var requestLog: String?
 
+    @Option(help: "A file for a line of JSON per answer: how long it took. For tests, too.")
+    var timingLog: String?
+
     @Option(help: "Where to write the CA's certificate (PEM).")
     var writeCa: String
 
@@ -104,18 +107,16 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             }
             configuration.scenario = try ScenarioFile.parse(Array(text))
         }
-        if let requestLog {
-            let descriptor = unsafe open(
-                requestLog,
-                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                0o600
-            )
-            guard descriptor >= 0 else {
-                throw DemoError("request log '\(requestLog)' cannot be opened")
-            }
-            configuration.requestLog = descriptor
-        }
+        configuration.requestLog = try opened(requestLog, "request log")
+        configuration.timingLog = try opened(timingLog, "timing log")
         return try APNsSimulator(configuration).start()
+    }
+
+    private func opened(_ path: String?, _ name: String) throws -> Int32? {
+        guard let path else { return nil }
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DemoError("\(name) '\(path)' cannot be opened") }
+        return descriptor
     }
 
     private func introduce(

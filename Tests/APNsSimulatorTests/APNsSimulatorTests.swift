@@ -299,4 +299,47 @@ import Vocabulary
             #expect(line.hasSuffix(end))
         }
     }
+
+    @Test func `the timing log is one line of JSON per answer`() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(unsafe pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        var configuration = SimulatorConfiguration()
+        configuration.timingLog = ends[1]
+        configuration.scenario = try ScenarioFile.parse(
+            Array(
+                #"""
+                {"rules":[{"token":"aa","is":"silence"},{"token":"bb","is":"reset"},
+                {"token":"cc","is":"notForTopic"},{"token":"dd","is":"alive","delay_ms":30}]}
+                """#.utf8
+            )
+        )
+        let simulator = try APNsSimulator(configuration).start()
+        let client = try TestClient(port: simulator.productionPort, of: simulator)
+        let authorization = try simulator.authorization()
+        func headers(_ token: String) -> [(String, String)] {
+            Fixture.headers(authorization, changing: [(":path", "/3/device/" + token)])
+        }
+        // The first proves the token: then there is room for a stream that stays open.
+        _ = try client.exchange(headers("cc"))
+        _ = try client.send(headers("aa"))
+        _ = try client.end(of: client.send(headers("bb")))
+        _ = try client.exchange(headers("dd"))
+        var text = ""
+        // The last line is written after the answer.
+        while text.count(where: { $0 == "\n" }) < 2 {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = unsafe read(ends[0], &buffer, buffer.count)
+            try #require(count > 0)
+            text += String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 2)
+        for (line, (token, least)) in zip(lines, [("cc", 0), ("dd", 30_000)]) {
+            let begin = #"{"token":"\#(token)","held_us":"#
+            #expect(line.hasPrefix(begin) && line.hasSuffix("}"))
+            let held = try #require(Int(line.dropFirst(begin.count).dropLast()))
+            #expect(held >= least)
+        }
+    }
 }

@@ -1,0 +1,30 @@
+import JSON
+import Vocabulary
+
+/// A request and when it was read, kept until its answer leaves.
+struct RequestTiming {
+    var token: String
+    /// Before the read from the socket that brought its last byte.
+    var readAt: Instant
+}
+
+/// One line of JSON per answer: how long its request was in this process's hands.
+struct TimingLog {
+    private var lines: LogLines
+
+    init(fileDescriptor: Int32) {
+        lines = LogLines(fileDescriptor: fileDescriptor)
+    }
+
+    mutating func append(_ timing: RequestTiming, sentAt: Instant) {
+        let held = sentAt.nanoseconds - timing.readAt.nanoseconds
+        lines.append { writer in
+            writer.name(plain: "token")
+            writer.string(timing.token)
+            writer.name(plain: "held_us")
+            writer.integer(held / 1000)
+        }
+    }
+
+    mutating func flush() { lines.flush() }
+}

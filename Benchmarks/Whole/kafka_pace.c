@@ -1,6 +1,6 @@
 /* Writes events to Kafka and reads their outcomes, for latency and for endurance.
  *
- *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES
+ *   kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES [TIMING_LOG]
  *
  * Events are written evenly at that rate; with a rate of 0 as fast as outcomes come back. At most
  * 10,000 are under way: the embedded broker keeps 5 MB of a partition and drops the oldest without
@@ -8,7 +8,8 @@
  * and its id begins with the time in microseconds when it was to be written, so that waiting for
  * room counts. The first fifth of the outcomes warms up. Of the others it prints how many came a
  * second, and the milliseconds from that time to the outcome's own timestamp and to its being read
- * here, each p50, p99 and p99.9.
+ * here, each p50, p99 and p99.9. With the simulator's timing log also the milliseconds to the
+ * outcome's timestamp less those for which the simulator held the request.
  *
  * In C, for what generates the load must not be it. Two threads: one writes, one reads.
  */
@@ -26,6 +27,13 @@ enum { WINDOW = 10000, SILENCE_MS = 60000, SAMPLES_MAX = 4000000, TEXT_MAX = 819
 struct task {
     const char *servers, *source, *results;
     long count, per_second, payload_bytes;
+    const char *timing_log;
+};
+
+/* Milliseconds of one event, from when it was to be written. */
+struct sample {
+    long number;
+    double made, read;
 };
 
 static _Atomic long seen;
@@ -117,15 +125,46 @@ static rd_kafka_t *reader(const struct task *task) {
     return consumer;
 }
 
-/* When the event was written, from the outcome that tells its id. */
-static long written_at(const rd_kafka_message_t *message) {
+/* When the event was written, and its number, from the outcome that tells its id. */
+static long written_at(const rd_kafka_message_t *message, long *number) {
     static const char name[] = "\"event_id\":\"";
     const char *found = memmem(message->payload, message->len, name, sizeof name - 1);
     if (!found) fail("outcome", "it names no event");
     if (!memmem(message->payload, message->len, "\"accepted\"", strlen("\"accepted\"")))
         fail("outcome", "it is not accepted");
-    /* The digits end with the id's hyphen, inside of the value. */
-    return strtol(found + sizeof name - 1, NULL, 10);
+    /* The digits end with the id's hyphen, and with its quote, inside of the value. */
+    char *rest;
+    long at = strtol(found + sizeof name - 1, &rest, 10);
+    *number = strtol(rest + 1, NULL, 10);
+    return at;
+}
+
+/* The milliseconds for which the simulator held each request, by the event's number. */
+static float *held(const struct task *task) {
+    FILE *log = fopen(task->timing_log, "r");
+    if (!log) fail(task->timing_log, "it cannot be opened");
+    float *found = calloc((size_t)task->count, sizeof *found);
+    char line[256];
+    long begun = microseconds(CLOCK_MONOTONIC);
+    for (long lines = 0; lines < task->count;) {
+        long place = ftell(log), number, microseconds_held;
+        if (fgets(line, sizeof line, log) && strchr(line, '\n')) {
+            if (sscanf(line, "{\"token\":\"be7c%lx\",\"held_us\":%ld}", &number,
+                       &microseconds_held) != 2 || number < 0 || number >= task->count)
+                fail("timing log", line);
+            /* An event that was sent again has several. */
+            found[number] += (float)microseconds_held / 1000;
+            lines++;
+            continue;
+        }
+        /* The simulator writes the last ones after their answers. */
+        if (microseconds(CLOCK_MONOTONIC) - begun > SILENCE_MS * 1000L)
+            fail("timing log", "lines are missing");
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        fseek(log, place, SEEK_SET);
+    }
+    fclose(log);
+    return found;
 }
 
 static int ascending(const void *left, const void *right) {
@@ -142,18 +181,34 @@ static void tell(double *figures, long count) {
     }
 }
 
+static void tell_all(const struct task *task, const struct sample *samples, long count) {
+    double *figures = malloc((size_t)count * sizeof *figures);
+    for (long i = 0; i < count; i++) figures[i] = samples[i].made;
+    tell(figures, count);
+    for (long i = 0; i < count; i++) figures[i] = samples[i].read;
+    tell(figures, count);
+    if (task->timing_log) {
+        float *held_ms = held(task);
+        for (long i = 0; i < count; i++)
+            figures[i] = samples[i].made - held_ms[samples[i].number];
+        tell(figures, count);
+    }
+    printf("\n");
+}
+
 int main(int argc, char **argv) {
-    if (argc != 7) {
-        fprintf(stderr,
-                "usage: kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES\n");
+    if (argc != 7 && argc != 8) {
+        fprintf(stderr, "usage: kafka_pace SERVERS SOURCE RESULTS COUNT PER_SECOND PAYLOAD_BYTES"
+                        " [TIMING_LOG]\n");
         return 64;
     }
-    struct task task = {argv[1], argv[2], argv[3], atol(argv[4]), atol(argv[5]), atol(argv[6])};
+    struct task task = {argv[1],       argv[2],       argv[3], atol(argv[4]),
+                        atol(argv[5]), atol(argv[6]), argv[7]};
     if (task.count < 1 || task.per_second < 0 || task.payload_bytes > TEXT_MAX / 2)
         fail("arguments", "out of range");
     long first = task.count / 5, kept = task.count - first, begun = 0;
     if (kept > SAMPLES_MAX) kept = SAMPLES_MAX;
-    double *made = malloc((size_t)kept * sizeof *made), *read = malloc((size_t)kept * sizeof *read);
+    struct sample *samples = malloc((size_t)kept * sizeof *samples);
     rd_kafka_t *consumer = reader(&task);
     pthread_t writer;
     if (pthread_create(&writer, NULL, write_events, &task)) fail("pthread_create", "no thread");
@@ -161,15 +216,16 @@ int main(int argc, char **argv) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(consumer, SILENCE_MS);
         if (!message) fail("outcomes", "none came for 60 s");
         if (!message->err) {
-            double at = (double)written_at(message), now = (double)microseconds(CLOCK_REALTIME);
+            long number;
+            double at = (double)written_at(message, &number);
+            double now = (double)microseconds(CLOCK_REALTIME);
             rd_kafka_timestamp_type_t type;
             double stamp = (double)rd_kafka_message_timestamp(message, &type);
             /* The last ones, if there are more than fit. */
             if (seen == first) begun = microseconds(CLOCK_MONOTONIC);
-            if (seen >= first) {
-                made[(seen - first) % kept] = stamp - at / 1000;
-                read[(seen - first) % kept] = (now - at) / 1000;
-            }
+            if (seen >= first)
+                samples[(seen - first) % kept] =
+                    (struct sample){number, stamp - at / 1000, (now - at) / 1000};
             seen++;
         }
         rd_kafka_message_destroy(message);
@@ -177,9 +233,7 @@ int main(int argc, char **argv) {
     double seconds = (double)(microseconds(CLOCK_MONOTONIC) - begun) / 1e6;
     pthread_join(writer, NULL);
     printf("%.1f", (double)(task.count - first) / seconds);
-    tell(made, kept);
-    tell(read, kept);
-    printf("\n");
+    tell_all(&task, samples, kept);
     fflush(stdout);
     /* Destroying the clients waits for their threads; nothing of that is measured. */
     _Exit(0);

@@ -58,7 +58,7 @@ def goals(report):
     ]
     half = report.get("latency", {}).get("50%")
     if half:
-        rows.append(["latency at half load, p99, ms", "under 5", range_of(half["made p99"])])
+        rows.append(["added latency at half load, p99, ms", "under 5", range_of(half["added p99"])])
     return table(["figure", "goal", "measured"], rows)
 
 

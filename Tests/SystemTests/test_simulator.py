@@ -12,6 +12,7 @@ import pytest
 from aioapns.connection import APNsProductionClientProtocol
 
 from harness.curl import APP, curl, provider_token, push
+from harness.deadlines import eventually
 
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
@@ -161,6 +162,19 @@ def test_aioapns_sends(simulator, credential):
     assert results[:-1] == [("200", None)] * 100
     assert results[-1] == ("410", "Unregistered")
     assert len(simulator.accepted()) == 100
+
+
+def test_the_timing_log_tells_how_long_each_answer_took(simulators, tmp_path):
+    log = tmp_path / "timing.ndjson"
+    simulator = simulators(SCENARIO, ["--timing-log", log])
+    broken = "5117" + "00" * 30
+    for token in (TOKEN, broken, DEAD):
+        push(simulator, token, "--max-time", "20")
+    # A line is written after its answer.
+    eventually(lambda: log.read_text().count("\n") == 2, 20, log.read_text)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [line["token"] for line in lines] == [TOKEN, DEAD]
+    assert all(line["held_us"] >= 0 for line in lines)
 
 
 # The control endpoint

@@ -95,10 +95,10 @@ static double produce(const char *servers, const char *name, long count, size_t 
     double begun = cpu_microseconds();
     for (long index = 0; index < count; index++) {
         int length = snprintf(key, sizeof key, "%064lx", index);
+        rd_kafka_headers_t *headers = rd_kafka_headers_new(2);
+        rd_kafka_header_add(headers, "outcome", 7, "accepted", 8);
+        rd_kafka_header_add(headers, "event-id", 8, key + length - 8, 8);
         for (;;) {
-            rd_kafka_headers_t *headers = rd_kafka_headers_new(2);
-            rd_kafka_header_add(headers, "outcome", 7, "accepted", 8);
-            rd_kafka_header_add(headers, "event-id", 8, key + length - 8, 8);
             rd_kafka_error_t *error = rd_kafka_produceva(
                 producer,
                 (rd_kafka_vu_t[]){
@@ -110,9 +110,10 @@ static double produce(const char *servers, const char *name, long count, size_t 
                 },
                 5);
             if (!error) break;
-            /* The queue is full; the headers are still ours. */
+            /* The headers are still ours. */
+            if (rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR__QUEUE_FULL)
+                fail("produce", rd_kafka_error_string(error));
             rd_kafka_error_destroy(error);
-            rd_kafka_headers_destroy(headers);
             rd_kafka_poll(producer, 1);
         }
         undelivered++;

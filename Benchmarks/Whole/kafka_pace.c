@@ -96,8 +96,11 @@ static void *write_events(void *argument) {
         int length = event(text, due, number, task->payload_bytes, padding);
         /* Without keys, which keeps batches together: the broker looks through all of them. */
         while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, text,
-                                (size_t)length, NULL, 0, NULL))
+                                (size_t)length, NULL, 0, NULL)) {
+            rd_kafka_resp_err_t error = rd_kafka_last_error();
+            if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) fail("produce", rd_kafka_err2str(error));
             rd_kafka_poll(producer, 1);
+        }
         if (number % 64 == 0) rd_kafka_poll(producer, 0);
     }
     if (rd_kafka_flush(producer, SILENCE_MS)) fail("flush", "records were not written");
@@ -126,7 +129,7 @@ static rd_kafka_t *reader(const struct task *task) {
 }
 
 /* When the event was written, and its number, from the outcome that tells its id. */
-static long written_at(const rd_kafka_message_t *message, long *number) {
+static long written_at(const rd_kafka_message_t *message, long count, long *number) {
     static const char name[] = "\"event_id\":\"";
     const char *found = memmem(message->payload, message->len, name, sizeof name - 1);
     if (!found) fail("outcome", "it names no event");
@@ -136,6 +139,7 @@ static long written_at(const rd_kafka_message_t *message, long *number) {
     char *rest;
     long at = strtol(found + sizeof name - 1, &rest, 10);
     *number = strtol(rest + 1, NULL, 10);
+    if (*number < 0 || *number >= count) fail("outcome", "of an event that nobody wrote");
     return at;
 }
 
@@ -143,18 +147,23 @@ static long written_at(const rd_kafka_message_t *message, long *number) {
 static float *held(const struct task *task) {
     FILE *log = fopen(task->timing_log, "r");
     if (!log) fail(task->timing_log, "it cannot be opened");
-    float *found = calloc((size_t)task->count, sizeof *found);
+    float *found = malloc((size_t)task->count * sizeof *found);
+    for (long number = 0; number < task->count; number++) found[number] = -1;
     char line[256];
     long begun = microseconds(CLOCK_MONOTONIC);
-    for (long lines = 0; lines < task->count;) {
-        long place = ftell(log), number, microseconds_held;
+    for (long known = 0; known < task->count;) {
+        unsigned long number;
+        long place = ftell(log), microseconds_held;
         if (fgets(line, sizeof line, log) && strchr(line, '\n')) {
             if (sscanf(line, "{\"token\":\"be7c%lx\",\"held_us\":%ld}", &number,
-                       &microseconds_held) != 2 || number < 0 || number >= task->count)
+                       &microseconds_held) != 2 || number >= (unsigned long)task->count)
                 fail("timing log", line);
             /* An event that was sent again has several. */
+            if (found[number] < 0) {
+                found[number] = 0;
+                known++;
+            }
             found[number] += (float)microseconds_held / 1000;
-            lines++;
             continue;
         }
         /* The simulator writes the last ones after their answers. */
@@ -217,7 +226,7 @@ int main(int argc, char **argv) {
         if (!message) fail("outcomes", "none came for 60 s");
         if (!message->err) {
             long number;
-            double at = (double)written_at(message, &number);
+            double at = (double)written_at(message, task.count, &number);
             double now = (double)microseconds(CLOCK_REALTIME);
             rd_kafka_timestamp_type_t type;
             double stamp = (double)rd_kafka_message_timestamp(message, &type);

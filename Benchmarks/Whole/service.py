@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import shutil
 import tempfile
 import time
 import uuid
@@ -22,8 +23,8 @@ SCENARIO = {"settings": {"unproven_streams": 1000}, "strictness": {"bind_connect
 TOPICS = Topics("bench", "bench.results", "bench.token-status", "bench.dead-letters")
 # The embedded broker keeps so much of a partition and drops the oldest.
 PARTITION_BYTES = 4_500_000
-# For what is written while time is measured: a disk would hold its writer up.
-MEMORY_FOLDER = "/dev/shm" if os.path.isdir("/dev/shm") else None
+# Of a timing log, at most.
+TIMING_LINE_BYTES = 128
 
 
 @dataclasses.dataclass
@@ -196,6 +197,14 @@ def steady(**values):
     return Case(partitions=4, outcome_partitions=4, fetch_wait_ms=1, **values)
 
 
+def memory_folder(byte_count):
+    """A folder without a disk, which would hold its writer up; None if it has no such room."""
+    try:
+        return "/dev/shm" if shutil.disk_usage("/dev/shm").free > byte_count else None
+    except OSError:
+        return None
+
+
 def at_a_rate(case, per_second, seconds):
     """Events a second, and milliseconds from an event's writing to its outcome.
 
@@ -204,14 +213,16 @@ def at_a_rate(case, per_second, seconds):
 
     `case` should be a `steady` one.
     """
+    count = max(int(per_second * seconds), 1) if per_second else case.events
     with contextlib.ExitStack() as stack:
-        memory_folder = stack.enter_context(tempfile.TemporaryDirectory(dir=MEMORY_FOLDER))
-        timing_log = pathlib.Path(memory_folder) / "timing.ndjson"
+        # An event that is sent again has another line.
+        room = memory_folder(2 * count * TIMING_LINE_BYTES)
+        log_folder = stack.enter_context(tempfile.TemporaryDirectory(dir=room))
+        timing_log = pathlib.Path(log_folder) / "timing.ndjson"
         options = ["--timing-log", timing_log]
         kafka, simulator, folder = stack.enter_context(world(case, options))
         service = stack.enter_context(running(case, kafka, simulator, folder))
         service.wait_until_ready()
-        count = max(int(per_second * seconds), 1) if per_second else case.events
         command = pace_command(kafka, count, int(per_second), case.payload_bytes)
         output, _ = gauges.run_and_measure([*command, timing_log])
         shares = (50, 99, 99.9)

@@ -54,7 +54,7 @@ public final class Arrival: Sendable {
     /// What the ranges of an event point into.
     ///
     /// Not the record's own, of another module: the record would be copied to call it.
-    public var eventBytes: [UInt8] { record.decodedValue ?? record.bytes }
+    public var eventBytes: [UInt8] { record.decodedValue ?? record.valueAndKey }
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.
     public var history: RetryHistory? { rareFacts?.history }

@@ -45,7 +45,8 @@ public struct OutcomeEncoder: Sendable {
         writer.member("offset", record.offset.rawValue)
         writer.endObject()
         if let range = outcome.subject.metadata, let value = record.eventBytes,
-            value.indices.contains(range.lowerBound), range.upperBound <= value.count
+            value.indices.contains(range.lowerBound),
+            range.upperBound <= record.decodedValue?.count ?? record.valueRange?.upperBound ?? 0
         {
             writer.name(plain: "metadata")
             writer.raw(utf8: value.span.extracting(range))

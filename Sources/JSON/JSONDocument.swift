@@ -15,6 +15,8 @@ public struct JSONDocument {
     private(set) var entryCount = 0
     /// The text of the document, and whatever stands behind it; empty after a failure.
     public private(set) var source: [UInt8] = []
+    /// Of the text alone.
+    public private(set) var byteCount = 0
 
     /// Makes a parser.
     ///
@@ -65,7 +67,7 @@ public struct JSONDocument {
 
     /// Parses the first bytes as a text; what was parsed before is gone, also after a failure.
     public mutating func parse(_ bytes: [UInt8], upTo end: Int) throws(JSONError) {
-        precondition(end <= bytes.count, "a text ends where its bytes do, or before")
+        precondition(0...bytes.count ~= end, "a text ends where its bytes do, or before")
         var result = parser.run(bytes, upTo: end, &tape)
         if result.status == hg_json_error_tape {
             tape = Array(repeating: 0, count: Int(result.entry_count) * 2 + 512)
@@ -74,10 +76,12 @@ public struct JSONDocument {
         guard result.status == hg_json_ok else {
             entryCount = 0
             source = []
+            byteCount = 0
             throw JSONError(result)
         }
         entryCount = Int(result.entry_count)
         source = bytes
+        byteCount = end
     }
 }
 

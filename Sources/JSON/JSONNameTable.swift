@@ -114,7 +114,7 @@ extension JSONDocument {
                 unsafe view.tape = tape.baseAddress
                 unsafe view.entry_count = entryCount
                 unsafe view.source = source.baseAddress
-                unsafe view.byte_count = source.count
+                unsafe view.byte_count = byteCount
                 return unsafe body(&view)
             }
         }

@@ -78,7 +78,7 @@ public struct JSONWriter {
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a whole value that is JSON already.
+    /// Appends a whole value, or members of an object, that are JSON already.
     public mutating func raw(utf8 json: Span<UInt8>) {
         append(atMost: json.count) { $0.write(json) }
     }

@@ -34,14 +34,21 @@ struct RecordReader {
         let fields = unsafe message.pointee
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let milliseconds = unsafe rd_kafka_message_timestamp(message, &kind)
+        let valueByteCount = unsafe fields.payload == nil ? nil : fields.len
+        let keyByteCount = unsafe fields.key == nil ? nil : fields.key_len
         return unsafe Record(
             partition: partition(of: fields),
             offset: Offset(fields.offset),
             timestamp: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
                 ? nil : Timestamp(milliseconds: milliseconds),
-            bytes: Self.bytes(of: fields),
-            valueByteCount: fields.payload == nil ? nil : fields.len,
-            keyByteCount: fields.key == nil ? nil : fields.key_len,
+            valueAndKey: Self.bytes(
+                fields.payload,
+                valueByteCount ?? 0,
+                fields.key,
+                keyByteCount ?? 0
+            ),
+            valueByteCount: valueByteCount,
+            keyByteCount: keyByteCount,
             headers: Self.headers(of: message)
         )
     }
@@ -67,17 +74,22 @@ struct RecordReader {
         return id
     }
 
-    /// The value, and the key behind it.
-    private static func bytes(of message: rd_kafka_message_t) -> [UInt8] {
-        let byteCount = unsafe message.len + message.key_len
+    /// The value, and the key behind it; of what is null there are no bytes.
+    private static func bytes(
+        _ value: UnsafeRawPointer?,
+        _ valueByteCount: Int,
+        _ key: UnsafeRawPointer?,
+        _ keyByteCount: Int
+    ) -> [UInt8] {
+        let byteCount = valueByteCount + keyByteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, count in
             guard let start = UnsafeMutableRawPointer(room.baseAddress) else { return }
-            // SAFETY: the room is for both; a length is 0 where there is no pointer.
-            if let value = unsafe message.payload {
-                unsafe start.copyMemory(from: value, byteCount: message.len)
+            // SAFETY: the room is for both, and each has the bytes that the message tells.
+            if let value = unsafe value {
+                unsafe start.copyMemory(from: value, byteCount: valueByteCount)
             }
-            if let key = unsafe message.key {
-                unsafe (start + message.len).copyMemory(from: key, byteCount: message.key_len)
+            if let key = unsafe key {
+                unsafe (start + valueByteCount).copyMemory(from: key, byteCount: keyByteCount)
             }
             count = byteCount
         }

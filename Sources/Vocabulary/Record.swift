@@ -15,10 +15,11 @@ public struct Record: Hashable, Sendable {
     public var offset: Offset
     /// The record's own timestamp; nil when Kafka has none.
     public var timestamp: Timestamp?
-    /// The value, and the key behind it, as they are: tens of thousands of records are in memory at
-    /// a time, and one piece of it each is enough.
-    public private(set) var bytes: [UInt8]
-    /// -1: null, as of the next.
+    /// The value and, behind it, the key; of what is null there are no bytes.
+    ///
+    /// One array for both: tens of thousands of records are in memory at a time.
+    public private(set) var valueAndKey: [UInt8]
+    /// -1: it is null; the same of `keyByteCount`.
     private var valueByteCount: Int32
     private var keyByteCount: Int32
     public var headers: [RecordHeader]
@@ -43,7 +44,7 @@ extension Record {
             partition: partition,
             offset: offset,
             timestamp: timestamp,
-            bytes: (value ?? []) + (key ?? []),
+            valueAndKey: (value ?? []) + (key ?? []),
             valueByteCount: value?.count,
             keyByteCount: key?.count,
             headers: headers
@@ -55,20 +56,20 @@ extension Record {
         partition: PartitionID,
         offset: Offset,
         timestamp: Timestamp?,
-        bytes: consuming [UInt8],
+        valueAndKey: consuming [UInt8],
         valueByteCount: Int?,
         keyByteCount: Int?,
         headers: consuming [RecordHeader]
     ) {
         precondition(
-            bytes.count == (valueByteCount ?? 0) + (keyByteCount ?? 0),
+            valueAndKey.count == (valueByteCount ?? 0) + (keyByteCount ?? 0),
             "a record is its value and its key"
         )
         self.init(
             partition: partition,
             offset: offset,
             timestamp: timestamp,
-            bytes: bytes,
+            valueAndKey: valueAndKey,
             valueByteCount: Int32(valueByteCount ?? -1),
             keyByteCount: Int32(keyByteCount ?? -1),
             headers: headers,
@@ -79,25 +80,25 @@ extension Record {
 
     /// Copied for whoever asks.
     public var key: [UInt8]? {
-        get { keyByteCount < 0 ? nil : Array(bytes[valueEnd...]) }
+        get { keyByteCount < 0 ? nil : Array(valueAndKey[valueEnd...]) }
         set {
-            bytes.replaceSubrange(valueEnd..., with: newValue ?? [])
+            valueAndKey.replaceSubrange(valueEnd..., with: newValue ?? [])
             keyByteCount = Int32(newValue?.count ?? -1)
         }
     }
 
     /// Copied for whoever asks; nil is a tombstone.
-    public var value: [UInt8]? { valueRange.map { Array(bytes[$0]) } }
+    public var value: [UInt8]? { valueRange.map { Array(valueAndKey[$0]) } }
 
-    /// Where the value stands in `bytes`; nil is a tombstone.
+    /// Where the value stands in `valueAndKey`; nil is a tombstone.
     public var valueRange: Range<Int>? { valueByteCount < 0 ? nil : 0..<valueEnd }
 
     /// What the ranges of the record's event point into; its key may stand behind that.
-    public var eventBytes: [UInt8]? { decodedValue ?? (valueByteCount < 0 ? nil : bytes) }
+    public var eventBytes: [UInt8]? { decodedValue ?? (valueByteCount < 0 ? nil : valueAndKey) }
 
     /// What the record counts for against `limits.in_flight_bytes`.
     public var byteCount: Int {
-        bytes.count + (decodedValue?.count ?? 0)
+        valueAndKey.count + (decodedValue?.count ?? 0)
             + headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 

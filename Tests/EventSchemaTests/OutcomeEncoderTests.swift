@@ -186,15 +186,24 @@ import Vocabulary
         add { $0.violations = [] }
         var used = OutcomeEncoder()
         // The encoder keeps what it last wrote: each comes behind each other, and behind itself.
+        func expectSame(_ outcome: Outcome, _ source: TopicPartition) {
+            var fresh = OutcomeEncoder()
+            var (bytes, expected): ([UInt8], [UInt8]) = ([], [])
+            used.encode(outcome, record: record, source: source, into: &bytes)
+            fresh.encode(outcome, record: record, source: source, into: &expected)
+            #expect(bytes == expected)
+        }
         for first in outcomes {
             for second in outcomes {
-                for outcome in [first, second, second] {
-                    var fresh = OutcomeEncoder()
-                    var (bytes, expected): ([UInt8], [UInt8]) = ([], [])
-                    used.encode(outcome, record: record, source: source, into: &bytes)
-                    fresh.encode(outcome, record: record, source: source, into: &expected)
-                    #expect(bytes == expected)
-                }
+                for outcome in [first, second, second] { expectSame(outcome, source) }
+            }
+        }
+        let sources = ["a", "b"].flatMap { topic in
+            (0..<3).map { TopicPartition(topic: KafkaTopic(topic), partition: $0) }
+        }
+        for first in sources {
+            for second in sources {
+                for source in [first, second, second] { expectSame(plain, source) }
             }
         }
     }

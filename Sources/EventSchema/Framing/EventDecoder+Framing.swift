@@ -21,13 +21,13 @@ extension EventDecoder {
         _ record: inout Record,
         _ value: Range<Int>
     ) throws(FramingError) -> WrappedEvent {
-        let found = try Framing.detect(headers: record.headers, value: record.bytes[value])
+        let found = try Framing.detect(headers: record.headers, value: record.valueAndKey[value])
         framing = found.kind
         let prefix = found.prefixByteCount
         if prefix == 0 {
-            try parse(record.bytes, upTo: value.upperBound)
+            try parse(record.valueAndKey, upTo: value.upperBound)
         } else {
-            try parse(Array(record.bytes[prefix..<value.upperBound]))
+            try parse(Array(record.valueAndKey[prefix..<value.upperBound]))
         }
         var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
         if let attributes = found.attributes {

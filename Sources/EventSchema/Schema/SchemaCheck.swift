@@ -22,7 +22,7 @@ struct SchemaCheck {
     @inline(__always)
     init(_ document: JSONDocument) {
         self.document = document
-        work = SchemaWork(byteCount: document.source.count)
+        work = SchemaWork(byteCount: document.byteCount)
     }
 
     /// Goes on with another text, of which nothing is known.
@@ -35,7 +35,7 @@ struct SchemaCheck {
     /// Begins anew, with another schema or another value; what is known of members is kept as long
     /// as the schema is the same.
     mutating func start(_ program: SchemaProgram) {
-        work = SchemaWork(byteCount: document.source.count)
+        work = SchemaWork(byteCount: document.byteCount)
         guard self.program != ObjectIdentifier(program) else { return }
         self.program = ObjectIdentifier(program)
         for level in objects.indices { objects[level].index = -1 }

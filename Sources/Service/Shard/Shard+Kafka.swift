@@ -270,6 +270,7 @@ extension Shard {
                 try publisher.publish(
                     tag,
                     of: delivery,
+                    // Its record came by `recordArrived`, so the role is known.
                     source: partitionRoles[delivery.arrival.record.partition].name,
                     through: producer
                 )

@@ -103,7 +103,7 @@ final class SimulatedConnection {
     ///
     /// - Returns: the requests whose answers have left; none without a timing log.
     func flush() -> [RequestTiming] {
-        let isSending = ending != .abort && !isMute
+        let mayTell = ending != .abort && !isMute
         defer { answered = [] }
         switch ending {
         case .abort: wire.abort()
@@ -115,7 +115,7 @@ final class SimulatedConnection {
             if !isMute { wire.flush() }
         }
         ending = nil
-        return isSending ? answered : []
+        return mayTell && !wire.isClosed ? answered : []
     }
 
     private func send(_ goAway: GoAway, _ streamID: Int32?) {

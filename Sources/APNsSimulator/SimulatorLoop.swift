@@ -14,7 +14,7 @@ final class SimulatorLoop {
     var writer: AnswerWriter
     var log: RequestLog?
     var timingLog: TimingLog?
-    /// When the socket was turned to whose requests are being judged.
+    /// Just before the last read from a socket.
     private(set) var readAt = SystemClock.now
     var connections: [UInt64: SimulatedConnection] = [:]
     /// Those that have something to send this turn.

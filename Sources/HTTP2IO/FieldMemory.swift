@@ -8,11 +8,14 @@ struct FieldMemory {
     /// A field, or a name alone, that a table holds.
     private struct Entry {
         var index = 0
-        /// 0: of a name alone.
+        /// `nameAlone`, or how much of the text is the name.
         var nameByteCount = 0
         /// Of name and value, or of the name alone; -1: nothing is known.
         var byteCount = -1
     }
+
+    /// In place of the name's length: there is no value.
+    static let nameAlone = -1
 
     /// What stands behind, or is longer, is looked up every time.
     private static let maxFieldCount = 16
@@ -26,7 +29,7 @@ struct FieldMemory {
     /// - Parameters:
     ///   - place: The field's place in its block.
     ///   - text: The field's name and value, or its name alone.
-    ///   - nameByteCount: How much of the text is the name; 0 if it is nothing else.
+    ///   - nameByteCount: How much of the text is the name, or `nameAlone`.
     /// - Returns: Its index in the tables; nil if that is not known.
     @inline(__always)
     func index(at place: Int, _ text: UnsafeBufferPointer<UInt8>, nameByteCount: Int) -> Int? {
@@ -52,6 +55,7 @@ struct FieldMemory {
         guard place < Self.maxFieldCount, text.count <= Self.maxByteCount else { return }
         entries[place] = Entry(index: index, nameByteCount: nameByteCount, byteCount: text.count)
         let start = place * Self.maxByteCount
+        // SAFETY: the text is lent for the call; the array looks after its own bounds.
         unsafe texts.replaceSubrange(start..<start + text.count, with: text)
     }
 

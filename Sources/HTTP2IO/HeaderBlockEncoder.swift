@@ -54,7 +54,7 @@ struct HeaderBlockEncoder {
         let known =
             unsafe isWhole
             ? memory.index(at: place, field.nameAndValue, nameByteCount: field.name.count)
-            : memory.index(at: place, field.name, nameByteCount: 0)
+            : memory.index(at: place, field.name, nameByteCount: FieldMemory.nameAlone)
         guard let index = known else { return unsafe lookUp(field, at: place, &writer) }
         if isWhole {
             unsafe writer.integer(index, prefix: 7, pattern: 0x80)
@@ -92,7 +92,12 @@ struct HeaderBlockEncoder {
         }
         unsafe writer.literal(field, name: name, prefix: 4, pattern: 0x10)
         if let name, !isWhole {
-            unsafe memory.remember(name, at: place, field.name, nameByteCount: 0)
+            unsafe memory.remember(
+                name,
+                at: place,
+                field.name,
+                nameByteCount: FieldMemory.nameAlone
+            )
         }
     }
 

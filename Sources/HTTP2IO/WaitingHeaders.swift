@@ -77,8 +77,8 @@ struct WaitingHeaders: ~Copyable {
         var name: UnsafeBufferPointer<UInt8>
         var value: UnsafeBufferPointer<UInt8>
 
-        /// The value stands behind its name.
         var nameAndValue: UnsafeBufferPointer<UInt8> {
+            // SAFETY: a HeaderBlock's value stands behind its name.
             unsafe UnsafeBufferPointer(start: name.baseAddress, count: name.count + value.count)
         }
     }

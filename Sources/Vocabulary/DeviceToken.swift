@@ -3,8 +3,9 @@
 /// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
 /// Up to 64 digits, as devices have them (Live Activities have more), need no memory of their own.
 public struct DeviceToken: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Zeros behind the last.
+    /// Zeros from `shortCount` on.
     private var digits = InlineArray<64, UInt8>(repeating: 0)
+    /// 0: they stand in `long`.
     private let shortCount: UInt8
     /// All digits, where there are more than `digits` has room for.
     private let long: String?
@@ -41,6 +42,7 @@ public struct DeviceToken: Sendable, CustomStringConvertible, CustomReflectable 
         unsafe digits.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Half as many are the token's bytes.
     public var digitCount: Int { long?.utf8.count ?? Int(shortCount) }
 
     /// Lends the digits' characters.

@@ -20,7 +20,10 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
     @Option(help: "A file for a line of JSON per request. It names device tokens: for tests.")
     var requestLog: String?
 
-    @Option(help: "A file for a line of JSON per answer: how long it took. For tests, too.")
+    @Option(
+        help:
+            "A file for a line of JSON per answer: how long it took. It names device tokens: for tests."
+    )
     var timingLog: String?
 
     @Option(help: "Where to write the CA's certificate (PEM).")

@@ -173,6 +173,10 @@ func readRequestBody(
     let (count, isLast) = unsafe streams.pointee.table[slot].body.read(
         into: UnsafeMutableRawBufferPointer(start: room, count: roomByteCount)
     )
-    if isLast { unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    if isLast {
+        unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        // Now that it is in the caches, and not when the stream ends.
+        unsafe streams.pointee.table[slot].body = OutgoingBody()
+    }
     return count
 }

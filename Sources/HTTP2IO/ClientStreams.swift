@@ -104,6 +104,12 @@ struct ClientStreams {
 
     /// Only a header block after an informational one replaces it; later ones are trailers.
     mutating func responseBegan(_ slot: Int) {
+        // Not when the stream opens: what waits for an answer has no use for memory, and what was
+        // read last is in the caches still.
+        if table[slot].response.isEmpty, let spare = spareResponses.popLast() {
+            _ = table[slot].exchangeResponse(spare)
+            return
+        }
         guard 1..<200 ~= table[slot].response.status else { return }
         table[slot].response.restart()
         table[slot].fieldByteCount = 0
@@ -144,7 +150,7 @@ struct ClientStreams {
     mutating func responseEnded(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
-        let response = table[slot].exchangeResponse(spareResponses.popLast() ?? HTTP2Response())
+        let response = table[slot].exchangeResponse(HTTP2Response())
         events.append(.responseArrived(tag: table[slot].tag, response))
         earlyAnswers.append(table[slot].streamID)
     }

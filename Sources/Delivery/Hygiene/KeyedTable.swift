@@ -18,8 +18,61 @@ struct KeyedTable<Value: Sendable>: Sendable {
     }
 
     private struct Segment {
-        var slots: [Slot] = []
-        var count = 0
+        /// None, or a power of two of them.
+        private(set) var slots: [Slot] = []
+        /// One less than there are. The array knows, too, but beside its first slot: to ask it would
+        /// be a second cache line from far away for each search.
+        private(set) var mask: Int32 = -1
+        var count: Int32 = 0
+
+        init() {}
+
+        init(slots: [Slot], count: Int) {
+            self.slots = slots
+            self.count = Int32(truncatingIfNeeded: count)
+            mask = Int32(truncatingIfNeeded: slots.count - 1)
+        }
+
+        /// The slot that holds the key, or the free one where it would stand; nil: there is none.
+        @inline(__always)
+        func slot(of key: UInt64) -> (index: Int, isTaken: Bool)? {
+            let mask = Int(mask)
+            guard mask >= 0 else { return nil }
+            return unsafe slots.withUnsafeBufferPointer { slots in
+                var slot = KeyedTable.home(of: key, mask)
+                while true {
+                    // SAFETY: no place is beyond the mask, which is less than the count.
+                    let found = unsafe slots[slot].key
+                    if found == key { return (slot, true) }
+                    if found == 0 { return (slot, false) }
+                    slot = (slot + 1) & mask
+                }
+            }
+        }
+
+        mutating func put(_ entry: Slot) {
+            guard let place = slot(of: entry.key) else { return }
+            slots[place.index] = entry
+        }
+
+        mutating func set(_ slot: Int, _ value: Value) { slots[slot].value = value }
+
+        /// Frees the slot and closes the gap, so that no search ends early at it.
+        mutating func free(_ freed: Int, _ vacant: Slot) {
+            let mask = Int(mask)
+            var gap = freed
+            var index = (freed + 1) & mask
+            while slots[index].key != 0 {
+                // An entry may move back only as far as its home.
+                let home = KeyedTable.home(of: slots[index].key, mask)
+                if (index - home) & mask >= (index - gap) & mask {
+                    slots[gap] = slots[index]
+                    gap = index
+                }
+                index = (index + 1) & mask
+            }
+            slots[gap] = vacant
+        }
     }
 
     private let vacant: Slot
@@ -42,17 +95,20 @@ struct KeyedTable<Value: Sendable>: Sendable {
 
     /// - Returns: nil when the key has no entry.
     func find(_ key: KeyedHash) -> Place? {
-        let place = place(of: key.rawValue)
-        return isTaken(place) ? place : nil
+        let segment = segment(of: key.rawValue)
+        guard let (slot, isTaken) = segments[segment].slot(of: key.rawValue), isTaken else {
+            return nil
+        }
+        return Place(segment: segment, slot: slot)
     }
 
     subscript(place: Place) -> Value {
         @inline(__always) get { segments[place.segment].slots[place.slot].value }
-        @inline(__always) set { segments[place.segment].slots[place.slot].value = newValue }
+        @inline(__always) set { segments[place.segment].set(place.slot, newValue) }
     }
 
     /// Entries in the largest segment: what an insertion moves at most.
-    var largestSegment: Int { segments.lazy.map(\.count).max() ?? 0 }
+    var largestSegment: Int { segments.lazy.map { Int($0.count) }.max() ?? 0 }
 
     func count(where isWanted: (Value) -> Bool) -> Int {
         segments.reduce(0) { sum, segment in
@@ -72,16 +128,16 @@ struct KeyedTable<Value: Sendable>: Sendable {
     ) {
         let index = segment(of: key.rawValue)
         // Full from three quarters on: longer rows of taken slots are slow to search.
-        if (segments[index].count + 1) * 4 > segments[index].slots.count * 3 {
+        if (segments[index].count + 1) * 4 > (segments[index].mask + 1) * 3 {
             makeRoom(in: index, keeping: isKept)
         }
-        Self.put(Slot(key: key.rawValue, value: value), in: &segments[index].slots)
+        segments[index].put(Slot(key: key.rawValue, value: value))
         segments[index].count += 1
         count += 1
     }
 
     mutating func remove(_ place: Place) {
-        Self.free(place.slot, in: &segments[place.segment].slots, vacant)
+        segments[place.segment].free(place.slot, vacant)
         segments[place.segment].count -= 1
         count -= 1
     }
@@ -93,50 +149,9 @@ struct KeyedTable<Value: Sendable>: Sendable {
         Int(truncatingIfNeeded: ((key >> 32) &* UInt64(segments.count)) >> 32)
     }
 
+    @inline(__always)
     private static func home(of key: UInt64, _ mask: Int) -> Int {
         Int(truncatingIfNeeded: key & 0xFFFF_FFFF) & mask
-    }
-
-    /// The slot that holds the key, or the free one where it would stand.
-    @inline(__always)
-    private func place(of key: UInt64) -> Place {
-        let index = segment(of: key)
-        return Place(segment: index, slot: Self.slot(of: key, in: segments[index].slots))
-    }
-
-    @inline(__always)
-    private static func slot(of key: UInt64, in slots: [Slot]) -> Int {
-        let mask = slots.count - 1
-        guard mask > 0 else { return 0 }
-        var slot = home(of: key, mask)
-        while slots[slot].key != key, slots[slot].key != 0 { slot = (slot + 1) & mask }
-        return slot
-    }
-
-    private static func put(_ entry: Slot, in slots: inout [Slot]) {
-        slots[slot(of: entry.key, in: slots)] = entry
-    }
-
-    /// Frees the slot and closes the gap, so that no search ends early at it.
-    private static func free(_ freed: Int, in slots: inout [Slot], _ vacant: Slot) {
-        let mask = slots.count - 1
-        var gap = freed
-        var index = (freed + 1) & mask
-        while slots[index].key != 0 {
-            // An entry may move back only as far as its home.
-            if (index - home(of: slots[index].key, mask)) & mask >= (index - gap) & mask {
-                slots[gap] = slots[index]
-                gap = index
-            }
-            index = (index + 1) & mask
-        }
-        slots[gap] = vacant
-    }
-
-    @inline(__always)
-    private func isTaken(_ place: Place) -> Bool {
-        place.slot < segments[place.segment].slots.count
-            && segments[place.segment].slots[place.slot].key != 0
     }
 
     /// Makes the segment anew, of what is worth keeping, with more slots if that is much.
@@ -146,11 +161,9 @@ struct KeyedTable<Value: Sendable>: Sendable {
         var size = Self.smallest
         // Not near three quarters at once, or the next insertions would do all of this again.
         while kept * 16 > size * 11 { size *= 2 }
-        var slots = Array(repeating: vacant, count: size)
-        for slot in old where slot.key != 0 && isKept(slot.value) {
-            Self.put(slot, in: &slots)
-        }
-        count -= segments[index].count - kept
-        segments[index] = Segment(slots: slots, count: kept)
+        var segment = Segment(slots: Array(repeating: vacant, count: size), count: kept)
+        for slot in old where slot.key != 0 && isKept(slot.value) { segment.put(slot) }
+        count -= Int(segments[index].count) - kept
+        segments[index] = segment
     }
 }

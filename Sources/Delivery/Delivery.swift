@@ -20,17 +20,11 @@ public struct Delivery: Sendable {
         case publishing(Publications)
     }
 
+    // In the order of how often they are looked at: by the time that an answer comes, a delivery
+    // has left the caches, and most inputs then fetch its beginning only.
     public internal(set) var arrival: Arrival
-    /// Made once, when the phase becomes `publishing`.
-    public internal(set) var decision: Decision?
-    /// Of no meaning unless `decision` is `concluded`; not optional, and no part of it, because to
-    /// read one field of those the compiler copies all of them.
-    public internal(set) var conclusion = Conclusion(kind: .undeliverable)
-    /// Nil for what has no route.
-    var hashes: DeliveryHashes?
     /// Nil for what is never sent.
     public internal(set) var route: Route?
-    public internal(set) var phase: Phase
     /// It has a place in its device's line; false before, and once it has left.
     var isInLine = false
     /// The endpoint answered one of its attempts with a failure of its own, or not at all.
@@ -38,16 +32,24 @@ public struct Delivery: Sendable {
     var isProviderTokenRefreshed = false
     /// Streams given back unprocessed, in a row.
     var refusals: UInt8 = 0
-    /// Streams opened and not given back unprocessed, in this round.
-    public internal(set) var attempts = 0
-    /// The rate limit that it falls under.
-    var rateLimit: Int?
-    /// When it came to the end of its route's queue.
-    var queuedAt: Instant?
+    public internal(set) var phase: Phase
     /// When the present or last stream was asked for.
     public internal(set) var sentAt: Instant?
+    /// Nil for what has no route.
+    var hashes: DeliveryHashes?
+    /// When it came to the end of its route's queue.
+    var queuedAt: Instant?
+    /// Streams opened and not given back unprocessed, in this round.
+    public internal(set) var attempts = 0
     /// When APNs answered last, whatever it said.
     public internal(set) var answeredAt: Instant?
+    /// Made once, when the phase becomes `publishing`.
+    public internal(set) var decision: Decision?
+    /// Of no meaning unless `decision` is `concluded`; not optional, and no part of it, because to
+    /// read one field of those the compiler copies all of them.
+    public internal(set) var conclusion = Conclusion(kind: .undeliverable)
+    /// The rate limit that it falls under.
+    var rateLimit: Int?
     var firstFailureAt: Instant?
 }
 

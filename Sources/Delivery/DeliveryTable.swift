@@ -6,23 +6,21 @@ import Vocabulary
 /// have the same time limit, so the first of the list is the next to run out of it, and an answer
 /// takes its delivery out in constant time.
 struct DeliveryTable: Sendable {
-    /// What the table itself keeps of a delivery.
+    /// A delivery, behind what the table itself keeps of it: who asks for one needs both.
     private struct Slot {
         var generation: UInt32 = 1
-        var isTaken = true
         var previous = DeliveryTable.none
         var next = DeliveryTable.none
+        var isTaken = true
         var deadline = Instant(nanoseconds: 0)
+        /// Not optional: of an optional the compiler copies all to read one field.
+        var delivery: Delivery
     }
 
     private static let none: Int32 = -1
     private static let capacity = 1 << PublicationTag.slotBitCount
 
     private var slots: [Slot] = []
-    /// By slot.
-    ///
-    /// Not optional: of an optional the compiler copies all to read one field.
-    private var deliveries: [Delivery] = []
     private var free: [Int] = []
     /// The table's own: all threads would count references to one that they shared.
     private let nothing = Arrival.ofNothing()
@@ -35,13 +33,13 @@ struct DeliveryTable: Sendable {
         let index: Int
         if let reused = free.popLast() {
             index = reused
-            deliveries[index] = Delivery(arrival: arrival, phase: .waitingForStream)
+            slots[index].delivery = Delivery(arrival: arrival, phase: .waitingForStream)
             slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
-            deliveries.append(Delivery(arrival: arrival, phase: .waitingForStream))
-            slots.append(Slot())
+            let delivery = Delivery(arrival: arrival, phase: .waitingForStream)
+            slots.append(Slot(delivery: delivery))
         }
         return identifier(ofSlot: index)
     }
@@ -58,7 +56,7 @@ struct DeliveryTable: Sendable {
         slots[id.index].isTaken = false
         free.append(id.index)
         var taken = Delivery(arrival: nothing, phase: .waitingForStream)
-        swap(&taken, &deliveries[id.index])
+        swap(&taken, &slots[id.index].delivery)
         return taken
     }
 
@@ -67,7 +65,7 @@ struct DeliveryTable: Sendable {
     /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
     /// (let alone a coroutine, which allocates its frame) would copy them all.
     subscript(id: DeliveryID) -> Delivery? {
-        @inline(__always) get { contains(id) ? deliveries[id.index] : nil }
+        @inline(__always) get { contains(id) ? slots[id.index].delivery : nil }
     }
 
     /// Changes the delivery where it is, unless it has left.
@@ -77,7 +75,7 @@ struct DeliveryTable: Sendable {
     @inline(__always)
     mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
         guard contains(id) else { return }
-        change(&deliveries[id.index])
+        change(&slots[id.index].delivery)
     }
 
     @inline(__always)
@@ -87,7 +85,7 @@ struct DeliveryTable: Sendable {
     }
 
     func contains(where isWanted: (Delivery) -> Bool) -> Bool {
-        slots.indices.contains { slots[$0].isTaken && isWanted(deliveries[$0]) }
+        slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
     }
 
     /// When the oldest delivery in hand arrived, those that wait to come due left out.
@@ -97,8 +95,8 @@ struct DeliveryTable: Sendable {
         var oldest: Instant?
         for index in slots.indices {
             guard slots[index].isTaken else { continue }
-            if case .waitingForDue = deliveries[index].phase { continue }
-            let arrival = deliveries[index].arrival.receivedAt.instant
+            if case .waitingForDue = slots[index].delivery.phase { continue }
+            let arrival = slots[index].delivery.arrival.receivedAt.instant
             oldest = min(oldest ?? arrival, arrival)
         }
         return oldest

@@ -77,6 +77,7 @@ let package = Package(
             providers: [.apt(["libcurl4-openssl-dev"])]
         ),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CPrefetch"),
         .target(
             name: "CSimdjson",
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("m")]
@@ -92,13 +93,13 @@ let package = Package(
         module("ConnectionPool", ["Vocabulary"]),
         module(
             "Delivery",
-            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema"]
+            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema", "CPrefetch"]
         ),
 
         // The shells.
         module("Telemetry", ["Vocabulary"]),
-        module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux"]),
-        module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux"]),
+        module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux", "CPrefetch"]),
+        module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module(
             "AdminHTTP",

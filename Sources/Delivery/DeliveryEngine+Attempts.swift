@@ -130,6 +130,9 @@ extension DeliveryEngine {
         while lanes[index].breaker.admits, parking[index / 2].admits,
             let id = nextToSend(lane: index)
         {
+            deliveries.lookAhead { part in
+                part == .bytes ? nil : lanes[index].waiting.ahead(part.distance)
+            }
             guard let arrival = deliveries[id]?.arrival, arrival.isEvent else {
                 lanes[index].waiting.popFirst()
                 continue

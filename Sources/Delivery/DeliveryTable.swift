@@ -1,3 +1,4 @@
+import CPrefetch
 import Vocabulary
 
 /// The deliveries in hand, in slots that are used again.
@@ -105,6 +106,24 @@ struct DeliveryTable: Sendable {
     /// Every delivery in hand, in the order of its slot.
     var identifiers: [DeliveryID] {
         slots.indices.filter { slots[$0].isTaken }.map(identifier(ofSlot:))
+    }
+
+    // MARK: Caches
+
+    func prefetchDelivery(_ id: DeliveryID) {
+        guard id.index < slots.count else { return }
+        unsafe slots.withUnsafeBufferPointer { slots in
+            guard let start = slots.baseAddress else { return }
+            unsafe hg_prefetch(start + id.index, MemoryLayout<Slot>.stride)
+        }
+    }
+
+    func prefetchArrival(_ id: DeliveryID) {
+        if contains(id) { slots[id.index].delivery.arrival.prefetch() }
+    }
+
+    func prefetchBytes(_ id: DeliveryID) {
+        if contains(id) { slots[id.index].delivery.arrival.prefetchBytes() }
     }
 
     // MARK: In flight

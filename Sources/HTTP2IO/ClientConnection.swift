@@ -111,10 +111,16 @@ public final class ClientConnection {
     /// Lends what has happened since the last call, in its order.
     ///
     /// Cheaper than to take it: what a response is kept in is used again, unless `body` keeps it.
-    public func readEvents(_ body: (ConnectionEvent) -> Void) {
+    ///
+    /// Before each event `lookAhead` sees it and all those behind it.
+    public func readEvents(
+        lookingAhead lookAhead: (Span<ConnectionEvent>) -> Void = { _ in },
+        _ body: (ConnectionEvent) -> Void
+    ) {
         var events: [ConnectionEvent] = []
         takeEvents(into: &events)
         for index in events.indices {
+            lookAhead(events.span.extracting(index...))
             // Moved out and back in: to lend it where it is, a copy would be made.
             var event = ConnectionEvent.pingAnswered
             swap(&event, &events[index])

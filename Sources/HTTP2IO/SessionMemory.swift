@@ -1,4 +1,5 @@
 import CNghttp2
+import CPrefetch
 import Glibc
 
 /// The memory of one nghttp2 session: what is freed is kept for the next object of its size.
@@ -67,7 +68,10 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
         let steps = unsafe (size &+ Self.step &- 1) / Self.step
         guard unsafe size <= Self.largestKept else { return unsafe make(size) }
         guard let block = unsafe first[steps] else { return unsafe make(steps &* Self.step) }
-        unsafe first[steps] = block.load(as: UnsafeMutableRawPointer?.self)
+        let next = unsafe block.load(as: UnsafeMutableRawPointer?.self)
+        unsafe first[steps] = next
+        // It was freed long ago, and is wanted with the next stream.
+        unsafe hg_prefetch(next, size)
         return unsafe block
     }
 

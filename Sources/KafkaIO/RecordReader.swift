@@ -1,3 +1,4 @@
+import CPrefetch
 import CRdkafka
 import Vocabulary
 
@@ -30,8 +31,18 @@ struct RecordReader {
     /// The partition whose first record has just been read; nil when asked again.
     mutating func takeBegun() -> PartitionID? { begun.take() }
 
+    /// About what stands between two values of a batch: the next one's lengths and key.
+    private static let gap = 64
+    /// Of a longer one the CPU foresees the rest.
+    private static let maxByteCountAhead = 512
+
     mutating func record(from message: UnsafePointer<rd_kafka_message_t>) -> Record {
         let fields = unsafe message.pointee
+        if let payload = unsafe fields.payload {
+            // The next one stands behind it mostly, as the library's thread has left it.
+            let byteCount = unsafe min(fields.len, Self.maxByteCountAhead)
+            unsafe hg_prefetch(payload + fields.len + Self.gap, byteCount)
+        }
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let milliseconds = unsafe rd_kafka_message_timestamp(message, &kind)
         let valueByteCount = unsafe fields.payload == nil ? nil : fields.len

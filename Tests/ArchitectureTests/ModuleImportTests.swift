@@ -8,12 +8,14 @@ private let allowedImports: [String: Set<String>] = [
     "EventSchema": ["Vocabulary", "JSON"],
     "APNsRules": ["Vocabulary"],
     "ConnectionPool": ["Vocabulary"],
-    "Delivery": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool"],
+    "Delivery": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "CPrefetch"],
     "Simulation": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"],
     "Telemetry": ["Vocabulary", "Synchronization"],
-    "KafkaIO": ["Vocabulary", "CRdkafka", "CLinux", "Glibc", "Synchronization"],
+    "KafkaIO": [
+        "Vocabulary", "CRdkafka", "CLinux", "CPrefetch", "Glibc", "Synchronization",
+    ],
     "HTTP2IO": [
-        "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "Glibc", "Synchronization",
+        "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch", "Glibc", "Synchronization",
     ],
     "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
     "AdminHTTP": ["Telemetry", "CLinux", "Foundation", "Glibc"],

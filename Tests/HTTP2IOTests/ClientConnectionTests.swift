@@ -164,6 +164,31 @@ import Vocabulary
         #expect(lengths.dropLast().allSatisfy { $0 == full })
     }
 
+    @Test func `who reads events sees those behind each`() throws {
+        let pair = try Pair.opened()
+        for tag in 1...3 as ClosedRange<UInt64> {
+            try pair.client.submit(requestHeaders(), body: [], tag: tag)
+        }
+        pair.carryToServer()
+        for request in pair.requests { pair.server.respond(request.streamID, status: 200) }
+        pair.server.flush()
+        pair.client.receive(pair.server.takeOutgoing())
+        var seen: [[UInt64]] = []
+        func note(_ events: Span<ConnectionEvent>) {
+            var tags: [UInt64] = []
+            for index in events.indices {
+                if case .responseArrived(let tag, _) = events[index] { tags.append(tag) }
+            }
+            seen.append(tags)
+        }
+        var readCount = 0
+        pair.client.readEvents(lookingAhead: note) { event in
+            readCount += 1
+            #expect(seen.count == readCount)
+        }
+        #expect(seen == [[1, 2, 3], [2, 3], [3]])
+    }
+
     @Test func `a response that is read in place shows nothing of one before`() throws {
         let pair = try Pair.opened()
         // The later ones have less to say.

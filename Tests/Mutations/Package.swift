@@ -24,12 +24,16 @@ let package = Package(
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSHA1"),
+        .systemLibrary(name: "CPrefetch"),
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
         module("EventSchema", ["Vocabulary", "JSON"]),
         module("APNsRules", ["Vocabulary"]),
         module("ConnectionPool", ["Vocabulary"]),
-        module("Delivery", ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema"]),
+        module(
+            "Delivery",
+            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema", "CPrefetch"]
+        ),
         module(
             "Simulation",
             ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"]

@@ -53,6 +53,9 @@ public struct DedupWindow: Sendable {
         entries = KeyedTable(for: 2 * size, vacant: Entry(nowhere, generation: 0))
     }
 
+    @inline(__always)
+    func prefetch(_ notification: KeyedHash) { entries.prefetch(notification) }
+
     /// An event arrived.
     ///
     /// - Returns: true if the same notification came from another place before. The same place

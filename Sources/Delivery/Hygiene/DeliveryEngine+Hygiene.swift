@@ -81,6 +81,8 @@ extension DeliveryEngine {
                 topic: arrival.topic,
                 environment: environment
             )
+            hygiene.window.prefetch(notification)
+            pacing.prefetch(name)
             var names = DeliveryHashes(token: name, notification: notification)
             if hygiene.settings.suppressesUnregistered {
                 names.unregisteredAt = deadSince(names.token, unregisteredSince)

@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// Values by keyed hash: a hash table that hashes nothing, because its keys are as good as random.
 ///
 /// Many small tables with open addressing and linear probing, the *segments*. The upper half of a
@@ -20,8 +22,10 @@ struct KeyedTable<Value: Sendable>: Sendable {
     private struct Segment {
         /// None, or a power of two of them.
         private(set) var slots: [Slot] = []
-        /// One less than there are. The array knows, too, but beside its first slot: to ask it would
-        /// be a second cache line from far away for each search.
+        /// One less than there are.
+        ///
+        /// The array knows, too, but at its head, which would be a second cache line to wait for in
+        /// each search.
         private(set) var mask: Int32 = -1
         var count: Int32 = 0
 
@@ -48,6 +52,17 @@ struct KeyedTable<Value: Sendable>: Sendable {
                     slot = (slot + 1) & mask
                 }
             }
+        }
+
+        @inline(__always)
+        func prefetch(_ key: UInt64) {
+            guard mask >= 0 else { return }
+            // SAFETY: an array is one reference, to the object that its elements stand in behind
+            // 32 bytes; the address is not read. To lend the elements would count a reference
+            // there, which is what must not be waited for.
+            let object = unsafe unsafeBitCast(slots, to: UnsafeRawPointer.self)
+            let place = KeyedTable.home(of: key, Int(mask)) * MemoryLayout<Slot>.stride
+            unsafe hg_prefetch(object + 32 + place, MemoryLayout<Slot>.size)
         }
 
         mutating func put(_ entry: Slot) {
@@ -100,6 +115,12 @@ struct KeyedTable<Value: Sendable>: Sendable {
             return nil
         }
         return Place(segment: segment, slot: slot)
+    }
+
+    /// Has the caches fetch what `find` will look at.
+    @inline(__always)
+    func prefetch(_ key: KeyedHash) {
+        segments[segment(of: key.rawValue)].prefetch(key.rawValue)
     }
 
     subscript(place: Place) -> Value {

@@ -34,6 +34,9 @@ public struct DevicePacing: Sendable {
 
     // MARK: Inputs
 
+    @inline(__always)
+    func prefetch(_ device: KeyedHash) { lines.prefetch(device) }
+
     /// A delivery comes to the end of its device's line.
     ///
     /// - Returns: true when it is the first, and may be sent.

@@ -44,6 +44,11 @@ public struct WeightedQueues<Element> {
         return queues[current].first
     }
 
+    /// The element so many places behind the first, if the queue being served stays so long.
+    public func ahead(_ distance: Int) -> Element? {
+        distance < queues[current].count ? queues[current][distance] : nil
+    }
+
     @discardableResult
     public mutating func popFirst() -> Element? {
         guard first() != nil else { return nil }

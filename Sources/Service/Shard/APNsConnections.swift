@@ -158,7 +158,13 @@ final class APNsConnections {
 
     /// Sends what the turn gathered, one write a connection where the socket allows, and tells what
     /// happened: of each connection in its order.
-    func flush(_ loop: borrowing EventLoop, _ tell: (Happening) -> Void) {
+    ///
+    /// `lookAhead` is called before each of a connection's events, with it and those behind it.
+    func flush(
+        _ loop: borrowing EventLoop,
+        lookingAhead lookAhead: (Span<ConnectionEvent>) -> Void = { _ in },
+        _ tell: (Happening) -> Void
+    ) {
         while let link = touched.popLast() {
             link.isTouched = false
             guard links[link.id] != nil else { continue }
@@ -166,7 +172,9 @@ final class APNsConnections {
             for attempt in link.attempts where link.attempt(attempt.number) != nil {
                 attempt.connection.flush()
                 if !link.hasWinner, attempt.connection.isConnected { won(attempt, link, loop) }
-                attempt.connection.readEvents { happened($0, attempt, link, loop, tell) }
+                attempt.connection.readEvents(lookingAhead: lookAhead) {
+                    happened($0, attempt, link, loop, tell)
+                }
                 watch(attempt, link, loop)
             }
         }

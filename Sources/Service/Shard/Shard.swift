@@ -197,16 +197,17 @@ struct Shard: ~Copyable {
         takeCredentials()
         connections.timeAdvanced(loop, now: now.instant, &happenings)
         tellEngineOfAPNs()
-        connections.flush(loop) { tellEngine(of: $0) }
+        connections.flush(
+            loop,
+            lookingAhead: { events in engine.lookAhead { events.delivery(ahead: $0) } }
+        ) { tellEngine(of: $0) }
         takeReports()
         takeTransactionAnswer()
         takeSchemas()
         takeRecords(budget: budget)
         let deadTokens = settings.suppressedTokens
         engine.turnEnded(now: now, unregisteredSince: { deadTokens[$0] })
-        engine.takeActions(into: &actions)
-        for action in actions { carryOut(action) }
-        actions.removeAll(keepingCapacity: true)
+        carryOutActions()
         connections.flush(loop) { happenings.append($0) }
         record()
     }
@@ -235,16 +236,35 @@ struct Shard: ~Copyable {
         guard producerHasMore || publisher.hasRefused else { return }
         producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
         let hadProducer = ObjectIdentifier(producer)
-        for event in producerEvents {
+        // Moved out and back in: what looks ahead must not look into the shard.
+        var events: [ProducerEvent] = []
+        swap(&events, &producerEvents)
+        for index in events.indices {
+            engine.lookAhead { events.delivery(at: index + $0.distance) }
             // Reports of a producer that was replaced a moment ago are covered by its successor.
-            guard hadProducer == ObjectIdentifier(producer) || event.isSuccess else { continue }
-            producerHappened(event)
+            guard hadProducer == ObjectIdentifier(producer) || events[index].isSuccess else {
+                continue
+            }
+            producerHappened(events[index])
         }
-        producerEvents.removeAll(keepingCapacity: true)
+        events.removeAll(keepingCapacity: true)
+        swap(&events, &producerEvents)
         for tag in publisher.takeRefused() { publish(tag) }
     }
 
     // MARK: What is to be done
+
+    private mutating func carryOutActions() {
+        var actions: [Action] = []
+        swap(&actions, &self.actions)
+        engine.takeActions(into: &actions)
+        for index in actions.indices {
+            engine.lookAhead { actions.delivery(at: index + $0.distance, for: $0) }
+            carryOut(actions[index])
+        }
+        actions.removeAll(keepingCapacity: true)
+        swap(&actions, &self.actions)
+    }
 
     private mutating func carryOut(_ action: Action) {
         switch action {

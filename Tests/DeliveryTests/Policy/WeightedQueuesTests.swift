@@ -55,6 +55,15 @@ import Testing
         #expect(next == 1)
     }
 
+    @Test func `what comes later is looked at where the queue is served for so long`() {
+        var queues = queues(weights: [2, 1], counts: [3, 1])
+        let served = (0..<4).map { queues.ahead($0) }
+        #expect(served == [0, 0, 0, nil])
+        for _ in 0..<2 { queues.popFirst() }
+        let next = queues.first()
+        #expect(next == 1 && queues.ahead(0) == 1 && queues.ahead(1) == nil)
+    }
+
     @Test func `the newest of the longest queue is given up first`() {
         var queues = WeightedQueues<Int>(weights: [1, 1])
         queues.append(10, to: 0)

@@ -1,0 +1,68 @@
+import CPrefetch
+public import Vocabulary
+
+/// What belongs to a delivery in memory, each found through the one before.
+///
+/// With thousands of events in flight a delivery has left the CPU's caches by the time that
+/// something happens to it, and to fetch each of these takes as long as hundreds of instructions.
+/// So whoever goes through a batch has them fetched while those before are worked on; see decision
+/// 0025.
+public enum DeliveryPart: CaseIterable, Sendable {
+    case delivery
+    case arrival
+    /// The record's value and key.
+    case bytes
+
+    /// So many places before its turn a delivery's part is asked for: each part early enough to
+    /// be there for the next one's sake.
+    public var distance: Int {
+        switch self {
+        case .delivery: 8
+        case .arrival: 4
+        case .bytes: 2
+        }
+    }
+}
+
+extension DeliveryEngine {
+    /// Has the caches fetch what will be looked at soon; changes nothing else.
+    ///
+    /// To be called for each place of a batch before its turn. `ahead` tells whose part to fetch:
+    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's.
+    @inline(__always)
+    public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
+        deliveries.lookAhead(ahead)
+    }
+}
+
+extension DeliveryTable {
+    @inline(__always)
+    func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
+        if let id = ahead(.delivery) { prefetchDelivery(id) }
+        if let id = ahead(.arrival) { prefetchArrival(id) }
+        if let id = ahead(.bytes) { prefetchBytes(id) }
+    }
+}
+
+extension Arrival {
+    /// About what the object takes, and the allocator's word in front of what follows.
+    private static let byteCountInMemory =
+        16 + MemoryLayout<Record>.stride + MemoryLayout<Event>.stride + 80
+
+    /// Longer values are read from one end to the other, which the CPU foresees by itself.
+    private static let maxBytes = 512
+
+    func prefetch() {
+        // SAFETY: the address is not read.
+        let start = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        unsafe hg_prefetch(start, Self.byteCountInMemory)
+    }
+
+    func prefetchBytes() {
+        // SAFETY: an array is one reference, to the object that its elements stand in behind 32
+        // bytes. To lend the elements would count a reference there, which is what must not be
+        // waited for.
+        let start = unsafe unsafeBitCast(record.valueAndKey, to: UnsafeRawPointer.self)
+        unsafe hg_prefetch(start, min(32 + byteCount, Self.maxBytes))
+    }
+}

@@ -19,7 +19,7 @@ import time
 
 from harness.processes import ROOT
 
-from . import floors, markdown, parts, profile, service, soak, workload
+from . import against, floors, markdown, parts, profile, service, soak, workload
 from .figures import rounds, summaries, with_ratio
 from .floors import FLOOR_TOPICS, FOLDER, OUTCOME_BYTES
 from .service import Case
@@ -114,7 +114,8 @@ def parsed():
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("what", choices=("all", "whole", "soak", "profile"))
+    parser.add_argument("what", choices=("all", "whole", "soak", "profile", "against"))
+    parser.add_argument("folder", nargs="?", help="of `against`: where the other build is")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--events", type=int, help="of one run; 100,000, or by `what`")
     parser.add_argument("--seconds", type=float, default=5, help="of one run at a steady rate")
@@ -122,8 +123,14 @@ def parsed():
     parser.add_argument("--growth", action="store_true", help="also by partitions, payload, ...")
     parser.add_argument("--publish", action="store_true", help="put it into docs/performance.md")
     arguments = parser.parse_args()
+    if (arguments.what == "against") != (arguments.folder is not None):
+        parser.error("`against` wants the folder of another build, and nothing else does")
     if arguments.events is None:
-        arguments.events = {"soak": 10_000_000, "profile": 10_000}.get(arguments.what, 100_000)
+        arguments.events = {
+            "soak": 10_000_000,
+            "profile": 10_000,
+            "against": 300_000,
+        }.get(arguments.what, 100_000)
     return arguments
 
 
@@ -143,6 +150,9 @@ def main():
     arguments = parsed()
     if arguments.what == "profile":
         print(profile.told(profile.measured(arguments.events)))
+        return
+    if arguments.what == "against":
+        print(against.told(against.measured(arguments.folder, arguments.events, arguments.rounds)))
         return
     report = {
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -87,12 +87,13 @@ def opened_port(line):
 class Service:
     """A running service."""
 
-    def __init__(self, folder: pathlib.Path, settings, environment=None):
+    def __init__(self, folder: pathlib.Path, settings, environment=None, binary=None):
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "heliograph.yaml"
         text = settings if isinstance(settings, str) else yaml.safe_dump(settings)
         path.write_text(text)
-        self.child = Child([built_binary("heliograph"), "run", "--config", str(path)], environment)
+        binary = binary or built_binary("heliograph")
+        self.child = Child([str(binary), "run", "--config", str(path)], environment)
         self._port = None
         self.sampler = Sampler(self)
 

@@ -8,8 +8,9 @@
  * and its id begins with the time in microseconds when it was to be written, so that waiting for
  * room counts. The first fifth of the outcomes warms up. Of the others it prints how many came a
  * second, and the milliseconds from that time to the outcome's own timestamp and to its being read
- * here, each p50, p99 and p99.9. With the simulator's timing log also the milliseconds to the
- * outcome's timestamp less those for which the simulator held the request.
+ * here, each p50, p99 and p99.9. With the simulator's timing log also the milliseconds from the
+ * broker's acknowledgement of the event to the outcome's timestamp, less those for which the
+ * simulator held the request.
  *
  * In C, for what generates the load must not be it. Two threads: one writes, one reads.
  */
@@ -30,13 +31,15 @@ struct task {
     const char *timing_log;
 };
 
-/* Milliseconds of one event, from when it was to be written. */
+/* Milliseconds of one event, from when it was to be written; and the outcome's timestamp. */
 struct sample {
     long number;
-    double made, read;
+    double made, read, stamp;
 };
 
 static _Atomic long seen;
+/* When the broker's acknowledgement of each event came, in microseconds; null: nobody asks. */
+static _Atomic long *acknowledged;
 
 static void fail(const char *what, const char *why) {
     fprintf(stderr, "kafka_pace: %s: %s\n", what, why);
@@ -74,10 +77,29 @@ static int event(char *text, long due, long number, long payload_bytes, const ch
                     due, number, number, (int)(room > 0 ? room : 0), padding);
 }
 
+/* On the library's own thread, with the answer: a report would wait for the writer to poll. */
+static rd_kafka_resp_err_t note_acknowledgement(rd_kafka_t *producer, rd_kafka_message_t *message,
+                                                void *opaque) {
+    (void)producer, (void)opaque;
+    if (message->err) fail("acknowledgement", rd_kafka_err2str(message->err));
+    acknowledged[(long)message->_private] = microseconds(CLOCK_REALTIME);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static rd_kafka_resp_err_t hear_acknowledgements(rd_kafka_t *producer, const rd_kafka_conf_t *conf,
+                                                 void *opaque, char *text, size_t size) {
+    (void)conf, (void)opaque, (void)text, (void)size;
+    return rd_kafka_interceptor_add_on_acknowledgement(producer, "pace", note_acknowledgement,
+                                                       NULL);
+}
+
 static void *write_events(void *argument) {
     const struct task *task = argument;
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set(conf, "linger.ms", "1");
+    if (acknowledged
+        && rd_kafka_conf_interceptor_add_on_new(conf, "pace", hear_acknowledgements, NULL))
+        fail("interceptor", "it is not taken");
     set(conf, "queue.buffering.max.messages", "1000000");
     rd_kafka_t *producer = client(RD_KAFKA_PRODUCER, conf, task->servers);
     rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, task->source, NULL);
@@ -96,7 +118,7 @@ static void *write_events(void *argument) {
         int length = event(text, due, number, task->payload_bytes, padding);
         /* Without keys, which keeps batches together: the broker looks through all of them. */
         while (rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, text,
-                                (size_t)length, NULL, 0, NULL)) {
+                                (size_t)length, NULL, 0, (void *)number)) {
             rd_kafka_resp_err_t error = rd_kafka_last_error();
             if (error != RD_KAFKA_RESP_ERR__QUEUE_FULL) fail("produce", rd_kafka_err2str(error));
             rd_kafka_poll(producer, 1);
@@ -198,8 +220,10 @@ static void tell_all(const struct task *task, const struct sample *samples, long
     tell(figures, count);
     if (task->timing_log) {
         float *held_ms = held(task);
-        for (long i = 0; i < count; i++)
-            figures[i] = samples[i].made - held_ms[samples[i].number];
+        for (long i = 0; i < count; i++) {
+            long number = samples[i].number;
+            figures[i] = samples[i].stamp - (double)acknowledged[number] / 1000 - held_ms[number];
+        }
         tell(figures, count);
     }
     printf("\n");
@@ -218,6 +242,7 @@ int main(int argc, char **argv) {
     long first = task.count / 5, kept = task.count - first, begun = 0;
     if (kept > SAMPLES_MAX) kept = SAMPLES_MAX;
     struct sample *samples = malloc((size_t)kept * sizeof *samples);
+    if (task.timing_log) acknowledged = calloc((size_t)task.count, sizeof *acknowledged);
     rd_kafka_t *consumer = reader(&task);
     pthread_t writer;
     if (pthread_create(&writer, NULL, write_events, &task)) fail("pthread_create", "no thread");
@@ -234,12 +259,13 @@ int main(int argc, char **argv) {
             if (seen == first) begun = microseconds(CLOCK_MONOTONIC);
             if (seen >= first)
                 samples[(seen - first) % kept] =
-                    (struct sample){number, stamp - at / 1000, (now - at) / 1000};
+                    (struct sample){number, stamp - at / 1000, (now - at) / 1000, stamp};
             seen++;
         }
         rd_kafka_message_destroy(message);
     }
     double seconds = (double)(microseconds(CLOCK_MONOTONIC) - begun) / 1e6;
+    /* It has flushed: every acknowledgement has come. */
     pthread_join(writer, NULL);
     printf("%.1f", (double)(task.count - first) / seconds);
     tell_all(&task, samples, kept);

@@ -212,10 +212,10 @@ def memory_folder(byte_count):
 
 
 def at_a_rate(case, per_second, seconds):
-    """Events a second, and milliseconds from an event's writing to its outcome.
+    """Events a second, and milliseconds from when an event was to be written to its outcome.
 
-    `added` is without the time for which the simulator held the request. `per_second` 0: as fast as
-    outcomes come back.
+    `added` is from the broker's acknowledgement of it, and without the time for which the simulator
+    held the request. `per_second` 0: as fast as outcomes come back.
 
     `case` should be a `steady` one.
     """

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import math
 import pathlib
 
 from . import workload
@@ -20,26 +21,33 @@ def measured(folder, events, rounds):
         raise SystemExit(f"bench: {other} is not there")
     # As many partitions as the embedded broker needs to hold them.
     case = Case(events=events, partitions=64)
-    numbers = iter(range(rounds))
-    return summaries(rounds_of(rounds, lambda: one_round(case, other, next(numbers))))
+    return summaries(rounds_of(rounds, lambda: one_round(case, other)))
 
 
-def one_round(case, other, number):
+def one_round(case, other):
+    """Twice, because it matters who starts first."""
+    this_first, that_last = pair(case, None, other)
+    that_first, this_last = pair(case, other, None)
+    return {
+        "this_us": (this_first + this_last) / 2,
+        "other_us": (that_first + that_last) / 2,
+        "this_over_other": math.sqrt(this_first / that_last * this_last / that_first),
+    }
+
+
+def pair(case, *binaries):
+    """What an event costs each of two services at once."""
     with contextlib.ExitStack() as stack:
-        worlds = [stack.enter_context(world(case)) for _ in range(2)]
+        worlds = [stack.enter_context(world(case)) for _ in binaries]
         for kafka, _, _ in worlds:
             workload.fill(kafka, TOPICS.source, case.count, case.payload_bytes)
-        # Who starts first takes turns.
-        binaries = [None, other] if number % 2 == 0 else [other, None]
         services = [
             stack.enter_context(running(case, *parts, binary=binary))
             for parts, binary in zip(worlds, binaries)
         ]
-        with concurrent.futures.ThreadPoolExecutor(2) as both:
-            found = list(both.map(lambda service: drained(case, service, SHARE), services))
-    this, that = found if number % 2 == 0 else reversed(found)
-    this, that = this["cpu_us_per_event"], that["cpu_us_per_event"]
-    return {"this_us": this, "other_us": that, "this_over_other": this / that}
+        with concurrent.futures.ThreadPoolExecutor(len(services)) as both:
+            found = both.map(lambda service: drained(case, service, SHARE), services)
+            return [figures["cpu_us_per_event"] for figures in found]
 
 
 def told(found):

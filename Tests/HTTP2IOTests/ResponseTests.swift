@@ -15,11 +15,15 @@ import Vocabulary
         [0, UInt8(name.utf8.count)] + name.utf8 + [UInt8(value.utf8.count)] + value.utf8
     }
 
-    private func headers(_ block: [UInt8], last: Bool = false) -> RawFrame {
+    private func headers(
+        _ block: [UInt8],
+        last: Bool = false,
+        streamID: UInt32 = 1
+    ) -> RawFrame {
         RawFrame(
             type: RawFrame.headers,
             flags: endHeaders | (last ? endStream : 0),
-            streamID: 1,
+            streamID: streamID,
             payload: block
         )
     }
@@ -50,6 +54,23 @@ import Vocabulary
         #expect(
             server.events == [
                 .responseArrived(tag: 1, HTTP2Response(status: 200, headers: [("apns-id", "X")]))
+            ]
+        )
+    }
+
+    @Test func `an informational response leaves nothing in memory that is used again`() throws {
+        let server = try serverWithRequest()
+        try server.send([headers([ok] + literal("apns-id", "X"), last: true)])
+        try server.client.submit(requestHeaders(), body: [], tag: 2)
+        try server.exchange()
+        server.events = []
+        try server.send([
+            headers(literal(":status", "103") + literal("link", "early"), streamID: 3),
+            headers([ok] + literal("apns-id", "Y"), last: true, streamID: 3),
+        ])
+        #expect(
+            server.events == [
+                .responseArrived(tag: 2, HTTP2Response(status: 200, headers: [("apns-id", "Y")]))
             ]
         )
     }

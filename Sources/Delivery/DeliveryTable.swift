@@ -108,12 +108,13 @@ struct DeliveryTable: Sendable {
         slots.indices.filter { slots[$0].isTaken }.map(identifier(ofSlot:))
     }
 
-    // MARK: Caches
+    // MARK: Caches (see Lookahead.swift)
 
     func prefetchDelivery(_ id: DeliveryID) {
         guard id.index < slots.count else { return }
         unsafe slots.withUnsafeBufferPointer { slots in
             guard let start = slots.baseAddress else { return }
+            // SAFETY: the index is that of a slot, and the address is not read.
             unsafe hg_prefetch(start + id.index, MemoryLayout<Slot>.stride)
         }
     }

@@ -10,7 +10,7 @@ public import Vocabulary
 public enum DeliveryPart: CaseIterable, Sendable {
     case delivery
     case arrival
-    /// The record's value and key.
+    /// The record's value and key, or the beginning of it.
     case bytes
 
     /// So many places before its turn a delivery's part is asked for: each part early enough to
@@ -28,7 +28,8 @@ extension DeliveryEngine {
     /// Has the caches fetch what will be looked at soon; changes nothing else.
     ///
     /// To be called for each place of a batch before its turn. `ahead` tells whose part to fetch:
-    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's.
+    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
+    /// that the engine is lent and not copied.
     @inline(__always)
     public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
         deliveries.lookAhead(ahead)
@@ -60,8 +61,8 @@ extension Arrival {
 
     func prefetchBytes() {
         // SAFETY: an array is one reference, to the object that its elements stand in behind 32
-        // bytes. To lend the elements would count a reference there, which is what must not be
-        // waited for.
+        // bytes; the address is not read. To lend the elements would ask for their count at the
+        // array's head, which is what must not be waited for.
         let start = unsafe unsafeBitCast(record.valueAndKey, to: UnsafeRawPointer.self)
         unsafe hg_prefetch(start, min(32 + byteCount, Self.maxBytes))
     }

@@ -57,7 +57,7 @@ struct ClientStream: StreamEntry {
 struct ClientStreams {
     var table = StreamTable<ClientStream>()
     var events: [ConnectionEvent] = []
-    /// Responses that were read, for their memory: as many as once came between two looks.
+    /// Responses that were read, for their memory: as many as once were under way or unread.
     private var spareResponses: [HTTP2Response] = []
     /// Answered while the request's body was still on its way; to be reset.
     var earlyAnswers: [Int32] = []
@@ -104,8 +104,9 @@ struct ClientStreams {
 
     /// Only a header block after an informational one replaces it; later ones are trailers.
     mutating func responseBegan(_ slot: Int) {
+        guard table[slot].phase == .waiting else { return }
         // Not when the stream opens: what waits for an answer has no use for memory, and what was
-        // read last is in the caches still.
+        // read lately is in the caches still.
         if table[slot].response.isEmpty, let spare = spareResponses.popLast() {
             _ = table[slot].exchangeResponse(spare)
             return

@@ -71,7 +71,7 @@ private func freeLists(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePoin
         let next = unsafe block.load(as: UnsafeMutableRawPointer?.self)
         unsafe first[steps] = next
         // It was freed long ago, and is wanted with the next stream.
-        unsafe hg_prefetch(next, size)
+        if let next = unsafe next { unsafe hg_prefetch(next, size) }
         return unsafe block
     }
 

@@ -26,12 +26,10 @@ struct KeyedTable<Value: Sendable>: Sendable {
         ///
         /// The array knows, too, but at its head, which would be a second cache line to wait for in
         /// each search.
-        private(set) var mask: Int32 = -1
-        var count: Int32 = 0
+        let mask: Int32
+        var count: Int32
 
-        init() {}
-
-        init(slots: [Slot], count: Int) {
+        init(slots: [Slot] = [], count: Int = 0) {
             self.slots = slots
             self.count = Int32(truncatingIfNeeded: count)
             mask = Int32(truncatingIfNeeded: slots.count - 1)
@@ -58,8 +56,8 @@ struct KeyedTable<Value: Sendable>: Sendable {
         func prefetch(_ key: UInt64) {
             guard mask >= 0 else { return }
             // SAFETY: an array is one reference, to the object that its elements stand in behind
-            // 32 bytes; the address is not read. To lend the elements would count a reference
-            // there, which is what must not be waited for.
+            // 32 bytes; the address is not read. Lent here, where the engine may change, the
+            // elements would have a reference counted at the array's head, which is not there yet.
             let object = unsafe unsafeBitCast(slots, to: UnsafeRawPointer.self)
             let place = KeyedTable.home(of: key, Int(mask)) * MemoryLayout<Slot>.stride
             unsafe hg_prefetch(object + 32 + place, MemoryLayout<Slot>.size)

@@ -44,7 +44,8 @@ public struct WeightedQueues<Element> {
         return queues[current].first
     }
 
-    /// The element so many places behind the first, if the queue being served stays so long.
+    /// The element so many places behind the first in the queue being served, which may have its
+    /// turn end before; nil: it is shorter.
     public func ahead(_ distance: Int) -> Element? {
         distance < queues[current].count ? queues[current][distance] : nil
     }

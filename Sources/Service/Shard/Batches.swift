@@ -7,6 +7,8 @@ import Vocabulary
 /// fetches them.
 extension [Action] {
     /// Whose part carrying out that action will look at; nil: nobody's.
+    ///
+    /// Of most outcomes no byte of the record is wanted.
     func delivery(at index: Int, for part: DeliveryPart) -> DeliveryID? {
         guard index < count else { return nil }
         return switch self[index] {

@@ -152,7 +152,8 @@ def main():
         print(profile.told(profile.measured(arguments.events)))
         return
     if arguments.what == "against":
-        print(against.told(against.measured(arguments.folder, arguments.events, arguments.rounds)))
+        found = against.measured(arguments.folder, arguments.events, arguments.rounds)
+        print(*markdown.whole(found), sep="\n")
         return
     report = {
         "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

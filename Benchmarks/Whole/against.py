@@ -48,17 +48,3 @@ def pair(case, *binaries):
         with concurrent.futures.ThreadPoolExecutor(len(services)) as both:
             found = both.map(lambda service: drained(case, service, SHARE), services)
             return [figures["cpu_us_per_event"] for figures in found]
-
-
-def told(found):
-    names = {
-        "this_us": "this build, µs an event",
-        "other_us": "the other, µs an event",
-        "this_over_other": "this build, x the other",
-    }
-    rows = ["| figure | min | median | max |", "|---|---:|---:|---:|"]
-    for name, text in names.items():
-        figure = found[name]
-        cells = (f"{figure[key]:.2f}" for key in ("min", "median", "max"))
-        rows.append(f"| {text} | {' | '.join(cells)} |")
-    return "\n".join(rows)

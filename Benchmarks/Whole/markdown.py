@@ -14,6 +14,9 @@ LABELS = {
     "rss_peak_mib": "RSS at its highest, MiB",
     "rss_idle_mib": "RSS idle, MiB",
     "rss_full_mib": "RSS, 100,000 in flight, MiB",
+    "this_us": "this build, µs an event",
+    "other_us": "the other, µs an event",
+    "this_over_other": "this build, x the other",
 }
 GROWTH_FIGURES = (
     "cpu_us_per_event",

@@ -66,12 +66,12 @@ static long microseconds(clockid_t clock) {
     return now.tv_sec * 1000000L + now.tv_nsec / 1000;
 }
 
-/* The same shape as an event of workload.py. */
+/* The same shape as an event of workload.py; its id, as long as a UUID, tells when it was due. */
 static int event(char *text, long due, long number, long payload_bytes, const char *padding) {
     static const char frame[] = "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"\"}}}";
     long room = payload_bytes - (long)(sizeof frame - 1);
     return snprintf(text, TEXT_MAX,
-                    "{\"id\":\"%ld-%ld\",\"device_token\":\"be7c%060lx\","
+                    "{\"id\":\"%016ld-%019ld\",\"device_token\":\"be7c%060lx\","
                     "\"bundle_id\":\"com.example.News\",\"push_type\":\"alert\",\"payload\":"
                     "{\"aps\":{\"alert\":{\"title\":\"News\",\"body\":\"%.*s\"}}}}",
                     due, number, number, (int)(room > 0 ? room : 0), padding);

@@ -6,7 +6,7 @@ from confluent_kafka import Producer
 from harness.events import APP
 
 # What a record takes in the broker besides its payload.
-RECORD_BYTES = 220
+RECORD_BYTES = 250
 
 
 def event(number, payload_bytes):
@@ -15,7 +15,7 @@ def event(number, payload_bytes):
     room = payload_bytes - len(json.dumps(frame, separators=(",", ":")))
     frame["aps"]["alert"]["body"] = "x" * max(room, 0)
     return {
-        "id": f"0-{number}",
+        "id": f"{0:016}-{number:019}",  # As long as a UUID.
         "device_token": f"be7c{number:060x}",
         "bundle_id": APP,
         "push_type": "alert",

@@ -83,7 +83,7 @@ extension EventDecoder {
 
     /// The broadcast, if every field that it needs is there; the schema has seen to that.
     private borrowing func event(_ fields: BroadcastFields) -> Event? {
-        guard let id = text(fields[.id]),
+        guard let id = fields[.id].flatMap({ id($0) }),
             let channel = text(fields[.channelID]).flatMap(ChannelID.init),
             let bundleID = text(fields[.bundleID]), let payload = fields[.payload],
             let expiration = fields[.expiration].flatMap({ check.document.integer($0) })
@@ -110,8 +110,7 @@ extension EventDecoder {
         _ violations: [Violation]
     ) -> DecodedRecord {
         var event = InvalidEvent(reason: reason, violations: violations)
-        event.id = text(fields[.id])
-            .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
+        event.id = fields[.id].flatMap { readableID($0) }
         event.channel = text(fields[.channelID]).flatMap(ChannelID.init)
         event.pushType = .liveactivity
         event.environment = text(fields[.environment]).flatMap(APNsEnvironment.init)

@@ -7,7 +7,7 @@ extension EventDecoder {
 
     /// The event of fields that the event's schema has admitted.
     mutating func event(_ fields: EventFields) -> Event? {
-        guard let id = fields.id.flatMap({ check.document.string($0) }),
+        guard let id = fields.id.flatMap({ id($0) }),
             let token = fields.deviceToken.flatMap({ checkedToken($0) }),
             let destination = Self.destination(fields, { apps.text(of: $0, in: check.document) }),
             let pushType = pushType(fields), let payload = fields.payload
@@ -39,8 +39,7 @@ extension EventDecoder {
         _ reason: LocalReason
     ) -> InvalidEvent {
         var event = InvalidEvent(reason: reason, violations: [])
-        event.id = fields.id.flatMap { check.document.string($0) }
-            .flatMap { (1...128).contains($0.unicodeScalars.count) ? $0 : nil }
+        event.id = fields.id.flatMap { readableID($0) }
         event.deviceToken = deviceToken(fields)
         event.destination = Self.destination(fields) { check.document.string($0) }
         event.pushType = pushType(fields)
@@ -52,6 +51,17 @@ extension EventDecoder {
             event.apnsID = APNsID(eventID: id, deviceToken: token)
         }
         return event
+    }
+
+    /// Of an admitted event.
+    borrowing func id(_ node: JSONNode) -> EventID? {
+        guard node.isString else { return nil }
+        return check.document.withContent(of: node) { EventID(utf8: $0) }
+    }
+
+    /// Of an event that is not valid; nil unless this is.
+    borrowing func readableID(_ node: JSONNode) -> EventID? {
+        (1...128).contains(check.document.scalarCount(of: node)) ? id(node) : nil
     }
 
     /// Of an admitted event; its digits need no second look.

@@ -79,7 +79,7 @@ public struct OutcomeEncoder: Sendable {
     ) {
         take("outcome", outcome.kind.rawValue.utf8.span)
         if let reason = outcome.reason { take("reason", reason.text.utf8.span) }
-        if let id = outcome.subject.eventID { take("event-id", id.utf8.span) }
+        outcome.subject.eventID?.withUTF8 { take("event-id", $0) }
         let trace = TraceContext(record.headers) ?? TraceContext(record.traceContext)
         for header in trace?.headers ?? [] {
             if let value = header.value { take(header.name, value.span) }
@@ -87,7 +87,12 @@ public struct OutcomeEncoder: Sendable {
     }
 
     private static func writeSubject(_ outcome: Outcome, _ writer: inout JSONWriter) {
-        writer.member("event_id", outcome.subject.eventID)
+        if let id = outcome.subject.eventID {
+            id.withUTF8 { writer.member("event_id", utf8: $0) }
+        } else {
+            writer.name(plain: "event_id")
+            writer.null()
+        }
         writer.name(plain: "apns_id")
         if let id = outcome.subject.apnsID {
             writer.plainString { id.appendUTF8(to: &$0) }

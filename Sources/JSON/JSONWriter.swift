@@ -193,7 +193,8 @@ extension JSONWriter {
         }
     }
 
-    private mutating func member(_ name: StaticString, utf8 content: Span<UInt8>) {
+    /// Writes a string whose content is known to be UTF-8.
+    public mutating func member(_ name: StaticString, utf8 content: Span<UInt8>) {
         if Self.needsEscape(content) {
             self.name(plain: name)
             escapedString(content)

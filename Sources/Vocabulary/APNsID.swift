@@ -43,11 +43,11 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     /// The name is the event's `id`, a zero byte (which cannot end an `id` ambiguously, because a
     /// device token has none) and the device token in lower case; the namespace is Heliograph's
     /// own. Equal events therefore carry equal identifiers over retries, restarts and members.
-    public init(eventID: borrowing String, deviceToken: borrowing DeviceToken) {
+    public init(eventID: borrowing EventID, deviceToken: borrowing DeviceToken) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
         hash.update(Self.namespace.low)
-        hash.update(eventID.utf8.span)
+        eventID.withUTF8 { hash.update($0) }
         hash.update(UInt8(0))
         deviceToken.withDigits { hash.updateLowercased($0) }
         self.init(version5: hash.finish())
@@ -57,11 +57,11 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// The name is the event's `id`, a zero byte, the channel ID, whose case matters, and a zero
     /// byte, with which no name of a notification ends.
-    public init(eventID: String, channel: ChannelID) {
+    public init(eventID: EventID, channel: ChannelID) {
         var hash = SHA1()
         hash.update(Self.namespace.high)
         hash.update(Self.namespace.low)
-        hash.update(eventID.utf8.span)
+        eventID.withUTF8 { hash.update($0) }
         hash.update(UInt8(0))
         hash.update(channel.base64.utf8.span)
         hash.update(UInt8(0))

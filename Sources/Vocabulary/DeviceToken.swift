@@ -2,13 +2,8 @@
 ///
 /// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
 /// Up to 64 digits, as devices have them (Live Activities have more), need no memory of their own.
-public struct DeviceToken: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Zeros from `shortCount` on.
-    private var digits = InlineArray<64, UInt8>(repeating: 0)
-    /// 0: they stand in `long`.
-    private let shortCount: UInt8
-    /// All digits, where there are more than `digits` has room for.
-    private let long: String?
+public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    private let digits: InlineText<64>
 
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
     public init?(_ text: String) {
@@ -20,37 +15,18 @@ public struct DeviceToken: Sendable, CustomStringConvertible, CustomReflectable 
     /// Digits that are known to be hexadecimal, of a number that is even and not zero.
     public init(checked bytes: Span<UInt8>) {
         assert(Self.isToken(bytes), "no device token")
-        if bytes.count <= 64 {
-            // SAFETY: there is room for 64 digits, and there are not more.
-            unsafe withUnsafeMutableBytes(of: &digits) { room in
-                unsafe bytes.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
-            }
-            shortCount = UInt8(bytes.count)
-            long = nil
-        } else {
-            shortCount = 0
-            long = Self.text(bytes)
-        }
+        digits = InlineText(bytes)
     }
 
     /// Made for whoever asks.
-    public var hexadecimal: String {
-        withDigits(Self.text)
-    }
-
-    private static func text(_ digits: Span<UInt8>) -> String {
-        unsafe digits.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
-    }
+    public var hexadecimal: String { digits.string }
 
     /// Half as many are the token's bytes.
-    public var digitCount: Int { long?.utf8.count ?? Int(shortCount) }
+    public var digitCount: Int { digits.byteCount }
 
     /// Lends the digits' characters.
     @inline(__always)
-    public func withDigits<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
-        if let long { return body(long.utf8.span) }
-        return body(digits.span.extracting(0..<Int(shortCount)))
-    }
+    public func withDigits<Value>(_ body: (Span<UInt8>) -> Value) -> Value { digits.withUTF8(body) }
 
     public var description: String { "device token (hidden)" }
 
@@ -66,12 +42,4 @@ public struct DeviceToken: Sendable, CustomStringConvertible, CustomReflectable 
         }
         return areDigits && !bytes.isEmpty && bytes.count.isMultiple(of: 2)
     }
-}
-
-extension DeviceToken: Hashable {
-    public static func == (left: DeviceToken, right: DeviceToken) -> Bool {
-        left.hexadecimal == right.hexadecimal
-    }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(hexadecimal) }
 }

@@ -18,7 +18,7 @@ public struct Event: Hashable, Sendable {
     }
 
     // In an order that leaves few gaps: tens of thousands are in memory at a time.
-    public var id: String
+    public var id: EventID
     public var target: Target
     public var destination: Destination
     /// The payload's bytes, sent as they stand.
@@ -46,7 +46,7 @@ public struct Event: Hashable, Sendable {
 // field by field is copied once more.
 extension Event {
     public init(
-        id: String,
+        id: EventID,
         deviceToken: DeviceToken,
         destination: Destination,
         pushType: PushType,
@@ -84,7 +84,7 @@ extension Event {
     /// `expiration` is what APNs requires: epoch seconds, or 0 for a channel without storage.
     /// `requestID` is sent as `apns-request-id`; nil: derived as the `apns-id` of a notification.
     public init(
-        id: String,
+        id: EventID,
         channel: ChannelID,
         bundleID: String,
         payload: Range<Int>,
@@ -130,7 +130,7 @@ extension Event {
 public struct InvalidEvent: Hashable, Sendable {
     public var reason: LocalReason
     public var violations: [Violation]
-    public var id: String?
+    public var id: EventID?
     public var deviceToken: DeviceToken?
     public var channel: ChannelID?
     public var destination: Event.Destination?

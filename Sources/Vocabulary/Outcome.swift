@@ -30,7 +30,7 @@ public enum TokenAction: String, Hashable, Sendable, CaseIterable {
 
 /// Who the outcome is about: what could be read of the event, and what was sent.
 public struct OutcomeSubject: Hashable, Sendable {
-    public var eventID: String?
+    public var eventID: EventID?
     public var apnsID: APNsID?
     public var deviceToken: DeviceToken?
     /// Of a broadcast, in place of token and topic.
@@ -47,7 +47,7 @@ public struct OutcomeSubject: Hashable, Sendable {
 // Outside of the type for the same reason as those of `Outcome`.
 extension OutcomeSubject {
     /// Of an event of which no more is known; nil: not even its ID.
-    public init(ofEvent id: String?) {
+    public init(ofEvent id: EventID?) {
         self.init(eventID: id)
     }
 

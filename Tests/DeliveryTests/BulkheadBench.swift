@@ -80,14 +80,15 @@ struct BulkheadBench {
             switch action {
             case .connect(let id, let route): routes[id] = route
             case .send(let id, _):
-                guard let name = engine.delivery(id)?.event?.id else { continue }
+                guard let name = engine.delivery(id)?.event?.id.description else { continue }
                 streams[name] = id
                 sent.append(name)
             case .publish(let id, let publications):
                 guard let delivery = engine.delivery(id), let event = delivery.event
                 else { continue }
-                outcomes[event.id] = delivery.outcome
-                reasons[event.id] = delivery.deferral?.reason ?? delivery.outcome?.reason
+                let name = event.id.description
+                outcomes[name] = delivery.outcome
+                reasons[name] = delivery.deferral?.reason ?? delivery.outcome?.reason
                 for publication in Publication.allCases where publications.contains(publication) {
                     engine.published(PublicationTag(id, publication))
                 }
@@ -110,7 +111,7 @@ struct BulkheadBench {
         // Every event is for a device of its own, unless the test says otherwise.
         let ownToken = String(nextOffset[source] * 10 + Int64(source) + 0x1000_0000, radix: 16)
         var event = Event(
-            id: name,
+            id: EventID(name),
             deviceToken: try #require(DeviceToken(token ?? ownToken)),
             destination: .bundleID("com.example.\(app)"),
             pushType: .alert,

@@ -17,7 +17,21 @@ import Vocabulary
     func `an event's identifier is a version 5 UUID`(id: String, token: String, uuid: String) throws
     {
         let token = try #require(DeviceToken(token))
-        #expect(APNsID(eventID: id, deviceToken: token).description == uuid)
+        #expect(APNsID(eventID: EventID(id), deviceToken: token).description == uuid)
+    }
+
+    @Test func `event IDs are equal when their bytes are`() {
+        // Around what is kept without memory of its own; the last two look the same.
+        let texts =
+            [0, 1, 39, 40, 41, 128].flatMap { count in
+                ["a", "é"].map { String(repeating: "-", count: count) + $0 }
+            } + ["", "\u{0}", "e\u{301}"]
+        let ids = texts.map { EventID($0) }
+        #expect(Set(ids).count == texts.count)
+        for (id, text) in zip(ids, texts) {
+            #expect(id == EventID(text))
+            #expect(Array(id.description.utf8) == Array(text.utf8))
+        }
     }
 
     @Test(arguments: [

@@ -33,13 +33,13 @@ public struct HashKey: Hashable, Sendable {
     }
 
     /// Of a notification: the event's identifier and the device token.
-    public func hash(ofEvent id: String, _ token: DeviceToken) -> KeyedHash {
+    public func hash(ofEvent id: EventID, _ token: DeviceToken) -> KeyedHash {
         hash(ofEvent: id, digest: digest(of: token))
     }
 
     /// Both of these; the token is read once.
     func hashes(
-        ofEvent id: String,
+        ofEvent id: EventID,
         _ token: DeviceToken,
         topic: APNsTopic,
         environment: APNsEnvironment
@@ -68,10 +68,10 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
-    private func hash(ofEvent id: String, digest: UInt64) -> KeyedHash {
+    private func hash(ofEvent id: EventID, digest: UInt64) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(word: digest)
-        hash.absorb(id.utf8.span)
+        id.withUTF8 { hash.absorb($0) }
         hash.absorb(3)
         return KeyedHash(rawValue: hash.finish())
     }
@@ -85,13 +85,13 @@ public struct HashKey: Hashable, Sendable {
     }
 
     /// Of a broadcast: the event's identifier and the channel ID.
-    public func hash(ofEvent id: String, _ channel: ChannelID) -> KeyedHash {
+    public func hash(ofEvent id: EventID, _ channel: ChannelID) -> KeyedHash {
         var hash = SipHash(low, high)
         hash.absorb(6)
         // Base64 has no NUL.
         hash.absorb(channel.base64.utf8.span)
         hash.absorb(0)
-        hash.absorb(id.utf8.span)
+        id.withUTF8 { hash.absorb($0) }
         return KeyedHash(rawValue: hash.finish())
     }
 }

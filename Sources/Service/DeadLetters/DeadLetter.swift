@@ -28,8 +28,9 @@ package struct DeadLetter: Sendable {
         let destination: Event.Destination?
         switch decoder.decode(&framed, from: partition.topic) {
         case .event(let event), .awaitingSchema(let event, _):
-            (eventID, destination) = (event.id, event.destination)
-        case .invalid(let event): (eventID, destination) = (event.id, event.destination)
+            (eventID, destination) = (event.id.description, event.destination)
+        case .invalid(let event):
+            (eventID, destination) = (event.id?.description, event.destination)
         case .tombstone: (eventID, destination) = (nil, nil)
         }
         switch destination {

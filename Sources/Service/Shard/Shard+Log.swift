@@ -30,7 +30,7 @@ extension Shard {
             (.outcome, outcome.kind.rawValue),
             (.attempts, "\(outcome.attempts)"),
             (.source, "\(origin.partition)@\(origin.offset)"),
-            (.eventID, subject.eventID),
+            (.eventID, subject.eventID?.description),
             (.apnsID, subject.apnsID?.description),
             (.apnsTopic, subject.topic?.name),
             (.environment, subject.environment?.rawValue),

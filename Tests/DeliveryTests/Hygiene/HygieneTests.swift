@@ -57,7 +57,7 @@ private final class HygieneBench {
     /// An event arrives; by default a new one at the next offset of the first partition.
     func arrive(
         token: String = "00ff",
-        id: String? = nil,
+        id: EventID? = nil,
         registeredAt: Int64? = nil,
         partition: Int = 0,
         offset: Int64? = nil

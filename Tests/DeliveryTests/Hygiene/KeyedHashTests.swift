@@ -42,7 +42,7 @@ import Vocabulary
 
     @Test func `an event's identifier does not run into its token`() throws {
         let names = try [("ff", "00"), ("", "00ff"), ("ff00", "00"), ("e", "00ff"), ("E", "00ff")]
-            .map { Self.key.hash(ofEvent: $0.0, try Self.token($0.1)) }
+            .map { Self.key.hash(ofEvent: EventID($0.0), try Self.token($0.1)) }
         #expect(Set(names).count == names.count)
     }
 
@@ -63,7 +63,7 @@ import Vocabulary
         id: String,
         expected: UInt64
     ) throws {
-        #expect(Self.key.hash(ofEvent: id, try Self.token(token)).rawValue == expected)
+        #expect(Self.key.hash(ofEvent: EventID(id), try Self.token(token)).rawValue == expected)
     }
 
     @Test func `0 is no hash`() {

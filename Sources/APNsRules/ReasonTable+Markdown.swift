@@ -123,7 +123,7 @@ extension LocalReason {
         case .unusableSchema:
             "The schema that the record names is no JSON Schema that can be enforced."
         case .schemaUnavailable:
-            "The Schema Registry did not give the record's schema within `retry.here_for`."
+            "The Schema Registry did not give the record's schema in time, and no retry topic would."
         case .payloadTooLarge:
             "The payload is over 4096 bytes, or 5120 for `voip` and broadcasts; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."

@@ -10,7 +10,7 @@ extension ReasonTable {
             .badCertificate,
             Verdict(.parkCredential, .credential),
             "The provider certificate is invalid.",
-            remedy: "Install a valid certificate. This version sends provider tokens only."
+            remedy: "Replace the credential's certificate; no restart is needed."
         ),
         Row(
             403,

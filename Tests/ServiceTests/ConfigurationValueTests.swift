@@ -17,9 +17,11 @@ private func file(_ path: String) throws -> String {
         #expect(example.kafka == defaults.kafka)
         #expect(example.sources == defaults.sources)
         #expect(example.schemas == defaults.schemas)
+        #expect(example.schemaRegistry == defaults.schemaRegistry)
         #expect(example.results == defaults.results)
         #expect(example.apns == defaults.apns)
         #expect(example.retry == defaults.retry)
+        #expect(example.tokens == defaults.tokens)
         #expect(example.limits == defaults.limits)
         #expect(example.shards == defaults.shards)
         #expect(example.admin == defaults.admin)
@@ -29,6 +31,20 @@ private func file(_ path: String) throws -> String {
                 [.exact("com.example.MyApp"), .prefix("com.example.")]
             ]
         )
+    }
+
+    @Test func `the example names every key`() throws {
+        let example = try file("examples/heliograph.yaml")
+        let rows = ConfigurationReference.markdown.split(separator: "\n")
+            .filter { $0.hasPrefix("| `") }
+        let keys = try rows.map { row in
+            let path = try #require(row.split(separator: "`").dropFirst().first)
+            return try #require(path.split(separator: ".").last)
+        }
+        #expect(keys.contains("bootstrap_servers"))
+        // As a word, in a comment too: a list that is empty shows its entries there.
+        let words = Set(example.split { !($0.isLetter || $0.isNumber || $0 == "_") })
+        #expect(Set(keys).subtracting(words).isEmpty)
     }
 
     @Test func `the defaults are those of the design`() throws {

@@ -108,6 +108,21 @@ struct TransactionalDeliveryTests {
         #expect(again.publications == [PublicationTag(refused, .outcome)])
     }
 
+    @Test func `A partition that was full is read on when its transaction has emptied it`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        var actions: [Action] = []
+        // More than a commit's metadata can tell of, each some offsets from the next.
+        for number in 1...1300 {
+            actions += try bench.bench.arrive(Int64(number) * 20) { $0.expiration = 1 }
+        }
+        #expect(actions.contains(.pause([Bench.partition])))
+        for tag in actions.publications { bench.bench.engine.published(tag) }
+        _ = try bench.nextCommits()
+        #expect(bench.succeed().count == 1300)
+        let after = bench.bench.turn()
+        #expect(after.contains(.resume([Bench.partition])))
+    }
+
     @Test func `A report of an aborted transaction counts for nothing`() throws {
         var bench = try TransactionalBench(isOpen: true)
         let id = try bench.conclude(1)

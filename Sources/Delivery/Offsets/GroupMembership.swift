@@ -268,11 +268,13 @@ public struct GroupMembership: Sendable {
     /// What to commit in a transaction that settles these records; `settleCommitted` follows when
     /// it has happened, and `commitFinished` in any case.
     mutating func takeCommits(settling records: [SettledRecord]) -> [PartitionCommit] {
-        ledgers.takeCommits(settling: records)
+        defer { for partition in partitions { reviewHeldBack(partition) } }
+        return ledgers.takeCommits(settling: records)
     }
 
     mutating func settleCommitted(_ record: SettledRecord) {
         ledgers.settleCommitted(record)
+        reviewHeldBack(record.partition)
     }
 
     /// Kafka could not say for certain where the group stands: a transaction is not over.

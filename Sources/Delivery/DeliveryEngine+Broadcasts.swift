@@ -7,11 +7,7 @@ extension DeliveryEngine {
     ///
     /// The one in flight stays: its answer decides.
     mutating func supersedeOlder(than newest: DeliveryID, _ channel: KeyedHash, now: Moment) {
-        let line = pacing.line(of: channel)
-        for older in line where older != newest {
-            if older == line.last { takeFromQueue(older) }
-            supersede(older, now: now)
-        }
+        for older in pacing.line(of: channel) where older != newest { supersede(older, now: now) }
     }
 
     /// Ends a broadcast that would be sent once more, though a newer one waits behind it.
@@ -21,16 +17,5 @@ extension DeliveryEngine {
         else { return false }
         supersede(id, now: now)
         return true
-    }
-
-    /// Takes the first of a line out of its rate limit's or its route's queue.
-    ///
-    /// A route that stands still must not collect what has ended.
-    private mutating func takeFromQueue(_ id: DeliveryID) {
-        guard let delivery = deliveries[id], delivery.phase == .waitingForStream,
-            let route = delivery.route
-        else { return }
-        rates.removeAll { $0 == id }
-        lanes[route.index].waiting.removeAll { $0 == id }
     }
 }

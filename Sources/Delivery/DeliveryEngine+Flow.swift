@@ -126,8 +126,22 @@ extension DeliveryEngine {
         switch deliveries[id]?.phase {
         case .waitingForStream, .backingOff:
             counts.superseded += 1
+            takeFromQueue(id)
             conclude(id, with: .superseded, now: now)
         case .awaitingSchema, .waitingForDue, .inFlight, .publishing, nil: break
         }
+    }
+
+    /// Takes a delivery out of its rate limit's or its route's queue, where only the first of a line
+    /// stands.
+    ///
+    /// What has ended must not be sent from there, nor fill a route that stands still.
+    private mutating func takeFromQueue(_ id: DeliveryID) {
+        guard let delivery = deliveries[id], delivery.phase == .waitingForStream,
+            let route = delivery.route, let device = delivery.device,
+            pacing.isFirst(id, of: device)
+        else { return }
+        rates.removeAll { $0 == id }
+        lanes[route.index].waiting.removeAll { $0 == id }
     }
 }

@@ -77,6 +77,25 @@ import Vocabulary
         #expect(bench.turn() == ["3"])
     }
 
+    @Test func `an event whose place a newer one took is not sent from its route's queue`() throws {
+        var bench = try BulkheadBench(streams: 1)
+        func score(_ event: inout Event) { event.collapseID = CollapseID("score") }
+        try bench.arrive("1", token: "aa", score)
+        bench.turn()
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        try bench.arrive("busy")
+        #expect(bench.turn() == ["busy"])
+        #expect(bench.turn(after: .seconds(21)) == [], "its time has come, and no stream is free")
+        try bench.arrive("2", token: "aa", score)
+        bench.answer("busy")
+        #expect(bench.turn() == ["2"])
+        #expect(bench.reasons["1"] == .local(.superseded))
+        bench.answer("2")
+        bench.turn()
+        #expect(bench.engine.counts.attempts == 5, "two proofs, and three of these")
+        #expect(bench.engine.inFlightEvents == 0)
+    }
+
     // MARK: Endpoints
 
     @Test func `an endpoint that only fails is left alone, then probed, then used again`() throws {

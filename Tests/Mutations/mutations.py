@@ -281,6 +281,10 @@ MUTATIONS = [
         [expression(FLOW, "pacing.joined(id, device)", "pacing.joined(id, device) || true")],
     ),
     Mutation(
+        "leave what a newer event replaced in its route's queue",
+        [statements(FLOW, "            takeFromQueue(id)\n")],
+    ),
+    Mutation(
         "serve one source until it has nothing left",
         [expression(QUEUES, "credit == 0 || queues[current].isEmpty", "queues[current].isEmpty")],
     ),

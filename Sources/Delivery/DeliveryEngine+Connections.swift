@@ -34,13 +34,23 @@ extension DeliveryEngine {
         lanes[lane].pool.goAwayReceived(id)
     }
 
-    /// The peer goes away and says why; it may condemn the credential.
-    public mutating func goAwayReceived(_ id: ConnectionID, reason: Reason?, now: Moment) {
+    /// The peer goes away and says why.
+    ///
+    /// - Returns: whether that condemns the credential; what it says of one that was replaced since
+    ///   the connection was made does not.
+    @discardableResult
+    public mutating func goAwayReceived(
+        _ id: ConnectionID,
+        reason: Reason?,
+        now: Moment
+    ) -> Bool {
         goAwayReceived(id)
         guard let lane = laneOfConnection[id], let reason,
-            Verdict.goAway(reason: reason).disposition == .parkCredential
-        else { return }
+            Verdict.goAway(reason: reason).disposition == .parkCredential,
+            !lanes[lane].pool.connections.contains(where: { $0.id == id && $0.isSuperseded })
+        else { return false }
         park(Route(index: lane).credential, reason, sentAt: now.instant, now: now)
+        return true
     }
 
     public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {

@@ -384,6 +384,19 @@ import Vocabulary
         #expect(bench.engine.parking(of: 1).isWorking)
     }
 
+    @Test func `a GOAWAY that condemns the credential before leaves the present one`() throws {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.credentialReplaced(0, now: bench.now)
+        let isCondemned = bench.engine.goAwayReceived(
+            connection,
+            reason: .apns(.badCertificate),
+            now: bench.now
+        )
+        #expect(!isCondemned)
+        #expect(bench.engine.parking(of: 0).isWorking)
+    }
+
     @Test(arguments: [(canPostpone: true, attempts: 1), (false, 2)])
     func `without retry budget an event is put off, or waits as long as any`(
         canPostpone: Bool,

@@ -90,7 +90,7 @@ extension Shard {
 
     private mutating func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
         metrics.goAways[APNsReasonLabel(reason)].add()
-        engine.goAwayReceived(id, reason: reason, now: now)
+        let isCondemned = engine.goAwayReceived(id, reason: reason, now: now)
         log.notice(
             "APNs closes a connection",
             [
@@ -98,7 +98,7 @@ extension Shard {
                 .environment: route.environment.rawValue, .reason: reason?.text ?? "none",
             ]
         )
-        if Verdict.goAway(reason: reason).fault == .credential {
+        if isCondemned {
             _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
         }
     }

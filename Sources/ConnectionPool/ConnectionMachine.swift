@@ -19,6 +19,8 @@ public struct ConnectionMachine: Hashable, Sendable {
     public private(set) var openStreams = 0
     /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, 6.5.2).
     public private(set) var maxConcurrentStreams = 0
+    /// Since when the peer allows no stream at all; nil: it allows some, or is not open.
+    public private(set) var shutSince: Instant?
     /// When the peer was last heard.
     public private(set) var heardAt: Instant
     /// When the last stream ended, or the connection opened.
@@ -50,7 +52,7 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     public mutating func opened(maxConcurrentStreams limit: Int, now: Instant) {
         guard case .connecting = phase else { return }
-        maxConcurrentStreams = limit
+        limitStreams(limit, now: now)
         heardAt = now
         answeredAt = now
         idleSince = now
@@ -59,7 +61,7 @@ public struct ConnectionMachine: Hashable, Sendable {
     }
 
     public mutating func streamLimitChanged(_ limit: Int, now: Instant) {
-        maxConcurrentStreams = limit
+        limitStreams(limit, now: now)
         heardAt = now
     }
 
@@ -135,5 +137,12 @@ public struct ConnectionMachine: Hashable, Sendable {
     public var isConnecting: Bool {
         if case .connecting = phase { return true }
         return false
+    }
+
+    // MARK: Private
+
+    private mutating func limitStreams(_ limit: Int, now: Instant) {
+        maxConcurrentStreams = limit
+        shutSince = limit > 0 ? nil : shutSince ?? now
     }
 }

@@ -16,8 +16,8 @@ public struct PoolMachine: Hashable, Sendable {
         public var pingAfterSilence: Duration
         /// Given up when a PING stays unanswered so long.
         public var pingTimeout: Duration
-        /// A connection that answers PINGs and no stream is replaced after so long; its streams
-        /// may still be answered.
+        /// A connection that answers PINGs and no stream, or allows none, is replaced after so long;
+        /// its streams may still be answered.
         public var stallTimeout: Duration
         /// A connection beyond `minConnections` closes after so long without a stream; and one
         /// after so long in which the others would have sufficed.
@@ -274,8 +274,18 @@ public struct PoolMachine: Hashable, Sendable {
         case .proving, .ready, .draining: break
         }
         let pings = pingTime(of: connection)
-        guard let since = connection.unansweredSince else { return pings }
+        guard let since = stalledSince(connection) else { return pings }
         return min(pings, since + limits.stallTimeout)
+    }
+
+    /// Since when the connection has been of no use, although the peer is heard.
+    private func stalledSince(_ connection: ConnectionMachine) -> Instant? {
+        if waiting > 0, connection.isUsable, connection.openStreams == 0,
+            let since = connection.shutSince
+        {
+            return since
+        }
+        return connection.unansweredSince
     }
 
     /// When a PING is to be sent or answered, or an idle connection to be closed.
@@ -302,7 +312,7 @@ public struct PoolMachine: Hashable, Sendable {
             actions.append(.close(connection.id, .connectTimedOut))
         } else if let sentAt = connection.pingSentAt, sentAt + limits.pingTimeout <= now {
             actions.append(.close(connection.id, .pingUnanswered))
-        } else if let since = connection.unansweredSince, since + limits.stallTimeout <= now {
+        } else if let since = stalledSince(connection), since + limits.stallTimeout <= now {
             connections[index].stalled()
             actions.append(.drainStalled(connection.id))
         } else if isSurplus(connection), connection.idleSince + limits.idleTimeout <= now {

@@ -18,13 +18,15 @@ extension DeliveryEngine {
             maxConcurrentStreams: maxConcurrentStreams,
             now: now.instant
         )
-        lanes[lane].breaker.connectSucceeded(now: now.instant)
+        // A peer that allows no stream is as good as none.
+        if maxConcurrentStreams > 0 { lanes[lane].breaker.connectSucceeded(now: now.instant) }
     }
 
     public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
         guard let lane = laneOfConnection[id] else { return }
         wakes.touch(lane)
         lanes[lane].pool.streamLimitChanged(id, to: limit, now: now.instant)
+        if limit > 0 { lanes[lane].breaker.connectSucceeded(now: now.instant) }
     }
 
     /// The peer goes away; what it did not process is reported stream by stream.
@@ -133,11 +135,13 @@ extension DeliveryEngine {
 }
 
 extension ConnectionMachine {
-    /// Whether the endpoint did its part: it took the credential, or took leave in an orderly way.
+    /// Whether the endpoint did its part: it took the credential, or took leave in an orderly way,
+    /// and let streams be opened.
     fileprivate var wasOfUse: Bool {
         switch phase {
         case .connecting, .proving: false
-        case .ready, .draining: true
+        case .ready: true
+        case .draining: !isStalled || shutSince == nil
         }
     }
 }

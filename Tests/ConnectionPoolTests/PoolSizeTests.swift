@@ -109,6 +109,23 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)) == [.connect(ConnectionID(rawValue: 3))])
     }
 
+    @Test func `a connection that allows no stream is replaced when somebody waits for one`() {
+        var bench = PoolBench()
+        bench.pool.useBegan()
+        _ = bench.advance()
+        bench.open(1, streams: 0)
+        #expect(bench.wantStream() == nil)
+        #expect(bench.advance(by: .seconds(30)).isEmpty, "nobody waits")
+        bench.pool.demandChanged(waiting: 1)
+        #expect(bench.advance() == [.drainStalled(first), .connect(second)])
+        bench.close(1)
+        bench.open(2, streams: 0)
+        #expect(bench.advance(by: .seconds(19)).isEmpty)
+        bench.pool.streamLimitChanged(second, to: 1, now: bench.now)
+        #expect(bench.advance(by: .seconds(1)).isEmpty, "it allows one after all")
+        #expect(bench.wantStream() == second)
+    }
+
     @Test func `an answer now and then is no stall`() {
         var bench = bench()
         bench.fill(to: 2)

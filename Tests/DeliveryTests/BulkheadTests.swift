@@ -98,6 +98,18 @@ import Vocabulary
 
     // MARK: Endpoints
 
+    @Test func `an endpoint that allows no stream is one that cannot be reached`() throws {
+        var bench = try BulkheadBench { $0.breaker = CircuitBreaker.Limits(connectFailures: 1) }
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.streamLimitChanged(connection, to: 0, now: bench.now)
+        try bench.arrive("1")
+        #expect(bench.turn() == [])
+        bench.turn(after: .seconds(20))
+        #expect(bench.lastActions.contains(.drainStalled(connection)))
+        bench.engine.connectionClosed(connection, now: bench.now)
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .open(until: nil))
+    }
+
     @Test func `an endpoint that only fails is left alone, then probed, then used again`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 1)

@@ -48,7 +48,32 @@ import Vocabulary
         expected: Int64
     ) {
         let now = Timestamp(milliseconds: 1_700_000_000_000)
-        let history = RetryHistory(
+        let history = history(
+            dueAt: now.advanced(seconds: due),
+            writtenAt: written.map(now.advanced(seconds:)),
+            now
+        )
+        #expect(tiers.wait(of: history, now: now) == .seconds(expected))
+    }
+
+    /// Whoever may write to the topic chooses both.
+    @Test(arguments: [Int64.min, -1, 0, .max], [0, Int64.max])
+    func `no time that a record tells holds its partition for longer`(written: Int64, due: Int64) {
+        let now = Timestamp(milliseconds: 1_700_000_000_000)
+        let history = history(
+            dueAt: Timestamp(milliseconds: due),
+            writtenAt: Timestamp(milliseconds: written),
+            now
+        )
+        #expect(tiers.wait(of: history, now: now) <= .seconds(61))
+    }
+
+    private func history(
+        dueAt: Timestamp,
+        writtenAt: Timestamp?,
+        _ now: Timestamp
+    ) -> RetryHistory {
+        RetryHistory(
             origin: RecordPosition(
                 partition: TopicPartition(topic: KafkaTopic("news"), partition: 7),
                 offset: Offset(99)
@@ -57,12 +82,11 @@ import Vocabulary
             receivedAt: now,
             attempts: 5,
             firstFailedAt: now,
-            dueAt: now.advanced(seconds: due),
-            writtenAt: written.map(now.advanced(seconds:)),
+            dueAt: dueAt,
+            writtenAt: writtenAt,
             tier: 0,
             reason: "ServiceUnavailable"
         )
-        #expect(tiers.wait(of: history, now: now) == .seconds(expected))
     }
 
     @Test func `without tiers there is none to choose`() {

@@ -42,12 +42,16 @@ public enum Priority: Int, Hashable, Sendable, CaseIterable {
     case lowest = 1
 }
 
-/// The value of `apns-collapse-id`: 1 to 64 **bytes** of UTF-8.
+/// The value of `apns-collapse-id`: 1 to 64 **bytes** of UTF-8, without a space at either end, which
+/// no header's value may have (RFC 9113, 8.2.1).
 public struct CollapseID: Hashable, Sendable {
     public let text: String
 
     public init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count) else { return nil }
+        let bytes = text.utf8
+        let space = UInt8(ascii: " ")
+        guard (1...64).contains(bytes.count), bytes.first != space, bytes.last != space
+        else { return nil }
         self.text = text
     }
 }

@@ -139,6 +139,19 @@ private let badHeaders: [RefusedRequest] = [
         [("collapse_id", #""a\r\nb""#)],
         at: "/collapse_id"
     ),
+    RefusedRequest(
+        .badCollapseID,
+        "a space before",
+        [("collapse_id", "\" a\"")],
+        at: "/collapse_id"
+    ),
+    RefusedRequest(
+        .badCollapseID,
+        "a space behind",
+        [("collapse_id", "\"a \"")],
+        at: "/collapse_id"
+    ),
+    RefusedRequest(.badCollapseID, "a space alone", [("collapse_id", "\" \"")], at: "/collapse_id"),
 ]
 
 private let badTopics: [RefusedRequest] =
@@ -235,6 +248,7 @@ private let badBodies: [RefusedRequest] =
             plain.with("payload", payload(limit)), plain.with("payload", "{}"),
             plain.with("expiration", "0"), plain.with("expiration", "4294967295"),
             plain.with("collapse_id", quoted(String(repeating: "é", count: 32))),
+            plain.with("collapse_id", quoted("a")), plain.with("collapse_id", quoted("é é")),
             plain.with("device_token", quoted(String(repeating: "0F", count: 100))),
             plain.with("payload", #"{"aps":{"badge":"three","colour":"red","event":7}}"#),
         ]

@@ -61,6 +61,12 @@ BAD_VALUES = {
         "/collapse_id",
         "",
     ),
+    "space behind a collapse id": (
+        broken(collapse_id="line "),
+        "SchemaViolation",
+        "/collapse_id",
+        "",
+    ),
     "bad UUID": (broken(apns_id="17"), "SchemaViolation", "/apns_id", ""),
     "metadata of numbers": (broken(metadata={"a/b": 1}), "SchemaViolation", "/metadata/a~1b", "/type"),
     "payload over the limit": (broken(payload=padded(4097)), "PayloadTooLarge", "/payload", ""),

@@ -74,10 +74,10 @@ extension EmbeddedSchema {
             },
             "collapse_id": {
               "title": "Collapse ID",
-              "description": "Sent as apns-collapse-id: notifications with the same value are shown as one. 1 to 64 bytes of UTF-8, no control characters.",
+              "description": "Sent as apns-collapse-id: notifications with the same value are shown as one. 1 to 64 bytes of UTF-8, no control characters, no space at either end.",
               "type": "string",
               "minLength": 1,
-              "pattern": "^[^\\x00-\\x1f\\x7f]*$",
+              "pattern": "^([^\\x00-\\x20\\x7f]([^\\x00-\\x1f\\x7f]*[^\\x00-\\x20\\x7f])?)?$",
               "x-maxBytes": 64,
               "examples": ["order-4711"]
             },

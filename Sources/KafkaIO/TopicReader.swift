@@ -11,6 +11,9 @@ public final class TopicReader {
         case end
         /// The first record of each partition that is as new as that, and what follows it.
         case time(Timestamp)
+        /// Where another reader of the topic stopped; a partition that it had not read begins at its
+        /// beginning.
+        case after([TopicPartition: Offset])
     }
 
     private let client: ClientHandle
@@ -52,7 +55,8 @@ public final class TopicReader {
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
-    /// - Throws: what keeps the client from reading on; transient trouble is passed over.
+    /// - Throws: what keeps the client from reading on. Trouble of the whole client (a name that does
+    ///   not resolve, a broker that is gone) is passed over: the library goes on trying.
     public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit {
@@ -64,7 +68,7 @@ public final class TopicReader {
             {
                 if let partition = event.partition { ended.insert(partition) }
             } else if event.type == RD_KAFKA_EVENT_ERROR, let error = client.error(of: event),
-                !error.isRetryable || error.isFatal
+                error.isFatal || event.partition != nil && !error.isRetryable
             {
                 throw error
             }
@@ -96,6 +100,11 @@ public final class TopicReader {
         case .end:
             for partition in partitions {
                 list.append(partition, offset: try client.end(of: partition, deadline: deadline))
+            }
+        case .after(let offsets):
+            for partition in partitions {
+                let next = offsets[partition]?.rawValue
+                list.append(partition, offset: next ?? Int64(RD_KAFKA_OFFSET_BEGINNING))
             }
         case .time(let time):
             let times = PartitionList(capacity: partitionCount)

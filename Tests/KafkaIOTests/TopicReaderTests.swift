@@ -48,6 +48,27 @@ import Vocabulary
             try reader.poll(budget: 7, into: &records)
         }
         #expect(reader.hasReachedEnd)
+        // Another one goes on where this one stands in two of the three.
+        var next: [TopicPartition: Offset] = [:]
+        for record in records { next[reader.partitions[record.partition]] = record.offset.next }
+        let forgotten = try #require(next.keys.first)
+        let again = records.count { reader.partitions[$0.partition] == forgotten }
+        next[forgotten] = nil
+        let second = try TopicReader(
+            topic: topic,
+            from: .after(next),
+            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
+            properties: ["fetch.wait.max.ms": "10"],
+            wakeup: wakeup.descriptor
+        )
+        defer { second.destroyAside() }
+        var rest: [Record] = []
+        try turn(wakeup) {
+            second.hasReachedEnd
+        } poll: {
+            try second.poll(budget: 7, into: &rest)
+        }
+        #expect(rest.count == again)
         let texts = Set(records.map(\.text))
         #expect(texts == Set((0..<60).map { "\($0)" }))
         #expect(Set(records.map(\.partition)).count == 3)

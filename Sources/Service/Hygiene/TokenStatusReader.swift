@@ -71,13 +71,17 @@ final class TokenStatusReader: Sendable {
     /// Reads until it is told to stop; blocks its thread.
     func run() {
         let patienceEnds = SystemClock.now + Self.patience
+        // From the beginning again, tokens that live would be dead until their tombstones come.
+        var next: [TopicPartition: Offset] = [:]
         defer { endLoading() }
         while !isStopped.load(ordering: .acquiring) {
             do {
-                try follow(patienceEnds: patienceEnds)
+                try follow(from: &next, patienceEnds: patienceEnds)
             } catch is Stopped {
                 return
             } catch {
+                // The topic was made anew.
+                if (error as? KafkaError)?.code == .offsetOutOfReach { next = [:] }
                 log.warning(
                     "token status cannot be read; trying again",
                     [.error: "\(error)"]
@@ -89,13 +93,18 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    private func follow(patienceEnds: Instant) throws {
+    /// Reads on from `next`, and keeps it up to date.
+    private func follow(
+        from next: inout [TopicPartition: Offset],
+        patienceEnds: Instant
+    ) throws {
         let wakeup = try Wakeup()
         let loop = try EventLoop()
         try loop.register(stopWakeup.fileDescriptor, id: LoopID.stop, interest: .read)
         try loop.register(wakeup.fileDescriptor, id: LoopID.records, interest: .read)
         let reader = try TopicReader(
             topic: topic,
+            from: .after(next),
             bootstrapServers: kafka.bootstrapServers,
             properties: kafka.properties,
             wakeup: wakeup.fileDescriptor
@@ -108,7 +117,10 @@ final class TokenStatusReader: Sendable {
             guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
             wakeup.drain()
             _ = try reader.poll(budget: Self.batch, into: &records)
-            for record in records { apply(record) }
+            for record in records {
+                apply(record)
+                next[reader.partitions[record.partition]] = record.offset.next
+            }
             readCount += records.count
             let isIdle = records.isEmpty
             records.removeAll(keepingCapacity: true)

@@ -109,9 +109,10 @@ public struct Readiness: OptionSet, Hashable, Sendable {
 
     private static func milliseconds(until deadline: Instant?) -> Int32 {
         guard let deadline else { return -1 }
-        let nanoseconds = (deadline - SystemClock.now).nanoseconds
-        guard nanoseconds > 0 else { return 0 }
-        return Int32(min(nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
+        let now = SystemClock.now
+        // Compared before: the way to the earliest moment there is does not fit a duration.
+        guard deadline > now else { return 0 }
+        return Int32(min((deadline - now).nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
     }
 
     private func control(

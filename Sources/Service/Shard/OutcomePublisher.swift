@@ -136,6 +136,9 @@ struct OutcomePublisher: ~Copyable {
         return tags
     }
 
+    /// Puts off what was taken by `takeRefused`, and not published.
+    mutating func refuse(_ tags: ArraySlice<PublicationTag>) { refused += tags }
+
     /// What was refused is produced again in any case.
     mutating func forgetRefused() { refused = [] }
 

@@ -343,6 +343,7 @@ extension Shard {
             )
             producer.abandon()
             producer = successor
+            publisher.forgetRefused()
             engine.producerReplaced()
         } catch {
             failure = ServiceError(text: "no new producer: \(error)")

@@ -249,7 +249,14 @@ struct Shard: ~Copyable {
         }
         events.removeAll(keepingCapacity: true)
         swap(&events, &producerEvents)
-        for tag in publisher.takeRefused() { publish(tag) }
+        let refused = publisher.takeRefused()
+        for (index, tag) in refused.enumerated() {
+            publish(tag)
+            guard publisher.hasRefused else { continue }
+            // Full again: to encode the others would be for nothing.
+            publisher.refuse(refused.dropFirst(index + 1))
+            break
+        }
     }
 
     // MARK: What is to be done

@@ -16,18 +16,22 @@ public final class Histogram: Sendable {
         buckets = (0...bounds.count).map { _ in Counter() }
     }
 
-    /// Counts one duration; a negative one, which a clock set back can cause, counts as zero.
+    /// 30 days: who writes an event chooses its time, and a few of the year 1 would wrap the total.
+    private static let longest: Int64 = 30 * 86_400 * 1_000_000_000
+
+    /// Counts one duration, 30 days at most; a negative one, which a clock set back can cause,
+    /// counts as zero.
     ///
     /// Not a `Duration`, which is 128 bits of attoseconds: the way there and back costs more than
     /// all else here.
     public func record(nanoseconds: Int64) {
-        let nanoseconds = max(0, nanoseconds)
+        let nanoseconds = min(max(0, nanoseconds), Self.longest)
         let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundNanoseconds.count
         buckets[index].add()
         totalNanoseconds.add(UInt64(nanoseconds))
     }
 
-    /// The same, for at most 292 years: who writes a record chooses its time.
+    /// The same.
     public func record(milliseconds: Int64) {
         let (product, overflow) = max(0, milliseconds).multipliedReportingOverflow(by: 1_000_000)
         record(nanoseconds: overflow ? .max : product)

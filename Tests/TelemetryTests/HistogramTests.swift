@@ -32,6 +32,16 @@ import Vocabulary
         #expect(histogram.reading.counts == counts)
     }
 
+    @Test func `the total goes up, whatever times events tell`() {
+        let histogram = Histogram(bounds: [.seconds(1)])
+        var last: UInt64 = 0
+        for _ in 0..<1_000 {
+            histogram.record(milliseconds: .max)
+            #expect(histogram.reading.totalNanoseconds > last)
+            last = histogram.reading.totalNanoseconds
+        }
+    }
+
     @Test func `buckets are rendered cumulative, in seconds, over all shards`() {
         let lists = MetricLists(credentials: ["example"])
         let shards = [ShardMetrics(lists: lists), ShardMetrics(lists: lists)]

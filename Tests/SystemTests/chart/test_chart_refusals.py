@@ -116,6 +116,10 @@ REFUSED = [
         {"config": {"kafka": {"properties": {"sasl.password": "a"}}}},
         "config.kafka.properties.sasl.password: a ConfigMap is no place for it",
     ),
+    (
+        {"config": {"kafka": {"properties": {"sasl.oauthbearer.client.secret": "a"}}}},
+        "config.kafka.properties.sasl.oauthbearer.client.secret: a ConfigMap is no place for it",
+    ),
     ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
     (
         {

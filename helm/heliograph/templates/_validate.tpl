@@ -103,7 +103,8 @@
     {{- fail (printf "config.kafka.properties.%s: leave it out beside kafka.sasl, kafka.tls and strimzi.user, which set it" $property) }}
   {{- end }}
 {{- end }}
-{{- range $property := list "sasl.password" "ssl.key.password" "ssl.key.pem" "ssl.keystore.password" }}
+{{- range $property := list "sasl.password" "sasl.oauthbearer.client.secret"
+    "ssl.key.password" "ssl.key.pem" "ssl.keystore.password" }}
   {{- if hasKey $properties $property }}
     {{- fail (printf "config.kafka.properties.%s: a ConfigMap is no place for it; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
   {{- end }}

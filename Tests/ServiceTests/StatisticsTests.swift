@@ -48,6 +48,35 @@ import Vocabulary
         #expect(statistics.partitions.map(\.endOffset) == [end])
     }
 
+    @Test(
+        arguments: [
+            // Nothing delivered, some, all; the last record of four settled or not.
+            (0, 4, nil, 10, 10), (2, 4, 2, 10, 8), (8, 10, 10, 10, 2), (10, 10, 10, 10, 0),
+            // Behind the last record stand a marker, and what its transaction took back.
+            (7, 10, 7, 10, 0), (5, 10, 7, 10, 5), (7, 10, nil, 10, 0),
+            // The queue holds records, or the end is not reached: all of them count.
+            (7, 9, 7, 10, 3), (nil, 8, nil, 10, 2), (nil, nil, nil, 10, nil),
+        ] as [(Int64?, Int64?, Int64?, Int64, Int64?)]
+    )
+    func `lag counts records, not what a transaction leaves`(
+        unsettled: Int64?,
+        next: Int64?,
+        delivered: Int64?,
+        end: Int64,
+        lag: Int64?
+    ) throws {
+        let statistics = try #require(
+            consumer(
+                """
+                "0": {"next_offset": \(next ?? -1001), "app_offset": \(delivered ?? -1001),
+                      "ls_offset": \(end)}
+                """
+            )
+        )
+        let partition = try #require(statistics.partitions.first)
+        #expect(partition.lag(unsettled: unsettled.map(Offset.init)) == lag)
+    }
+
     @Test func `records without a partition have no place`() throws {
         let statistics = try #require(consumer("\"-1\": {\"fetchq_cnt\": 5}"))
         #expect(statistics.partitions.isEmpty)

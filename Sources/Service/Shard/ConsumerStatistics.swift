@@ -11,6 +11,8 @@ package struct ConsumerStatistics: Hashable, Sendable {
         package let queuedBytes: Int64
         /// The next record to fetch; nil: not known yet.
         package let nextOffset: Int64?
+        /// One past the last record that was delivered; nil: none was yet.
+        package let deliveredOffset: Int64?
         /// One past the last record that may be read, as of the last fetch; nil: not known yet.
         package let endOffset: Int64?
 
@@ -23,6 +25,19 @@ package struct ConsumerStatistics: Hashable, Sendable {
             if queuedRecords > 0 { return true }
             guard let nextOffset, let endOffset else { return false }
             return nextOffset < endOffset
+        }
+
+        /// Records that are not settled; nil: nobody knows.
+        ///
+        /// None, if everything was fetched and what was delivered is settled: what stands behind that
+        /// are transaction markers and aborted records, which are never delivered.
+        ///
+        /// `unsettled`: the lowest offset that is not settled, as far as it is known.
+        package func lag(unsettled: Offset?) -> Int64? {
+            guard let endOffset, let start = unsettled?.rawValue ?? nextOffset else { return nil }
+            let isFetched = queuedRecords == 0 && nextOffset.map { $0 >= endOffset } ?? false
+            if isFetched, start >= deliveredOffset ?? 0 { return 0 }
+            return max(0, endOffset - start)
         }
     }
 
@@ -46,7 +61,13 @@ package struct ConsumerStatistics: Hashable, Sendable {
         brokers = BrokerStatistics.all(in: root)
     }
 
-    package var isBehind: Bool { partitions.contains(where: \.isBehind) }
+    /// Whether records wait of a partition that is read.
+    ///
+    /// One that the engine has paused is not: librdkafka calls it active all the same, and goes back
+    /// to its last delivered record.
+    package func isBehind(besides paused: Set<TopicPartition>) -> Bool {
+        partitions.contains { $0.isBehind && !paused.contains($0.name) }
+    }
 }
 
 extension ConsumerStatistics.Partition {
@@ -59,6 +80,7 @@ extension ConsumerStatistics.Partition {
         queuedRecords = value["fetchq_cnt"]?.integer ?? 0
         queuedBytes = value["fetchq_size"]?.integer ?? 0
         nextOffset = offset("next_offset")
+        deliveredOffset = offset("app_offset")
         // Without isolation there is no last stable offset.
         endOffset = offset("ls_offset") ?? offset("hi_offset")
     }

@@ -30,7 +30,9 @@ extension Shard {
         switch answer {
         case .success:
             troubles.kafkaWorked()
-            for (id, delivery) in engine.transactionCallSucceeded() {
+            let committed = engine.transactionCallSucceeded()
+            if !committed.isEmpty { metrics.commits[.ok].add() }
+            for (id, delivery) in committed {
                 countCommitted(delivery)
                 publisher.concluded(id)
             }

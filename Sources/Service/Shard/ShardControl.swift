@@ -53,9 +53,11 @@ final class ShardControl: Sendable {
 
     /// What the watchdog sees.
     var sight: Watchdog.Sight {
-        let isFetchBehind = statistics.consumption?.statistics.isBehind ?? false
+        let consumption = statistics.consumption?.statistics
         return latestStatus.withLock { status in
-            Watchdog.Sight(
+            let paused = Set(status.partitions.filter(\.isPaused).map(\.name))
+            let isFetchBehind = consumption?.isBehind(besides: paused) ?? false
+            return Watchdog.Sight(
                 beat: Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed)),
                 progress: status.progress,
                 isBehind: isFetchBehind && status.isTakingRecords,

@@ -21,10 +21,7 @@ final class StatisticsBox: Sendable {
 
         /// Records of a partition that are not settled; nil: nobody knows.
         func lag(of name: TopicPartition) -> Int64? {
-            guard let partition = partitions[name], let end = partition.endOffset
-            else { return nil }
-            let start = unsettled[name]?.rawValue ?? partition.nextOffset
-            return start.map { max(0, end - $0) }
+            partitions[name]?.lag(unsettled: unsettled[name])
         }
     }
 

@@ -108,14 +108,21 @@ extension DeliveryEngine {
         after failure: AttemptFailure,
         now: Moment
     ) {
-        guard let credential = deliveries[id]?.route?.credential else { return }
-        park(
-            credential,
-            failure.reason,
-            sentAt: deliveries[id]?.sentAt ?? now.instant,
-            now: now
-        )
+        guard let delivery = deliveries[id], let event = delivery.event,
+            let credential = delivery.route?.credential
+        else { return }
+        let sentAt = delivery.sentAt ?? now.instant
+        park(credential, failure.reason, sentAt: sentAt, now: now)
         guard !handBack(id) else { return }
+        // Sent with the key before: the present one may do.
+        if parking[credential].isReplaced(since: sentAt),
+            delivery.attempts < settings.retry.attempts
+        {
+            guard !endsSuperseded(id, event, now: now) else { return }
+            countRetry(because: failure.reason)
+            approach(id, now: now)
+            return
+        }
         let notBefore = parking[credential].nextDeadline
         later(id, because: failure, notBefore: notBefore, now: now)
     }
@@ -147,8 +154,13 @@ extension DeliveryEngine {
     }
 
     /// Whether a delivery in a blocked lane has waited for it long enough.
+    ///
+    /// A broadcast waits on while its endpoint may come back: it has no retry topic to go to.
     mutating func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
-        guard let receivedAt = deliveries[id]?.arrival.receivedAt.instant else { return false }
+        guard let receivedAt = deliveries[id]?.arrival.receivedAt.instant,
+            let credential = deliveries[id]?.route?.credential,
+            deliveries[id]?.arrival.isBroadcast == false || !parking[credential].isWorking
+        else { return false }
         return max(receivedAt, blockedSince) + Self.patience <= now.instant
     }
 

@@ -55,7 +55,18 @@ extension DeliveryEngine {
     /// The producer was given up: whatever it had not acknowledged is produced again.
     public mutating func producerReplaced() {
         republications = TimedQueue()
-        for id in deliveries.identifiers {
+        // What is to be done in this turn goes to the new one, and needs it no second time.
+        var untold: Set<DeliveryID> = []
+        actions.removeAll { action in
+            switch action {
+            case .publish(let id, _):
+                untold.insert(id)
+                return false
+            case .publishAgain: return true
+            default: return false
+            }
+        }
+        for id in deliveries.identifiers where !untold.contains(id) {
             guard case .publishing(let awaited)? = deliveries[id]?.phase else { continue }
             for publication in Publication.allCases where awaited.contains(publication) {
                 actions.append(.publishAgain(id, publication))

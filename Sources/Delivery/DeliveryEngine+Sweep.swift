@@ -15,7 +15,8 @@ extension DeliveryEngine {
         limited.removeAll { isOver($0, now: now, &over) }
         swap(&limited, &rates)
         for index in lanes.indices where !lanes[index].waiting.isEmpty {
-            let blockedSince = makesRoom(lane: index) ? lanes[index].blockedSince : nil
+            let isInTheWay = isBlocked(lane: index) && makesRoom(lane: index)
+            let blockedSince = isInTheWay ? lanes[index].blockedSince : nil
             var blocked: [DeliveryID] = []
             var waiting = WeightedQueues<DeliveryID>(weights: settings.sourceWeights)
             swap(&waiting, &lanes[index].waiting)

@@ -160,3 +160,11 @@ struct BulkheadBench {
     /// The connections of a route that are not told to close.
     func usableConnections(of route: Route) -> Int { engine.pool(of: route).usableConnections }
 }
+
+extension [Action] {
+    /// The first connection that is asked for.
+    var connection: ConnectionID? {
+        for case .connect(let id, _) in self { return id }
+        return nil
+    }
+}

@@ -396,6 +396,21 @@ import Vocabulary
         #expect(bench.engine.parking(of: 1).isWorking)
     }
 
+    @Test func `what the key before is refused for is sent again with the present one`() throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        try bench.arrive("1")
+        bench.turn()
+        bench.turn(after: .seconds(1))
+        bench.engine.credentialReplaced(0, now: bench.now)
+        bench.answer("1", 403, .invalidProviderToken)
+        bench.turn()
+        #expect(bench.engine.parking(of: 0).isWorking)
+        #expect(bench.reasons["1"] == nil, "it waits for a connection of the new key")
+        let connection = try #require(bench.lastActions.connection)
+        bench.engine.connectionOpened(connection, maxConcurrentStreams: 1, now: bench.now)
+        #expect(bench.turn() == ["1"])
+    }
+
     @Test func `a GOAWAY that condemns the credential before leaves the present one`() throws {
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)

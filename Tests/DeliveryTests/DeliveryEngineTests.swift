@@ -107,6 +107,20 @@ struct Bench {
 }
 
 @Suite struct DeliveryEngineTests {
+    @Test func `a new producer gets once what was decided in the same turn`() throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        bench.engine.producerReplaced()
+        let published = bench.turn().filter { action in
+            switch action {
+            case .publish, .publishAgain: true
+            default: false
+            }
+        }
+        #expect(published == [.publish(id, .outcome)])
+    }
+
     @Test(
         arguments: [
             (200, nil, OutcomeKind.accepted, TokenAction.keep, Publications([.outcome])),

@@ -42,7 +42,7 @@ public struct CredentialParking: Hashable, Sendable {
     /// - Returns: false when it is parked already, or the key was replaced since.
     @discardableResult
     public mutating func refused(_ reason: Reason, sentAt: Instant, now: Instant) -> Bool {
-        guard sentAt >= replacedAt else { return false }
+        guard !isReplaced(since: sentAt) else { return false }
         if case .parked = phase { return false }
         let wait = min(limits.firstWait * (1 << min(refusals, 16)), limits.maxWait)
         refusals += 1
@@ -92,6 +92,9 @@ public struct CredentialParking: Hashable, Sendable {
     }
 
     public var isWorking: Bool { phase == .working }
+
+    /// Whether what was sent at that moment was sent with another key or certificate.
+    public func isReplaced(since sentAt: Instant) -> Bool { sentAt < replacedAt }
 
     /// Why it is out of use.
     public var reason: Reason? {

@@ -22,7 +22,9 @@ public struct TraceContext: Hashable, Sendable {
                 guard parent == nil, let value = header.value else { return nil }
                 parent = value
             } else if header.isNamed(Self.stateName), let value = header.value {
-                state = state.map { $0 + [UInt8(ascii: ",")] + value } ?? value
+                // Where it stands: there may be thousands, each a copy of all before.
+                if state != nil { state?.append(UInt8(ascii: ",")) }
+                if state == nil { state = value } else { state?.append(contentsOf: value) }
             }
         }
         guard let parent, TraceParent.isValid(parent.span) else { return nil }

@@ -130,26 +130,27 @@ public enum JSONPointer {
     public static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") })
         else { return name }
-        return name.reduce(into: "") { token, character in
-            switch character {
+        // Not by characters: with a mark that combines behind it, "/" is part of another one.
+        return name.unicodeScalars.reduce(into: "") { token, scalar in
+            switch scalar {
             case "~": token += "~0"
             case "/": token += "~1"
-            default: token.append(character)
+            default: token.unicodeScalars.append(scalar)
             }
         }
     }
 
     /// The name that a reference token stands for.
     public static func unescaped(_ token: some StringProtocol) -> String {
-        guard token.contains("~") else { return String(token) }
+        guard token.utf8.contains(UInt8(ascii: "~")) else { return String(token) }
         var name = ""
-        var rest = token[...]
-        while let character = rest.popFirst() {
-            switch (character, rest.first) {
-            case ("~", "0"): name.append("~")
-            case ("~", "1"): name.append("/")
+        var rest = Array(token.unicodeScalars)[...]
+        while let scalar = rest.popFirst() {
+            switch (scalar, rest.first) {
+            case ("~", "0"): name.unicodeScalars.append("~")
+            case ("~", "1"): name.unicodeScalars.append("/")
             default:
-                name.append(character)
+                name.unicodeScalars.append(scalar)
                 continue
             }
             rest = rest.dropFirst()

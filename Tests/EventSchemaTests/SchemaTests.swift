@@ -4,6 +4,8 @@ import JSON
 import Testing
 import Vocabulary
 
+private let zeros = String(repeating: "0", count: 400)
+
 @Suite struct SchemaTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -87,6 +89,11 @@ import Vocabulary
             (#"{"minLength":2,"maxLength":2}"#, ["\"éé\"", "\"😀😀\"", "3"], ["\"é\"", "\"abc\""]),
             (#"{"minimum":1,"exclusiveMaximum":3}"#, ["1", "2.9", "\"x\""], ["0.9", "3"]),
             (#"{"exclusiveMinimum":1,"maximum":3}"#, ["1.1", "3"], ["1", "3.1"]),
+            // Out of a double's range, with an exponent that points the other way.
+            (
+                #"{"minimum":0,"maximum":1}"#, ["0.\(zeros)1", "0.1e-400", "1\(zeros)e-400"],
+                ["-0.\(zeros)1", "1\(zeros)", "1\(zeros)e-5"]
+            ),
             (#"{"multipleOf":0.5}"#, ["1.5", "-2", "0"], ["1.25"]),
             (
                 #"{"minItems":1,"maxItems":2,"uniqueItems":true}"#, ["[1]", "[1,[1]]"],

@@ -38,6 +38,29 @@ import Testing
         #expect(isUnique == !expected)
     }
 
+    /// Compared in both orders at each level, it would take longer than anybody waits.
+    @Test func `objects in objects in another order are compared once`() throws {
+        var (left, right) = ("1", "1")
+        for _ in 0..<60 {
+            left = #"{"a":\#(left),"b":0,"c":0}"#
+            right = #"{"a":\#(right),"c":0,"b":0}"#
+        }
+        var document = JSONDocument()
+        try document.parse(Array("[\(left),\(right)]".utf8))
+        let isUnique = document.hasUniqueItems(document.root)
+        #expect(!isUnique)
+    }
+
+    @Test(arguments: [
+        ("", ""), ("plain", "plain"), ("~/", "~0~1"), ("~1", "~01"), ("é", "é"),
+        // A mark that combines with what stands before it.
+        ("~\u{301}", "~0\u{301}"), ("a/\u{301}b", "a~1\u{301}b"),
+    ])
+    func `a name is a reference token and back`(name: String, token: String) {
+        #expect(Array(JSONPointer.escaped(name).utf8) == Array(token.utf8))
+        #expect(Array(JSONPointer.unescaped(token).utf8) == Array(name.utf8))
+    }
+
     @Test func `a list of names finds members by their content`() throws {
         var names = JSONNameList()
         let short = names.append("a")

@@ -58,10 +58,11 @@ struct SchemaIndex: Sendable {
     /// What stands at a place; nil if there is nothing.
     func value(at location: SchemaLocation) -> JSONValue? {
         var value = documents[location.document].root
-        for token in location.pointer.split(separator: "/", omittingEmptySubsequences: false)
-            .dropFirst()
-        {
-            let name = JSONPointer.unescaped(token)
+        for token in location.pointer.unicodeScalars.split(
+            separator: "/",
+            omittingEmptySubsequences: false
+        ).dropFirst() {
+            let name = JSONPointer.unescaped(String(token))
             let child: JSONValue? =
                 switch value {
                 case .object(let object): object[name]

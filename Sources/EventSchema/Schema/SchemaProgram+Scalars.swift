@@ -98,8 +98,11 @@ extension SchemaProgram {
                 if let integer = document.integer(number) {
                     return integer < other ? -1 : integer > other ? 1 : 0
                 }
-            } else if let rounded = document.double(number), rounded != Double(other) {
-                // Rounding never turns an order around; it can only make two numbers equal.
+            } else if let rounded = document.double(number), rounded.isFinite, rounded != 0,
+                rounded != Double(other)
+            {
+                // Rounding never turns an order around; it can only make two numbers equal. What is
+                // out of a `Double`'s range is not rounded.
                 return rounded < Double(other) ? -1 : 1
             }
         }

@@ -34,6 +34,27 @@ import Testing
         #expect(try !admits(schema, "\"1\""))
     }
 
+    @Test(arguments: [
+        ("address.json", "{}", "address.json"),
+        (
+            "address.json", #"{"$id":"https://example.com/a/order.json"}"#,
+            "https://example.com/a/address.json"
+        ),
+        ("address.json", #"{"$id":"order.json"}"#, "address.json"),
+        (
+            "urn:example:address", #"{"$id":"https://example.com/order.json"}"#,
+            "urn:example:address"
+        ),
+        ("address.json", "true", "address.json"),
+    ])
+    func `a name is a reference of the schema's own identifier`(
+        name: String,
+        schema: String,
+        uri: String
+    ) throws {
+        #expect(try SchemaLibrary.uri(of: name, referredToBy: Array(schema.utf8)) == uri)
+    }
+
     @Test func `a reference to nothing says what there is`() throws {
         let library = try library([("https://example.com/known", "true")])
         let text = #"{"items":{"$ref":"https://example.com/unknown"}}"#

@@ -29,6 +29,15 @@ public struct SchemaLibrary: Sendable {
         index = grown
     }
 
+    /// The URI by which a schema finds what it refers to by a name: as a reference of its own `$id`.
+    public static func uri(
+        of name: String,
+        referredToBy schema: [UInt8]
+    ) throws(SchemaError) -> String {
+        guard case .string(let id)? = try parse(schema, document: nil)["$id"] else { return name }
+        return URIReference(name).resolved(against: URIReference(id)).text
+    }
+
     /// The tree of a schema's text.
     static func parse(_ text: [UInt8], document: String?) throws(SchemaError) -> JSONValue {
         do {

@@ -56,7 +56,8 @@ struct SchemaCompilation: Sendable {
     func compile(_ registered: RegisteredText) throws(SchemaError) -> Schema {
         var library = SchemaLibrary(defaultDraft: .draft7)
         for (name, text) in registered.references.sorted(by: { $0.key < $1.key }) {
-            try library.add(text, baseURI: name)
+            let uri = try SchemaLibrary.uri(of: name, referredToBy: registered.text)
+            try library.add(text, baseURI: uri)
         }
         return try Schema(
             text: registered.text,

@@ -41,7 +41,7 @@ extension EventDecoder {
         var event = InvalidEvent(reason: reason, violations: [])
         event.id = fields.id.flatMap { readableID($0) }
         event.deviceToken = deviceToken(fields)
-        event.destination = Self.destination(fields) { check.document.string($0) }
+        event.destination = Self.destination(fields) { text($0, upTo: Self.longestDestination) }
         event.pushType = pushType(fields)
         event.environment = environment(fields)
         event.apnsID = fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0)) }
@@ -70,8 +70,17 @@ extension EventDecoder {
         return check.document.withContent(of: node) { DeviceToken(checked: $0) }
     }
 
+    /// The limits of the event's schema: the outcome names these, and must fit its topic.
+    private static let longestToken = 1024
+    private static let longestDestination = 255
+
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
-        fields.deviceToken.flatMap { check.document.string($0) }.flatMap(DeviceToken.init)
+        fields.deviceToken.flatMap { text($0, upTo: Self.longestToken) }.flatMap(DeviceToken.init)
+    }
+
+    /// Nil for a text of more bytes.
+    private borrowing func text(_ node: JSONNode, upTo byteCount: Int) -> String? {
+        node.byteCount <= byteCount + 2 ? check.document.string(node) : nil
     }
 
     /// Nil also when both names stand there: neither is more right than the other.

@@ -81,6 +81,17 @@ import Vocabulary
         #expect((event.apnsID != nil) == (name != "id" && name != "channel_id"))
     }
 
+    @Test(arguments: [
+        #"{"event":"end","timestamp":1.5,"dismissal-date":3.5}"#,
+        #"{"event":"update","timestamp":1.5,"stale-date":2.5,"content-state":{}}"#,
+    ])
+    func `times are numbers, as Apple has them`(aps: String) {
+        guard case .event = decode(Self.text.with("payload", "{\"aps\":\(aps)}")).0 else {
+            Issue.record("parts of seconds are allowed")
+            return
+        }
+    }
+
     @Test func `a payload that is only too large has its own reason`() {
         let aps = #"{"event":"update","timestamp":1,"content-state":{}}"#
         func payload(byteCount: Int) -> String {

@@ -158,6 +158,25 @@ extension EventDecoder {
         #expect(event.id == (name == "id" ? nil : "e1"))
     }
 
+    /// Of whatever size it was: the outcome repeats it, and must fit its topic.
+    @Test(arguments: [(1024, 255, true), (1026, 256, false)])
+    func `what is too long is not read out of an invalid event`(
+        digits: Int,
+        letters: Int,
+        isRead: Bool
+    ) {
+        var decoder = EventDecoder()
+        let text = EventText().with("priority", "7")
+            .with("device_token", "\"\(String(repeating: "0", count: digits))\"")
+            .with("bundle_id", "\"\(String(repeating: "a", count: letters))\"")
+        guard case .invalid(let event) = decoder.decode(text.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect((event.deviceToken != nil) == isRead)
+        #expect((event.destination != nil) == isRead)
+    }
+
     @Test func `background admits only priority 5`() {
         var decoder = EventDecoder(payloadPolicy: .off)
         let background = EventText().with("push_type", "\"background\"")

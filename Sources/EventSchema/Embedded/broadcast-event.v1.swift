@@ -44,10 +44,10 @@ extension EmbeddedSchema {
                   "type": "object",
                   "properties": {
                     "event": {"description": "A broadcast starts no Live Activity.", "enum": ["update", "end"]},
-                    "timestamp": {"description": "Epoch seconds; a device passes over what is older than what it has.", "type": "integer", "minimum": 0, "maximum": 4294967295},
+                    "timestamp": {"description": "Epoch seconds; a device passes over what is older than what it has.", "type": "number", "minimum": 0, "maximum": 4294967295},
                     "content-state": {"description": "The activity's dynamic content, as the app decodes it.", "type": "object"},
-                    "stale-date": {"description": "Epoch seconds.", "type": "integer", "minimum": 0, "maximum": 4294967295},
-                    "dismissal-date": {"description": "Epoch seconds.", "type": "integer", "minimum": 0, "maximum": 4294967295},
+                    "stale-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295},
+                    "dismissal-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295},
                     "alert": {"type": "object"},
                     "attributes-type": false,
                     "attributes": false,

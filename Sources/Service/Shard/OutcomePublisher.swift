@@ -22,7 +22,7 @@ struct OutcomePublisher: ~Copyable {
     private var value: [UInt8] = []
     /// What the producer's full queue did not take; tried again when reports have made room.
     private var refused: [PublicationTag] = []
-    /// Outcomes that were too large as they are: published without metadata and violations.
+    /// Outcomes that were too large as they are: published without metadata.
     private var shortened: Set<DeliveryID> = []
 
     init(topics: Topics) {
@@ -120,7 +120,6 @@ struct OutcomePublisher: ~Copyable {
     ) -> Encoded? {
         let origin = delivery.origin(readFrom: source)
         var outcome = outcome
-        outcome.violations = []
         outcome.subject.metadata = nil
         var record = delivery.record
         record.offset = origin.offset

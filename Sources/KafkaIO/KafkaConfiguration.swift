@@ -138,7 +138,8 @@ import CRdkafka
         return general.map { ($0.key, $0.value) } + own.map { (withoutPrefix($0.key), $0.value) }
     }
 
-    static func withoutPrefix(_ key: String) -> String {
+    /// A property's own name, without the `consumer.`, `producer.` or `inspector.` before it.
+    public static func withoutPrefix(_ key: String) -> String {
         for role in Role.allCases where key.hasPrefix(role.rawValue + ".") {
             return String(key.dropFirst(role.rawValue.count + 1))
         }

@@ -20,6 +20,16 @@ import Testing
         #expect(Secrets.withoutPasswords(text) == shown)
     }
 
+    @Test(arguments: [
+        ("", ""), ("plain", "plain"), ("a@b", "a@b"), ("http://host:1", "http://host:1"),
+        ("https://key:se'c ret@h:1", "https://key:(hidden)@h:1"),
+        ("key:secret@host:8081", "key:(hidden)@host:8081"),
+        ("https://a:b@h,https://c:d@i", "https://a:(hidden)@i"),
+    ])
+    func `a value that is refused does not show its password`(value: String, shown: String) {
+        #expect(Secrets.withoutPassword(inValue: value) == shown)
+    }
+
     @Test func `a problem does not quote it either`() {
         let problem = ConfigurationProblem(path: "apns.proxy", message: "is 'http://u:p4ss@h:1'")
         #expect(problem.description == "apns.proxy: is 'http://u:(hidden)@h:1'")

@@ -1,3 +1,5 @@
+import KafkaIO
+
 /// What of the configuration holds a secret, and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
@@ -7,9 +9,21 @@ package enum Secrets {
 
     /// The value of a librdkafka property, or what is shown of it.
     static func masked(_ value: String, of property: String) -> String {
-        let property = property.lowercased()
+        let property = KafkaConfiguration.withoutPrefix(property.lowercased())
         let isSecret = property.hasPrefix("sasl.") || words.contains { property.contains($0) }
         return isSecret && !plain.contains(property) ? hidden : value
+    }
+
+    /// A value without the password that it may have as a URL, whatever characters that has; also
+    /// of one that lacks its scheme.
+    ///
+    /// To be asked before the value is cut: without its `@` nobody would know.
+    package static func withoutPassword(inValue text: String) -> String {
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        guard let at = text.lastIndex(of: "@"), start < at,
+            let colon = text[start..<at].firstIndex(of: ":")
+        else { return text }
+        return "\(text[...colon])\(hidden)\(text[at...])"
     }
 
     /// A sentence that may quote URLs, without the passwords in them: `http://user:(hidden)@host`.

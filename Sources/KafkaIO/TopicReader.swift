@@ -67,9 +67,7 @@ public final class TopicReader {
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
                 if let partition = event.partition { ended.insert(partition) }
-            } else if event.type == RD_KAFKA_EVENT_ERROR, let error = client.error(of: event),
-                error.isFatal || event.partition != nil && !error.isRetryable
-            {
+            } else if let error = client.readingError(of: event) {
                 throw error
             }
         }
@@ -165,6 +163,16 @@ extension ClientHandle {
 }
 
 extension ClientHandle {
+    /// What keeps a reader from reading on.
+    ///
+    /// Nil for trouble of the whole client, such as a name that does not resolve or a broker that is
+    /// gone: the library goes on trying by itself.
+    func readingError(of event: borrowing LibraryEvent) -> KafkaError? {
+        guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event) else { return nil }
+        if error.isFatal { return error }
+        return event.partition == nil || error.isRetryable ? nil : error
+    }
+
     /// A client for whoever reads topics outside of a group, and wants to know of their ends.
     ///
     /// What a transaction leaves at a partition's end is no record, but it is an end.

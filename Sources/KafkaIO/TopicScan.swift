@@ -51,12 +51,12 @@ public final class TopicScan {
             guard let event = client.nextEvent() else { return false }
             if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
                 take(unsafe reader.record(from: message), into: &records)
-            } else if event.type == RD_KAFKA_EVENT_ERROR, let error = client.error(of: event) {
-                if error.code == .partitionEnd, let partition = event.partition {
-                    ends[reader.intern(partition)] = nil
-                } else if !error.isRetryable || error.isFatal {
-                    throw error
-                }
+            } else if event.type == RD_KAFKA_EVENT_ERROR,
+                event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
+            {
+                if let partition = event.partition { ends[reader.intern(partition)] = nil }
+            } else if let error = client.readingError(of: event) {
+                throw error
             }
         }
         client.ring()

@@ -1,5 +1,10 @@
 import Glibc
 
+/// Standard output takes no more, as on a full disk: what stands there is not all.
+struct OutputError: Error, CustomStringConvertible {
+    let description = "standard output takes no more"
+}
+
 /// A file descriptor that is read or written in blocks; blocks are what bounds memory.
 struct ByteStream {
     private let fileDescriptor: Int32
@@ -43,7 +48,7 @@ struct ByteStream {
 
     /// Writes everything.
     ///
-    /// - Returns: false after an error, such as a reader that has gone.
+    /// - Returns: false after an error, such as a reader that has gone, with the reason in `errno`.
     func write(_ bytes: [UInt8]) -> Bool {
         var written = 0
         while written < bytes.count {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Service
 
 struct DeadLettersCommand: ParsableCommand {
@@ -28,9 +29,12 @@ struct ListDeadLettersCommand: ParsableCommand {
     func run() throws {
         let configuration = try file.load()
         do {
+            var isFull = false
             let count = try DeadLetters(configuration).list(selection.filter) { letter in
-                print(json ? letter.json : letter.line)
+                let line = (json ? letter.json : letter.line) + "\n"
+                isFull = isFull || !ByteStream.output.write(Array(line.utf8))
             }
+            guard !isFull else { throw OutputError() }
             Console.complain(count == 1 ? "1 dead letter" : "\(count) dead letters")
         } catch {
             Console.complain("\(error)")
@@ -65,6 +69,8 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try file.load()
+        // A reader that leaves, as a pager does, must not end a replay half way.
+        _ = signal(SIGPIPE, SIG_IGN)
         do {
             let counts = try DeadLetters(configuration).replay(
                 selection.filter,

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Glibc
 import Service
 public import Vocabulary
 
@@ -54,13 +55,15 @@ struct TailCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try file.load()
-        Interruption.watch()
         do {
             let tail = try OutcomeTail(
                 configuration,
                 from: since ?? (noFollow ? .beginning : .now),
                 filter: selection.filter
             )
+            // Not before: a broker that is silent keeps the lines above for minutes, in which
+            // nobody looks at a request to end.
+            Interruption.watch()
             if !noFollow { Console.complain("following \(configuration.results.topic)") }
             let count = try show(tail)
             let unreadable = tail.unreadableCount
@@ -84,7 +87,10 @@ struct TailCommand: ParsableCommand {
             let outcomes = try tail.next().prefix((limit ?? .max) - count)
             let lines = outcomes.map { (json ? $0.json : style.line($0)) + "\n" }
             // A reader that has gone, as `head` does, wants no more: that is no fault.
-            guard ByteStream.output.write(Array(lines.joined().utf8)) else { return count }
+            guard ByteStream.output.write(Array(lines.joined().utf8)) else {
+                guard errno == EPIPE else { throw OutputError() }
+                return count
+            }
             count += outcomes.count
             if count == limit { return count }
             guard outcomes.isEmpty else { continue }

@@ -43,6 +43,8 @@ package final class DeadLetterReplay {
     private var nextSend = SystemClock.now
     private var nextProgress = SystemClock.now + progressInterval
     private var reports: [ProducerEvent] = []
+    /// The topic cannot be read on; what was produced is still waited for, to tell how much it is.
+    private var readingFailure: ServiceError?
 
     init(
         _ configuration: Configuration,
@@ -73,17 +75,17 @@ package final class DeadLetterReplay {
 
     func run() throws(ServiceError) -> Counts {
         while true {
-            if waiting.isEmpty {
-                waiting = try reader.next()[...]
-                counts.found += waiting.count
-            }
+            if waiting.isEmpty { readOn() }
             produceWaiting()
             try takeReports()
             if SystemClock.now >= nextProgress {
                 nextProgress = SystemClock.now + Self.progressInterval
                 report(.progress(counts))
             }
-            if waiting.isEmpty, outstanding.isEmpty, reader.isComplete { return counts }
+            if waiting.isEmpty, outstanding.isEmpty {
+                if let readingFailure { throw halted(readingFailure.description) }
+                if reader.isComplete { return counts }
+            }
             try waiter.wait(until: waiting.isEmpty ? nextProgress : min(nextSend, nextProgress))
         }
     }
@@ -91,6 +93,24 @@ package final class DeadLetterReplay {
     func end() {
         reader.end()
         producer.abandon()
+    }
+
+    private func readOn() {
+        guard readingFailure == nil else { return }
+        do throws(ServiceError) {
+            waiting = try reader.next()[...]
+            counts.found += waiting.count
+        } catch {
+            readingFailure = error
+        }
+    }
+
+    /// Says how far it came: the same replay from the beginning sends events twice.
+    private func halted(_ cause: String) -> ServiceError {
+        let rest = outstanding.isEmpty ? "" : ", and up to \(outstanding.count) more"
+        return ServiceError(
+            text: "\(cause); \(counts.replayed) of \(counts.found) replayed\(rest)"
+        )
     }
 
     private func produceWaiting() {
@@ -169,10 +189,7 @@ package final class DeadLetterReplay {
                     counts.replayed += 1
                 }
             case .failed(let error) where error.isFatal:
-                throw ServiceError(
-                    text: "Kafka: \(error); \(counts.replayed) of \(counts.found) replayed, "
-                        + "and up to \(outstanding.count) more"
-                )
+                throw halted("Kafka: \(error)")
             case .failed, .statistics, .logged: break
             }
         }

@@ -111,7 +111,7 @@ extension Event {
     ///
     /// 0 is no moment: it asks for one attempt without storage.
     @inline(__always)
-    func isExpired(at timestamp: Timestamp) -> Bool {
+    public func isExpired(at timestamp: Timestamp) -> Bool {
         guard let expiration, expiration != 0 else { return false }
         return expiration <= timestamp.seconds
     }

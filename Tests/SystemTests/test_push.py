@@ -73,6 +73,11 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
         (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
         (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, "MalformedEvent"),
         (["--token", TOKEN, "--bundle-id", "org.other", "--alert", "x"], 1, "NoCredential"),
+        (
+            ["--token", TOKEN, "--bundle-id", APP, "--alert", "x", "--expiration", "1"],
+            1,
+            "Expired: not sent",
+        ),
         (["--event", "/nowhere"], 1, "/nowhere: cannot be read"),
     ],
 )

@@ -1,4 +1,5 @@
 import APNsRules
+import Delivery
 import EventSchema
 import HTTP2IO
 import JSON
@@ -28,8 +29,11 @@ package struct PushRun {
         _ event: [UInt8],
         as kind: Configuration.SourceKind
     ) throws -> PushReport {
-        let event = try decode(event, as: kind)
         let startUp = StartUp(configuration: configuration)
+        let event = try decode(event, as: kind, startUp)
+        guard !event.event.isExpired(at: SystemClock.wallClock) else {
+            throw ServiceError(text: "Expired: not sent; `expiration` has passed")
+        }
         let materials = try startUp.credentialMaterials()
         let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
         let route = try CredentialRouting(scopes).route(
@@ -58,9 +62,14 @@ package struct PushRun {
 
     private func decode(
         _ bytes: [UInt8],
-        as kind: Configuration.SourceKind
+        as kind: Configuration.SourceKind,
+        _ startUp: StartUp
     ) throws -> (event: Event, payload: ArraySlice<UInt8>) {
-        var decoder = EventDecoder()
+        var decoder = EventDecoder(
+            payloadPolicy: startUp.payloadPolicy,
+            payloadSchemas: try configuration.payloadSchemas(),
+            limits: startUp.eventLimits
+        )
         var record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(0),
@@ -68,11 +77,12 @@ package struct PushRun {
             key: nil,
             value: bytes
         )
-        let source = configuration.sources[0].topic
+        let source =
+            configuration.sources.first { $0.kind == kind } ?? configuration.sources[0]
         let decoded =
             switch kind {
-            case .notification: decoder.decode(&record, from: source)
-            case .broadcast: decoder.decodeBroadcast(&record, from: source, BroadcastSchema())
+            case .notification: decoder.decode(&record, from: source.topic)
+            case .broadcast: decoder.decodeBroadcast(&record, from: source.topic, BroadcastSchema())
             }
         switch decoded {
         case .event(let event), .awaitingSchema(let event, _):

@@ -68,7 +68,7 @@ struct StartUp {
             ),
             engine: try engineSettings(materials, shardCount: shardCount),
             payloadPolicy: payloadPolicy,
-            eventLimits: JSONLimits(maxByteCount: configuration.limits.eventBytes),
+            eventLimits: eventLimits,
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             fingerprintKey: try configuration.fingerprintKey(),
             seed: UInt64.random(in: 0...UInt64.max)
@@ -83,7 +83,9 @@ struct StartUp {
         return results.transactionalID ?? "\(configuration.kafka.groupID)-\(host)"
     }
 
-    private var payloadPolicy: PayloadPolicy {
+    var eventLimits: JSONLimits { JSONLimits(maxByteCount: configuration.limits.eventBytes) }
+
+    var payloadPolicy: PayloadPolicy {
         switch configuration.schemas.payload {
         case .warn: .warn
         case .strict: .strict

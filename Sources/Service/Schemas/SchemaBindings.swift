@@ -99,11 +99,16 @@ struct SchemaBindings: Sendable {
 }
 
 extension Configuration {
+    /// The operator's own schemas as they are now.
+    func payloadSchemas() throws(SchemaProblems) -> PayloadSchemas {
+        guard let directory = schemas.directory else { return .none }
+        return try SchemaBindings(self).compile(try SchemaFiles.read(directory), in: directory)
+    }
+
     /// What is wrong with the operator's own schemas.
     func schemaProblems() -> [ConfigurationProblem] {
-        guard let directory = schemas.directory else { return [] }
         do throws(SchemaProblems) {
-            _ = try SchemaBindings(self).compile(try SchemaFiles.read(directory), in: directory)
+            _ = try payloadSchemas()
             return []
         } catch {
             return error.problems.map { problem in

@@ -11,6 +11,8 @@ struct AdminConnection {
     private var sentCount = 0
     private var isLastAnswer = false
     private var hasAnswered = false
+    /// More of what was read may be a request, and is looked at in the next turn.
+    private(set) var hasMore = false
     /// To be closed; nothing more is read or written.
     private(set) var hasEnded = false
 
@@ -33,18 +35,18 @@ struct AdminConnection {
         return startedAt + (isResting ? limits.maxRest : limits.maxExchange)
     }
 
-    /// Reads and writes as far as the socket lets it.
+    /// Reads and writes as far as the socket lets it, one request at most: a peer that sends
+    /// hundreds at once is served in turn with the others.
     mutating func advance(_ routes: AdminRoutes, now: ContinuousClock.Instant) {
+        hasMore = false
         if answer.isEmpty { receive(now: now) }
-        while !hasEnded {
-            guard !answer.isEmpty || takeRequest(routes) else { return }
-            guard sendAnswer() else { return }
-            answer = []
-            sentCount = 0
-            hasAnswered = true
-            startedAt = now
-            if isLastAnswer { hasEnded = true }
-        }
+        guard !hasEnded, !answer.isEmpty || takeRequest(routes), sendAnswer() else { return }
+        answer = []
+        sentCount = 0
+        hasAnswered = true
+        startedAt = now
+        hasEnded = isLastAnswer
+        hasMore = !hasEnded && !received.isEmpty
     }
 
     /// At most what a head may be long: more stays in the kernel until that is answered.

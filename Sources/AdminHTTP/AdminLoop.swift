@@ -53,7 +53,8 @@ struct AdminLoop: ~Copyable {
                     pollfd(fd: connection.descriptor, events: connection.interest, revents: 0)
                 )
             }
-            wait(for: &descriptors, until: nextDeadline, now: now)
+            let hasMore = connections.contains(where: \.hasMore)
+            wait(for: &descriptors, until: hasMore ? now : nextDeadline, now: now)
             if descriptors[0].revents != 0 { break }
             turn(descriptors[first...], isPeerWaiting: first > 1 && descriptors[1].revents != 0)
         }
@@ -66,7 +67,8 @@ struct AdminLoop: ~Copyable {
 
     private mutating func turn(_ peers: ArraySlice<pollfd>, isPeerWaiting: Bool) {
         let now = ContinuousClock.now
-        for (index, peer) in zip(connections.indices, peers) where peer.revents != 0 {
+        for (index, peer) in zip(connections.indices, peers)
+        where peer.revents != 0 || connections[index].hasMore {
             connections[index].advance(routes, now: now)
         }
         connections.removeAll { connection in

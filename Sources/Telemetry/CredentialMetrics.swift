@@ -60,7 +60,7 @@ public struct CredentialMetrics: Sendable {
             ),
             Self.gauge(
                 "provider_token_age_seconds",
-                "Age of the credential's provider token, which is replaced after 45 minutes.",
+                "Age of the provider token in use, replaced after 45 minutes; none while nothing is sent.",
                 readings,
                 \.tokenAge
             ),

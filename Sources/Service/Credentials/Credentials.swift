@@ -129,7 +129,7 @@ final class Credentials: Sendable {
                 credential: credential.name,
                 loadedAt: inUse.loadedAt.seconds,
                 certificateExpiry: inUse.material.certificate?.facts.notAfter.seconds,
-                tokenAge: inUse.token?.age(now: now)?.components.seconds
+                tokenAge: inUse.token?.ageInUse(now: now)?.components.seconds
             )
         }
     }

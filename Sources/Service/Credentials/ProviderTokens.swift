@@ -12,6 +12,7 @@ final class ProviderTokenSource: Sendable {
         var schedule = ProviderTokenSchedule()
         var serial = 0
         var mintedAt: Instant?
+        var usedAt: Instant?
         var token: [UInt8] = []
     }
 
@@ -29,6 +30,7 @@ final class ProviderTokenSource: Sendable {
             case .useCurrent, .wait: break
             case .mint: mint(&state, now: now)
             }
+            state.usedAt = now.instant
             return state.token
         }
     }
@@ -49,6 +51,17 @@ final class ProviderTokenSource: Sendable {
     func age(now: Instant) -> Duration? {
         state.withLock { state in state.mintedAt.map { now - $0 } }
     }
+
+    /// How long ago the token was minted with which something was sent last, if that was lately: what
+    /// nobody uses is not replaced, and grows old without harm.
+    func ageInUse(now: Instant) -> Duration? {
+        state.withLock { state in
+            guard let usedAt = state.usedAt, now - usedAt < Self.lately else { return nil }
+            return state.mintedAt.map { now - $0 }
+        }
+    }
+
+    private static let lately = Duration.seconds(300)
 
     private func mint(_ state: inout State, now: Moment) {
         let input = ProviderTokenText.signingInput(

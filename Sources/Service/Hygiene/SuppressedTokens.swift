@@ -7,6 +7,7 @@ import Vocabulary
 /// A lock around the whole table, held for one probe; while the list is empty nobody takes it.
 final class SuppressedTokens: Sendable {
     private let list: Mutex<SuppressionList>
+    /// Changed under the lock only, or two threads could leave an older count behind.
     private let tokenCount = Atomic(0)
 
     /// - Parameter maxCount: Tokens at most; 0 remembers none.
@@ -23,19 +24,17 @@ final class SuppressedTokens: Sendable {
     }
 
     func insert(_ token: KeyedHash, since timestamp: Timestamp) {
-        let count = list.withLock { list in
+        list.withLock { list in
             list.insert(token, since: timestamp)
-            return list.count
+            tokenCount.store(list.count, ordering: .relaxed)
         }
-        tokenCount.store(count, ordering: .relaxed)
     }
 
     func remove(_ token: KeyedHash) {
         guard count > 0 else { return }
-        let count = list.withLock { list in
+        list.withLock { list in
             list.remove(token)
-            return list.count
+            tokenCount.store(list.count, ordering: .relaxed)
         }
-        tokenCount.store(count, ordering: .relaxed)
     }
 }

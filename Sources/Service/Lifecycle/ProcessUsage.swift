@@ -17,7 +17,7 @@ enum ProcessUsage {
         let ticks = Int64(sysconf(Int32(_SC_CLK_TCK)))
         guard ticks > 0 else { return nil }
         return ProcessMetrics.Usage(
-            cpuNanoseconds: UInt64(max(0, (field(14) + field(15)) * 1_000_000_000 / ticks)),
+            cpuNanoseconds: UInt64(max(0, (field(14) + field(15)) * (1_000_000_000 / ticks))),
             residentBytes: field(24) * Int64(sysconf(Int32(_SC_PAGESIZE))),
             virtualBytes: field(23),
             // The one that lists them is among them.

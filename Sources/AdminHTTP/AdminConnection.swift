@@ -38,8 +38,9 @@ struct AdminConnection {
     /// Reads and writes as far as the socket lets it, one request at most: a peer that sends
     /// hundreds at once is served in turn with the others.
     mutating func advance(_ routes: AdminRoutes, now: ContinuousClock.Instant) {
+        // What was read comes before a peer's end: it may have closed its side behind it.
+        if answer.isEmpty, !hasMore { receive(now: now) }
         hasMore = false
-        if answer.isEmpty { receive(now: now) }
         guard !hasEnded, !answer.isEmpty || takeRequest(routes), sendAnswer() else { return }
         answer = []
         sentCount = 0

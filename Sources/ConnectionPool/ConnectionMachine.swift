@@ -35,7 +35,7 @@ public struct ConnectionMachine: Hashable, Sendable {
     public private(set) var isProven = false
     /// It was given up for another credential; how it ends says nothing about the peer.
     public private(set) var isSuperseded = false
-    /// It was given up because nothing on it was answered.
+    /// It was given up because nothing on it was answered, or allowed.
     public private(set) var isStalled = false
 
     public init(id: ConnectionID, requiresProof: Bool, now: Instant) {
@@ -96,7 +96,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         phase = .draining
     }
 
-    /// Nothing was answered for too long: open streams may still be, none may open.
+    /// Nothing was answered, or allowed, for too long: open streams may still be, none may open.
     public mutating func stalled() {
         isStalled = true
         phase = .draining

@@ -52,7 +52,8 @@ public struct PoolMachine: Hashable, Sendable {
         case ping(ConnectionID)
         /// Send GOAWAY, let open streams finish, close.
         case drain(ConnectionID)
-        /// The same, because the peer answers PINGs and no stream: worth a line in the log.
+        /// The same, because the peer answers PINGs and no stream, or allows none: worth a line in
+        /// the log.
         case drainStalled(ConnectionID)
         /// Close at once; open streams fail as unknown.
         case close(ConnectionID, Verdict)

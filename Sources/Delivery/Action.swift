@@ -47,7 +47,7 @@ public enum Action: Hashable, Sendable {
     case ping(ConnectionID)
     /// Send GOAWAY, let open streams finish, close.
     case drain(ConnectionID)
-    /// The same, because the peer answers PINGs and no stream.
+    /// The same, because the peer answers PINGs and no stream, or allows none.
     case drainStalled(ConnectionID)
     case close(ConnectionID, PoolMachine.Verdict)
     /// The provider token with which this credential, by its place in the configuration, sent at

@@ -155,7 +155,8 @@ extension DeliveryEngine {
 
     /// Whether a delivery in a blocked lane has waited for it long enough.
     ///
-    /// A broadcast waits on while its endpoint may come back: it has no retry topic to go to.
+    /// A broadcast waits on while its endpoint may come back, unless its lane holds more than its
+    /// share: it has no retry topic to go to.
     mutating func hasWaitedTooLong(_ id: DeliveryID, blockedSince: Instant, now: Moment) -> Bool {
         guard let receivedAt = deliveries[id]?.arrival.receivedAt.instant,
             let credential = deliveries[id]?.route?.credential,

@@ -6,7 +6,7 @@ public final class Histogram: Sendable {
     public let bounds: [Duration]
     private let boundNanoseconds: [Int64]
     private let buckets: [Counter]
-    private let totalNanoseconds = Counter()
+    private let totalMicroseconds = Counter()
 
     /// - Parameter bounds: Ascending.
     public init(bounds: [Duration]) {
@@ -16,7 +16,7 @@ public final class Histogram: Sendable {
         buckets = (0...bounds.count).map { _ in Counter() }
     }
 
-    /// 30 days: who writes an event chooses its time, and a few of the year 1 would wrap the total.
+    /// 30 days: who writes an event chooses its time, and the total has room for millions of such.
     private static let longest: Int64 = 30 * 86_400 * 1_000_000_000
 
     /// Counts one duration, 30 days at most; a negative one, which a clock set back can cause,
@@ -28,7 +28,7 @@ public final class Histogram: Sendable {
         let nanoseconds = min(max(0, nanoseconds), Self.longest)
         let index = boundNanoseconds.firstIndex { nanoseconds <= $0 } ?? boundNanoseconds.count
         buckets[index].add()
-        totalNanoseconds.add(UInt64(nanoseconds))
+        totalMicroseconds.add(UInt64(nanoseconds / 1000))
     }
 
     /// The same.
@@ -38,19 +38,19 @@ public final class Histogram: Sendable {
     }
 
     public var reading: Reading {
-        Reading(counts: buckets.map(\.value), totalNanoseconds: totalNanoseconds.value)
+        Reading(counts: buckets.map(\.value), totalMicroseconds: totalMicroseconds.value)
     }
 
     /// What the buckets held at one moment.
     public struct Reading: Hashable, Sendable {
         /// Per bucket, not cumulative; one more than there are bounds.
         public var counts: [UInt64]
-        public var totalNanoseconds: UInt64
+        public var totalMicroseconds: UInt64
 
         public static func + (left: Reading, right: Reading) -> Reading {
             Reading(
                 counts: zip(left.counts, right.counts).map { $0 &+ $1 },
-                totalNanoseconds: left.totalNanoseconds &+ right.totalNanoseconds
+                totalMicroseconds: left.totalMicroseconds &+ right.totalMicroseconds
             )
         }
     }

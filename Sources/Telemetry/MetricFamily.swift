@@ -177,7 +177,8 @@ extension MetricFamily {
                 Sample(suffix: "_bucket", labels: [Label("le", bound)], value: "\(cumulative)")
             )
         }
-        family.samples.append(Sample(suffix: "_sum", value: seconds(sum.totalNanoseconds)))
+        let total = seconds(sum.totalMicroseconds, perSecond: 1_000_000)
+        family.samples.append(Sample(suffix: "_sum", value: total))
         // The sum of the buckets, not a counter of its own, so that it always equals `+Inf`.
         family.samples.append(Sample(suffix: "_count", value: "\(cumulative)"))
         return family
@@ -190,12 +191,12 @@ extension MetricFamily {
         return text.contains(".") ? text : text + ".0"
     }
 
-    /// Nanoseconds as seconds, exact, without trailing zeros.
-    static func seconds(_ nanoseconds: UInt64) -> String {
-        let fraction = nanoseconds % 1_000_000_000
-        guard fraction > 0 else { return "\(nanoseconds / 1_000_000_000)" }
-        var digits = String("\(1_000_000_000 + fraction)".dropFirst())
+    /// Nanoseconds, or another power of ten, as seconds, exact, without trailing zeros.
+    static func seconds(_ count: UInt64, perSecond: UInt64 = 1_000_000_000) -> String {
+        let fraction = count % perSecond
+        guard fraction > 0 else { return "\(count / perSecond)" }
+        var digits = String("\(perSecond + fraction)".dropFirst())
         while digits.hasSuffix("0") { digits.removeLast() }
-        return "\(nanoseconds / 1_000_000_000).\(digits)"
+        return "\(count / perSecond).\(digits)"
     }
 }

@@ -29,7 +29,7 @@ extension Metrics {
             ) { [.init("reason", $0.text)] },
             .counter(
                 "apns_stalled_connections_total",
-                "Connections replaced because they answered PINGs and no request.",
+                "Connections replaced because they answered PINGs and no request, or allowed none.",
                 of: shards,
                 \.stalls
             ),

@@ -17,7 +17,9 @@ struct ListDeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Print a line for each: time, reason, event, app, source and own position.",
-        discussion: "Exit code 1 when the topic cannot be read."
+        discussion: """
+            Exit code 1 when the topic cannot be read, or standard output takes no more.
+            """
     )
 
     @OptionGroup var file: ConfigurationOption
@@ -32,7 +34,8 @@ struct ListDeadLettersCommand: ParsableCommand {
             var isFull = false
             let count = try DeadLetters(configuration).list(selection.filter) { letter in
                 let line = (json ? letter.json : letter.line) + "\n"
-                isFull = isFull || !ByteStream.output.write(Array(line.utf8))
+                isFull = !ByteStream.output.write(Array(line.utf8))
+                return !isFull
             }
             guard !isFull else { throw OutputError() }
             Console.complain(count == 1 ? "1 dead letter" : "\(count) dead letters")

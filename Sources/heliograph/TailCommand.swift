@@ -22,7 +22,7 @@ struct TailCommand: ParsableCommand {
             set. What an outcome means is told by 'heliograph explain REASON'.
 
             Exit codes: 0 it was interrupted, its reader has gone, or it came to the end; 1 the \
-            topic cannot be read; 64 the command line is wrong.
+            topic cannot be read, or standard output takes no more; 64 the command line is wrong.
             """
     )
 

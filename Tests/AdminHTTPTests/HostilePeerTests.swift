@@ -75,6 +75,19 @@ import Testing
         }
     }
 
+    /// The last one is no request: the peer has closed its side behind the others.
+    @Test func `what came before a peer's end is answered`() async throws {
+        try await withServer { address in
+            let requests = String(repeating: "HEAD /live HTTP/1.1\r\n\r\n", count: 50) + "HEAD"
+            let answers = try await LoopbackRequest.exchange(
+                requests,
+                with: address,
+                isClosing: true
+            )
+            #expect(answers.split(separator: "HTTP/1.1 200").count == 50)
+        }
+    }
+
     @Test func `peers that send nothing keep nobody out`() async throws {
         var limits = AdminServer.Limits()
         limits.maxConnections = 4

@@ -32,12 +32,18 @@ enum LoopbackRequest {
         try await onThread { try exchange(method, path, with: address) }
     }
 
-    /// Everything that the server sends after this text, up to its closing.
-    static func exchange(_ text: String, with address: AdminAddress) async throws -> String {
+    /// Everything that the server sends after this text, up to its closing; `isClosing`: nothing
+    /// comes behind the text.
+    static func exchange(
+        _ text: String,
+        with address: AdminAddress,
+        isClosing: Bool = false
+    ) async throws -> String {
         try await onThread {
             let descriptor = try connected(to: address)
             defer { close(descriptor) }
             try sendAll(Array(text.utf8), to: descriptor)
+            if isClosing { shutdown(descriptor, Int32(SHUT_WR)) }
             return try readToEnd(descriptor)
         }
     }

@@ -22,7 +22,7 @@ public struct RetryTiers: Hashable, Sendable {
     /// has no timestamp, or one of the future, counts from its arrival.
     public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
         guard delays.indices.contains(history.tier) else { return .zero }
-        // A writer chooses the timestamp: one before 1970 is as good as none that old.
+        // A writer chooses the timestamp, and from the least number there is the way overflows.
         let epoch = Timestamp(milliseconds: 0)
         let written = max(epoch, min(history.writtenAt ?? now, now))
         let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)

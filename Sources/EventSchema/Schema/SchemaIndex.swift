@@ -50,7 +50,7 @@ struct SchemaIndex: Sendable {
         while true {
             let place = SchemaLocation(document: location.document, pointer: String(pointer))
             if let resource = resourcesByLocation[place] { return resource }
-            guard let end = pointer.lastIndex(of: "/") else { return 0 }
+            guard let end = pointer.unicodeScalars.lastIndex(of: "/") else { return 0 }
             pointer = pointer[..<end]
         }
     }

@@ -19,7 +19,7 @@ package struct DeadLetters {
     /// - Returns: How many there are.
     package func list(
         _ filter: DeadLetterFilter,
-        show: (DeadLetter) -> Void
+        show: (DeadLetter) -> Bool
     ) throws(ServiceError) -> Int {
         let waiter = try CommandWaiter()
         let reader = try DeadLetterReader(configuration, filter: filter, wakeup: waiter.wakeup)
@@ -27,8 +27,10 @@ package struct DeadLetters {
         var count = 0
         while !reader.isComplete {
             let letters = try reader.next()
-            for letter in letters { show(letter) }
-            count += letters.count
+            for letter in letters {
+                guard show(letter) else { return count }
+                count += 1
+            }
             if letters.isEmpty, !reader.isComplete { try waiter.wait() }
         }
         return count

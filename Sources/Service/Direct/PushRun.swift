@@ -65,9 +65,15 @@ package struct PushRun {
         as kind: Configuration.SourceKind,
         _ startUp: StartUp
     ) throws -> (event: Event, payload: ArraySlice<UInt8>) {
+        let payloadSchemas: PayloadSchemas
+        do throws(SchemaProblems) {
+            payloadSchemas = try configuration.payloadSchemas()
+        } catch {
+            throw ServiceError(error)
+        }
         var decoder = EventDecoder(
             payloadPolicy: startUp.payloadPolicy,
-            payloadSchemas: try configuration.payloadSchemas(),
+            payloadSchemas: payloadSchemas,
             limits: startUp.eventLimits
         )
         var record = Record(

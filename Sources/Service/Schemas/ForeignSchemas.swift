@@ -27,7 +27,7 @@ struct ForeignSchemas: Sendable {
                 )
             }
         } catch {
-            throw ServiceError(lines: error.problems.map { "\($0.path): \($0.message)" })
+            throw ServiceError(error)
         }
         registry = configuration.schemaRegistry.access.map {
             SchemaRegistry(

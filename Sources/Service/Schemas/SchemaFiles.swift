@@ -79,3 +79,10 @@ package struct SchemaProblems: Error, Hashable, Sendable {
     /// On one line, for the log and for readiness.
     var text: String { problems.map { "\($0.path): \($0.message)" }.joined(separator: "; ") }
 }
+
+extension ServiceError {
+    /// Each problem on a line of its own.
+    init(_ problems: SchemaProblems) {
+        self.init(lines: problems.problems.map { "\($0.path): \($0.message)" })
+    }
+}

@@ -125,6 +125,7 @@ struct OutcomePublisher: ~Copyable {
         record.offset = origin.offset
         record.key = nil
         record.headers = []
+        record.traceContext = []
         return encoded(publication, outcome, record, origin.partition, delivery)
     }
 

@@ -117,12 +117,12 @@ extension Shard {
         )
     }
 
-    /// A connection answers PINGs and no request; another takes its place.
+    /// A connection answers PINGs and no request, or allows none; another takes its place.
     func stalled(_ id: ConnectionID) {
         metrics.stalls.add()
         guard let route = connections.route(of: id) else { return }
         log.warning(
-            "connection to APNs answers PINGs but no request, and is replaced",
+            "connection to APNs answers PINGs but no request, or allows none, and is replaced",
             [
                 .connection: "\(id)", .credential: credentialName(route),
                 .environment: route.environment.rawValue,

@@ -313,8 +313,8 @@ extension Shard {
         }
         switch tag.publication {
         case .outcome:
-            // Without metadata and violations every outcome fits; if the broker refuses even
-            // that, it is tried until somebody raises the topic's limit.
+            // Without metadata, key and trace context every outcome fits; if the broker refuses
+            // even that, it is tried until somebody raises the topic's limit.
             _ = publisher.shorten(tag.delivery)
             engine.publicationFailed(tag, isRefused: true, now: now)
         case .tokenStatus, .deadLetter:

@@ -44,24 +44,25 @@ extension JSONDocument {
     /// All names come before any value: who compared values twice, in one order and then in the
     /// other, would double the work with each level.
     private func hasEqualMembers(_ left: JSONNode, _ right: JSONNode) -> Bool {
-        guard hasNamesInOneOrder(left, right) else { return hasEqualSortedMembers(left, right) }
-        var leftMembers = children(of: left)
-        var rightMembers = children(of: right)
-        while let (_, value) = nextMember(&leftMembers),
-            let (_, otherValue) = nextMember(&rightMembers)
-        {
-            guard isEqual(value, otherValue) else { return false }
+        guard membersMatch(left, right, { isEqualString($0.name, $1.name) }) else {
+            return hasEqualSortedMembers(left, right)
         }
-        return true
+        return membersMatch(left, right) { isEqual($0.value, $1.value) }
     }
 
-    private func hasNamesInOneOrder(_ left: JSONNode, _ right: JSONNode) -> Bool {
+    /// Whether each member matches the one in its place.
+    private func membersMatch(
+        _ left: JSONNode,
+        _ right: JSONNode,
+        _ isMatch: (
+            _ member: (name: JSONNode, value: JSONNode),
+            _ other: (name: JSONNode, value: JSONNode)
+        ) -> Bool
+    ) -> Bool {
         var leftMembers = children(of: left)
         var rightMembers = children(of: right)
-        while let (name, _) = nextMember(&leftMembers),
-            let (otherName, _) = nextMember(&rightMembers)
-        {
-            guard isEqualString(name, otherName) else { return false }
+        while let member = nextMember(&leftMembers), let other = nextMember(&rightMembers) {
+            guard isMatch(member, other) else { return false }
         }
         return true
     }

@@ -3,15 +3,24 @@ import Testing
 import Vocabulary
 
 @Suite struct TopicReaderTests {
-    @Test func `A reader reaches the end of a topic without a record`() throws {
-        let topic = try SharedCluster.freshTopic(partitions: 3)
-        let wakeup = WakeUp()
-        let reader = try TopicReader(
+    private func reader(
+        of topic: KafkaTopic,
+        from start: TopicReader.Start = .beginning,
+        _ wakeup: WakeUp
+    ) throws -> TopicReader {
+        try TopicReader(
             topic: topic,
+            from: start,
             bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
             properties: ["fetch.wait.max.ms": "10"],
             wakeup: wakeup.descriptor
         )
+    }
+
+    @Test func `A reader reaches the end of a topic without a record`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 3)
+        let wakeup = WakeUp()
+        let reader = try self.reader(of: topic, wakeup)
         defer { reader.destroyAside() }
         #expect(!reader.hasReachedEnd)
         var records: [Record] = []
@@ -28,12 +37,7 @@ import Vocabulary
         let source = try Source()
         try source.fill(topic, count: 60)
         let wakeup = WakeUp()
-        let reader = try TopicReader(
-            topic: topic,
-            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
-            properties: ["fetch.wait.max.ms": "10"],
-            wakeup: wakeup.descriptor
-        )
+        let reader = try self.reader(of: topic, wakeup)
         defer { reader.destroyAside() }
         var records: [Record] = []
         try turn(wakeup) {
@@ -54,13 +58,7 @@ import Vocabulary
         let forgotten = try #require(next.keys.first)
         let again = records.count { reader.partitions[$0.partition] == forgotten }
         next[forgotten] = nil
-        let second = try TopicReader(
-            topic: topic,
-            from: .after(next),
-            bootstrapServers: SharedCluster.kafka.get().bootstrapServers,
-            properties: ["fetch.wait.max.ms": "10"],
-            wakeup: wakeup.descriptor
-        )
+        let second = try self.reader(of: topic, from: .after(next), wakeup)
         defer { second.destroyAside() }
         var rest: [Record] = []
         try turn(wakeup) {

@@ -103,7 +103,7 @@ extension LocalReason {
             [.invalid]
         case .expired, .superseded: [.expired]
         case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable,
-            .endpointUnavailable, .routeCongested:
+            .endpointUnavailable, .routeCongested, .deviceCongested:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
         case .duplicateEvent: [.duplicate]
@@ -134,6 +134,8 @@ extension LocalReason {
             "The circuit breaker was open: the endpoint failed too often; not sent."
         case .routeCongested:
             "The credential's queue did not move and left the others no room; not sent."
+        case .deviceCongested:
+            "The events for this device, sent one by one, left the others no room; not sent."
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
         case .duplicateEvent:
@@ -158,6 +160,7 @@ extension LocalReason {
         case .endpointUnavailable: "See Apple's system status page; check the network."
         case .routeCongested:
             "Look at the credential's connections; allow more of them, or send it less."
+        case .deviceCongested: "Find out why so many events are for one device; send less to it."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
         case .tokenUnregistered:
             "Remove the token; or send `token_registered_at`, if the app has registered it since."

@@ -209,11 +209,30 @@ extension DeliveryEngine {
     /// its own, and its queue hardly moves.
     private mutating func isCongested(lane index: Int, now: Moment) -> Bool {
         guard settings.canPostpone, lanes[index].held * 2 > settings.intake.events,
-            gate.events * 10 >= settings.intake.events * 9,
-            let first = lanes[index].waiting.first(), let queuedAt = deliveries[first]?.queuedAt,
-            queuedAt + Self.patience <= now.instant
+            gate.isNearlyFull, let first = lanes[index].waiting.first(),
+            let queuedAt = deliveries[first]?.queuedAt, queuedAt + Self.patience <= now.instant
         else { return false }
         return makesRoom(lane: index)
+    }
+
+    /// Puts off the newest of a device whose line takes more than a quarter of a full bound: the
+    /// line is sent one by one, and all the others of its partitions wait for it.
+    mutating func makeRoomBehindDevices(now: Moment) {
+        let allowance = max(1, settings.intake.events / 4)
+        // All but the first of a line are deliveries without a device of their own.
+        let heldBehind = lanes.reduce(0) { $0 + $1.held } - pacing.deviceCount
+        guard settings.canPostpone, gate.isNearlyFull, heldBehind >= allowance else { return }
+        let failure = AttemptFailure(reason: .local(.deviceCongested), httpStatus: nil)
+        for line in pacing.lines(longerThan: allowance) {
+            let newest = line.dropLast(allowance)
+            guard let oldest = newest.last, let arrival = deliveries[oldest]?.arrival,
+                !arrival.isBroadcast, arrival.receivedAt.instant + Self.patience <= now.instant
+            else { continue }
+            for id in newest {
+                counts.madeRoom += 1
+                later(id, because: failure, notBefore: nil, now: now)
+            }
+        }
     }
 }
 

@@ -33,6 +33,7 @@ extension DeliveryEngine {
             wakes.touch(index)
         }
         for id in over { conclude(id, with: .expired, now: now) }
+        makeRoomBehindDevices(now: now)
     }
 
     /// Whether the delivery need not wait any more: it has left, or expired and is to be told so.

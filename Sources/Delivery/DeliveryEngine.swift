@@ -146,7 +146,7 @@ public struct DeliveryEngine: Sendable {
         consider(membership.nextDeadline())
         consider(transactions?.nextDeadline)
         consider(rates.nextDeadline)
-        if rates.waitingCount > 0 { consider(nextSweep) }
+        if rates.waitingCount > 0 || gate.isNearlyFull { consider(nextSweep) }
         consider(wakes.next(now: now))
         return deadline
     }
@@ -227,7 +227,7 @@ public struct EngineCounts: Hashable, Sendable {
     public var requestTimeouts = 0
     /// Deliveries that gave way to a newer one with the same `collapse_id`.
     public var superseded = 0
-    /// Deliveries put off without an attempt, because their route was blocked or did not move.
+    /// Deliveries put off without an attempt, because their route or device held up the others.
     public var madeRoom = 0
     /// Retries that the credential's budget did not allow.
     public var retriesDenied = 0

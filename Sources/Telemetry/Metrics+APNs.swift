@@ -52,7 +52,7 @@ extension Metrics {
             ),
             .counter(
                 "events_made_room_total",
-                "Events put off without an attempt: their route was blocked or did not move.",
+                "Events put off without an attempt: their route or device held up the others.",
                 of: shards,
                 \.madeRoom
             ),

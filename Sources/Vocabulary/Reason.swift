@@ -104,6 +104,8 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case endpointUnavailable = "EndpointUnavailable"
     /// The credential's queue took more than its share of memory and did not move.
     case routeCongested = "RouteCongested"
+    /// The events for one device took more than their share of memory: they are sent one by one.
+    case deviceCongested = "DeviceCongested"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
     /// APNs has called the token dead (410), and it was not registered since; not sent.

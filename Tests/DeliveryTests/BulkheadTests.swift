@@ -288,6 +288,37 @@ import Vocabulary
         }
     }
 
+    @Test func `one device takes no more than its share of a full bound`() throws {
+        for (events, expected) in [(76, 56), (60, 0)] {
+            var bench = try BulkheadBench {
+                $0.later = RetryTiers([.seconds(60)])
+                $0.intake.events = 80
+            }
+            for number in 0..<events { try bench.arrive("\(number)", token: "aa") }
+            for _ in 0..<4 { bench.turn(after: .seconds(1)) }
+            #expect(bench.engine.counts.madeRoom == 0, "not before its time")
+            for _ in 0..<4 { bench.turn(after: .seconds(1)) }
+            #expect(bench.engine.counts.madeRoom == expected)
+            #expect(bench.engine.inFlightEvents == events - expected)
+            for number in (events - expected)..<events {
+                #expect(bench.reasons["\(number)"] == .local(.deviceCongested), "the newest go")
+            }
+            // Those that stay are sent in order.
+            bench.answer("0")
+            #expect(bench.turn() == ["1"])
+        }
+    }
+
+    @Test func `many devices that fill the bound put nobody off`() throws {
+        var bench = try BulkheadBench(streams: 1) {
+            $0.later = RetryTiers([.seconds(60)])
+            $0.intake.events = 80
+        }
+        for number in 0..<78 { try bench.arrive("\(number)", token: "a\(number % 5)") }
+        for _ in 0..<8 { bench.turn(after: .milliseconds(900)) }
+        #expect(bench.engine.counts.madeRoom == 0)
+    }
+
     // MARK: Credentials
 
     @Test(

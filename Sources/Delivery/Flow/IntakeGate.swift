@@ -120,6 +120,11 @@ public struct IntakeGate: Hashable, Sendable {
         events == 0 || (events < limits.events && bytes + byteCount <= limits.bytes)
     }
 
+    /// Nine tenths of a bound are taken: what does not move is in the way of what comes.
+    var isNearlyFull: Bool {
+        events * 10 >= limits.events * 9 || bytes * 10 >= limits.bytes * 9
+    }
+
     public var nextDeadline: Instant? {
         guard case .full(let since, let nextTrickle) = phase else { return nil }
         return min(nextTrickle, since + limits.pauseAfter)

@@ -135,6 +135,12 @@ struct KeyedTable<Value: Sendable>: Sendable {
         }
     }
 
+    func values(where isWanted: (Value) -> Bool) -> [Value] {
+        segments.flatMap { segment in
+            segment.slots.filter { $0.key != 0 && isWanted($0.value) }.map(\.value)
+        }
+    }
+
     // MARK: Changes
 
     /// Enters a key that has no entry.

@@ -103,8 +103,20 @@ public struct DevicePacing: Sendable {
 
     /// The line, newest first.
     public func line(of device: KeyedHash) -> [DeliveryID] {
+        members(upTo: lines.find(device).map { lines[$0].last } ?? .nobody)
+    }
+
+    /// The lines of more than so many deliveries, each newest first.
+    ///
+    /// Looks at everybody who stands behind another.
+    public func lines(longerThan length: Int) -> [[DeliveryID]] {
+        lines.values { $0.first != $0.last }.map { members(upTo: $0.last) }
+            .filter { $0.count > length }
+    }
+
+    private func members(upTo last: DeliveryID) -> [DeliveryID] {
         var line: [DeliveryID] = []
-        var member = lines.find(device).map { lines[$0].last } ?? .nobody
+        var member = last
         while !member.isNobody {
             line.append(member)
             member = neighbours[member.index].previous

@@ -15,7 +15,7 @@ SCENARIO = {"rules": [{"prefix": "dead", "is": "unregistered", "since": 17672256
 
 @pytest.fixture
 def simulator(simulators):
-    return simulators(SCENARIO)
+    return simulators(SCENARIO, ["--control-port", 0])
 
 
 @pytest.fixture
@@ -54,6 +54,15 @@ def test_a_refusal_is_explained(push):
     assert done.returncode == 1, said
     assert "< :status: 410" in said and "Unregistered (APNs, status 410)" in said
     assert "Token action: remove" in said
+
+
+def test_what_apns_says_with_its_settings_is_told(push, simulator):
+    """As it does to a certificate of the other environment: before any request."""
+    farewell = {"connections": [{"is": "goaway nothing BadCertificateEnvironment"}]}
+    assert simulator.control("POST", "/scenario", farewell)[0] == 204
+    done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello")
+    assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
+    assert "BadCertificateEnvironment" in done.stderr.decode()
 
 
 def test_an_event_is_sent_as_it_stands(push, simulator):

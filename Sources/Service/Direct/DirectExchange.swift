@@ -1,7 +1,7 @@
 import HTTP2IO
 import Vocabulary
 
-/// The request went out, and there is no answer.
+/// There was a connection, and there is no answer.
 struct LostAnswer: Error, CustomStringConvertible {
     let description: String
     /// Whether APNs certainly has not acted on the request.
@@ -27,6 +27,10 @@ struct DirectExchange: ~Copyable {
     private let deadline: Instant
     private let maxBodyByteCount: Int
     private let loop: EventLoop
+    /// All that has happened on the connection.
+    ///
+    /// A GOAWAY that comes with the SETTINGS stands before or behind `opened`.
+    private var events: [ConnectionEvent] = []
 
     /// `timeout` is for all steps together; of the answer's body so many bytes are kept.
     init(
@@ -46,8 +50,8 @@ struct DirectExchange: ~Copyable {
     ///   - headers: The pseudo-header fields first.
     ///   - body: Empty for a request without one.
     /// - Returns: The response with its times.
-    /// - Throws: An error in words for people, when there is none; `LostAnswer` once the request
-    ///   went out.
+    /// - Throws: An error in words for people, when there is none; `LostAnswer` once there was a
+    ///   connection.
     consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
         let start = SystemClock.now
         let addresses = try resolve()
@@ -89,7 +93,7 @@ struct DirectExchange: ~Copyable {
     }
 
     /// Tries one address after the other; the last failure is the one that is told.
-    private func connect(
+    private mutating func connect(
         _ addresses: [SocketAddress]
     ) throws -> (ClientConnection, SocketAddress) {
         var failure = "no address"
@@ -97,6 +101,7 @@ struct DirectExchange: ~Copyable {
             // Who is silent must leave time for the others.
             let now = SystemClock.now
             let end = now + (deadline - now) / (addresses.count - index)
+            events = []
             do {
                 let connection = try ClientConnection(
                     to: address,
@@ -117,12 +122,17 @@ struct DirectExchange: ~Copyable {
         throw ServiceError(text: "no connection to \(endpoint.host): \(failure)")
     }
 
-    private func exchange(
+    private mutating func exchange(
         _ headers: HeaderBlock,
         _ body: [UInt8],
         _ connection: ClientConnection
     ) throws -> HTTP2Response {
-        try connection.submit(headers, body: body, tag: 0)
+        do throws(SubmitError) {
+            try connection.submit(headers, body: body, tag: 0)
+        } catch {
+            let cause = error == .notOpen ? farewell(of: connection) : nil
+            throw LostAnswer(description: cause ?? error.text, isCertainlyUnprocessed: true)
+        }
         let result: Result<HTTP2Response, LostAnswer>?
         do {
             result = try first(of: connection, until: deadline, Self.result)
@@ -138,6 +148,17 @@ struct DirectExchange: ~Copyable {
         connection.shutdown()
         connection.flush()
         return try result.get()
+    }
+
+    /// Why a connection that was open takes no request.
+    private mutating func farewell(of connection: ClientConnection) -> String? {
+        do {
+            let result = try first(of: connection, until: deadline, Self.result)
+            guard case .failure(let lost)? = result else { return nil }
+            return lost.description
+        } catch {
+            return "\(error)"
+        }
     }
 
     private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, LostAnswer>? {
@@ -161,15 +182,14 @@ struct DirectExchange: ~Copyable {
         }
     }
 
-    /// Turns until an event gives a value; nil when the time is over.
-    private func first<Value>(
+    /// Turns until an event gives a value, an old one too; nil when the time is over.
+    private mutating func first<Value>(
         of connection: ClientConnection,
         until end: Instant,
         _ value: (ConnectionEvent) -> Value?
     ) throws -> Value? {
         try loop.register(connection.fileDescriptor, id: 0, interest: connection.interest)
         defer { try? loop.deregister(connection.fileDescriptor) }
-        var events: [ConnectionEvent] = []
         while true {
             connection.flush()
             connection.takeEvents(into: &events)
@@ -177,7 +197,6 @@ struct DirectExchange: ~Copyable {
                 if let value = value(event) { return value }
                 if case .closed(let failure) = event { throw failure }
             }
-            events.removeAll()
             guard SystemClock.now < end else { return nil }
             try loop.modify(connection.fileDescriptor, id: 0, interest: connection.interest)
             try loop.wait(until: end) { _, readiness in connection.readinessChanged(readiness) }
@@ -193,6 +212,17 @@ extension StreamFailure {
         case .reset(let code): "APNs reset the stream: \(code)"
         case .responseTooLarge: "the answer's header is too large"
         case .connectionClosed: "the connection ended before the answer"
+        }
+    }
+}
+
+extension SubmitError {
+    fileprivate var text: String {
+        switch self {
+        case .notOpen, .streamIDsExhausted: "APNs takes no request on the connection"
+        case .streamLimitReached: "APNs allows no stream on the connection"
+        case .backlogged: "too many bytes wait for APNs"
+        case .badHeaderField: "a header field has a byte that HTTP forbids, or is too long"
         }
     }
 }

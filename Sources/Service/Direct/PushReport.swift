@@ -79,7 +79,9 @@ package struct PushReport {
         let reason = APNsErrorBody(parsing: response.body).reason
         let verdict = Verdict.classify(status: response.status, reason: reason, kind: kind)
         guard let text = reason.flatMap({ ReasonExplanation.text(for: $0.text) }) else {
-            return ["status \(response.status): \(verdict.disposition.meaning)"]
+            let disposition = verdict.disposition
+            let meaning = kind == .device ? disposition.meaning : disposition.broadcastMeaning
+            return ["status \(response.status): \(meaning)"]
         }
         return [text]
     }

@@ -70,7 +70,7 @@ struct StatusReading: Hashable, Sendable {
             case let name where wantedTotals.contains(name):
                 totals[name] = Self.sum(family)
             case let name where wantedLevels.contains(name):
-                levels[name] = Self.sum(family)
+                levels[name] = Self.sum(family) { !Self.isOfRetryTopic($0) }
             default:
                 guard let latency = Latency(rawValue: family.name) else { continue }
                 latencies[latency] = LatencyBuckets(family)
@@ -88,10 +88,21 @@ struct StatusReading: Hashable, Sendable {
 
     func latency(_ latency: Latency) -> LatencyBuckets? { latencies[latency] }
 
-    /// Nil for a family without samples: unknown is not zero.
-    private static func sum(_ family: MetricFamily) -> Double? {
-        let values = family.samples.compactMap { Double($0.value) }
+    /// Nil for a family without such samples: unknown is not zero.
+    private static func sum(
+        _ family: MetricFamily,
+        of isWanted: (MetricFamily.Sample) -> Bool = { _ in true }
+    ) -> Double? {
+        let values = family.samples.filter(isWanted).compactMap { Double($0.value) }
         return values.isEmpty ? nil : values.reduce(0, +)
+    }
+
+    /// Whether it counts what is put off, as `<source>.retry.<delay>` does: that waits on purpose,
+    /// and is no lag to the rules for alerts either.
+    private static func isOfRetryTopic(_ sample: MetricFamily.Sample) -> Bool {
+        guard let topic = sample["topic"] else { return false }
+        let words = topic.split(separator: ".", omittingEmptySubsequences: false)
+        return words.count > 2 && words[words.count - 2] == "retry"
     }
 
     /// One tally for each value of the label, whatever other labels there are.

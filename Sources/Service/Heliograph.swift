@@ -29,7 +29,7 @@ package struct Heliograph: Sendable {
     /// Runs until SIGTERM or SIGINT is obeyed, or the surrounding service group shuts down.
     ///
     /// - Parameters:
-    ///   - handlingSignals: Whether the two signals are this run's to obey.
+    ///   - handlingSignals: Whether the two signals are this run's to obey, and SIGHUP to pass over.
     ///   - onListening: Told the admin port once it is open.
     /// - Returns: What was done, once everything is committed that could be.
     /// - Throws: `ServiceError` when the service cannot start or go on.
@@ -38,15 +38,16 @@ package struct Heliograph: Sendable {
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
     ) async throws -> ShardCounts {
         let run = WholeRun(heliograph: self, onListening: onListening)
+        let whole = ServiceGroupConfiguration.ServiceConfiguration(
+            service: run,
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup
+        )
+        let hangUps = ServiceGroupConfiguration.ServiceConfiguration(service: HangUps(log: log))
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(
-                        service: run,
-                        successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup
-                    )
-                ],
+                // Shut down in reverse order: a drain is not cut short by SIGHUP either.
+                services: handlingSignals ? [hangUps, whole] : [whole],
                 gracefulShutdownSignals: handlingSignals ? [.sigterm, .sigint] : [],
                 logger: quietLog
             )
@@ -223,6 +224,19 @@ private struct AdminService: Service {
                     [.address: address.description, .port: "\(address.port)"]
                 )
                 onListening(address.port)
+            }
+        }
+    }
+}
+
+/// Passes over SIGHUP, which asks a daemon to read its files again: that is done without it.
+private struct HangUps: Service {
+    let log: Logger
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                log.info("SIGHUP changes nothing: files that may change are read again without it")
             }
         }
     }

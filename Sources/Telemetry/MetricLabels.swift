@@ -107,12 +107,12 @@ public enum RecordLabel: String, MetricLabel {
     }
 }
 
-/// The HTTP status of an APNs answer as a metric label: what Apple documents, or `other`.
+/// The HTTP status of an APNs answer as a metric label: one of a closed list, or `other`.
 public struct StatusLabel: MetricLabel {
     public let position: Int
 
     public init(_ status: Int) {
-        position = Self.documented.firstIndex(of: status) ?? Self.documented.count
+        position = Self.listed.firstIndex(of: status) ?? Self.listed.count
     }
 
     private init(position: Int) {
@@ -120,15 +120,16 @@ public struct StatusLabel: MetricLabel {
     }
 
     public static var allCases: [StatusLabel] {
-        (0...documented.count).map(StatusLabel.init(position:))
+        (0...listed.count).map(StatusLabel.init(position:))
     }
 
     public var text: String {
-        position < Self.documented.count ? "\(Self.documented[position])" : "other"
+        position < Self.listed.count ? "\(Self.listed[position])" : "other"
     }
 
-    /// "Handling notification responses from APNs", table "Status codes".
-    private static let documented = [200, 400, 403, 404, 405, 410, 413, 429, 500, 503]
+    /// "Handling notification responses from APNs", table "Status codes", and what a gateway before
+    /// APNs says of its own.
+    private static let listed = [200, 400, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504]
 }
 
 /// How a call to Kafka ended.

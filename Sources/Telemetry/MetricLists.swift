@@ -1,7 +1,7 @@
 /// The closed lists of label values that a configuration makes.
 ///
-/// With the lists of `MetricLabels` they bound how many samples there can be: nothing that comes
-/// out of a record or from a peer becomes a label.
+/// With the labels that are closed lists of their own (`MetricLabel`) they bound how many samples
+/// there can be: nothing that comes out of a record or from a peer becomes a label.
 public struct MetricLists: Hashable, Sendable {
     /// The credentials' names, in the order of the configuration.
     public let credentials: [String]

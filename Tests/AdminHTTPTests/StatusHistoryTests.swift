@@ -117,6 +117,20 @@ private func json(_ history: StatusHistory) -> String {
         #expect(text.contains("\"per_second\":{}"))
     }
 
+    @Test func `what waits in retry topics is no lag`() {
+        let counts = [
+            ("notifications", "3"), ("notifications.retry.15m", "1000"), ("a.b.retry.1m", "1000"),
+            ("retry.notifications", "4"), ("notifications.retry.later.urgent", "5"),
+        ]
+        let lag = MetricFamily(
+            name: "kafka_consumer_lag_records",
+            help: "",
+            kind: .gauge,
+            samples: counts.map { .init(labels: [.init("topic", $0.0)], value: $0.1) }
+        )
+        #expect(json(history([[], [lag]])).contains("\"levels\":{\"lag\":[12]}"))
+    }
+
     @Test(arguments: [
         ([10, 0, 0], "0.05", "0.099"),
         ([5, 5, 0], "0.1", "0.198"),

@@ -163,6 +163,14 @@ import Testing
             "kafka: {properties: {group.id: x}}",
             "kafka.properties.group.id: is set by Heliograph itself, expected kafka.group_id"
         ),
+        (
+            "kafka: {properties: {statistics.interval.ms: 0}}",
+            "kafka.properties.statistics.interval.ms: is '0', expected 1 or more"
+        ),
+        (
+            "kafka: {properties: {statistics.interval.ms: 1, consumer.statistics.interval.ms: 0}}",
+            "kafka.properties.consumer.statistics.interval.ms: is '0', expected 1 or more"
+        ),
         ("apns: {}", "apns.credentials: is empty, expected at least one credential"),
         (
             "apns: {credentials: [{name: a, bundle_ids: []}]}",
@@ -289,6 +297,25 @@ import Testing
         #expect(found.count == 1)
         #expect(found[0].hasPrefix("is not YAML: "))
         #expect(found[0].hasSuffix(place), "\(found)")
+    }
+
+    @Test(arguments: [
+        "statistics.interval.ms: 1", "producer.statistics.interval.ms: 0",
+        "statistics.interval.ms: 0, consumer.statistics.interval.ms: 5000",
+    ])
+    func `statistics that the watchdog can see are taken`(properties: String) {
+        #expect(problems(credentialYAML + "kafka: {properties: {\(properties)}}") == [])
+    }
+
+    @Test func `a byte order mark is passed over, and moves no place`() {
+        #expect(problems("\u{FEFF}" + credentialYAML) == [])
+        #expect(problems("\u{FEFF}" + credentialYAML + "kafka: {colour: red}").count == 1)
+        #expect(
+            problems("\u{FEFF}limit: {}\n" + credentialYAML) == [
+                "limit: is not a key of this version, did you mean 'limits'? (h.yaml:1:1)"
+            ]
+        )
+        #expect(problems("\u{FEFF}").contains { $0.hasPrefix("apns.credentials: ") })
     }
 
     @Test func `a file that is no mapping says so`() {

@@ -198,4 +198,52 @@ private func file(_ path: String) throws -> String {
             try BoundedFile.read(#filePath, limit: 10)
         }
     }
+
+    @Test(
+        arguments: [
+            ("security.protocol: SSL, ssl.ca.location: /nope", ["ssl.ca.location"]),
+            ("security.protocol: ssl, ssl.ca.location: /etc", []),
+            ("security.protocol: ssl, ssl.ca.location: probe", []),
+            ("security.protocol: ssl, ssl.crl.location: /etc", ["ssl.crl.location"]),
+            (
+                "security.protocol: sasl_ssl, ssl.key.location: /nope, sasl.mechanism: PLAIN,"
+                    + " sasl.kerberos.keytab: /nope",
+                ["ssl.key.location"]
+            ),
+            (
+                "security.protocol: sasl_plaintext, sasl.kerberos.keytab: /nope,"
+                    + " ssl.ca.location: /nope",
+                ["sasl.kerberos.keytab"]
+            ),
+            (
+                "consumer.security.protocol: ssl, consumer.ssl.keystore.location: /nope",
+                ["consumer.ssl.keystore.location"]
+            ),
+            ("ssl.ca.location: /nope", []),
+        ] as [(String, [String])]
+    )
+    func `files of Kafka's client are looked at if it reads them`(
+        properties: String,
+        unreadable: [String]
+    ) throws {
+        let read = try configuration(credentialYAML + "kafka: {properties: {\(properties)}}")
+        #expect(
+            read.preflight().map(\.path).filter { $0.hasPrefix("kafka.") }
+                == unreadable.map { "kafka.properties.\($0)" }
+        )
+    }
+
+    @Test func `a file of Kafka's client is told with its place`() throws {
+        let read = try configuration(
+            credentialYAML + "kafka: {properties: {security.protocol: ssl}}",
+            ["HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION": "/nope"]
+        )
+        #expect(
+            read.preflight().map(\.description).contains(
+                "kafka.properties.ssl.ca.location: '/nope' cannot be read: No such file or"
+                    + " directory, expected a readable file"
+                    + " (HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION)"
+            )
+        )
+    }
 }

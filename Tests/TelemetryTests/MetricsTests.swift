@@ -97,6 +97,23 @@ import Vocabulary
         }
     }
 
+    @Test(arguments: [
+        (200, "200"), (500, "500"), (502, "502"), (503, "503"), (504, "504"), (501, "other"),
+        (505, "other"),
+    ])
+    func `an answer is counted under its status`(status: Int, label: String) {
+        let lines = metrics { shard, _ in
+            shard.countResponse(status: status, route: 3, nanoseconds: 0)
+        }
+        let counted = lines.filter {
+            $0.hasPrefix("heliograph_apns_responses_total{") && $0.hasSuffix(" 1")
+        }
+        let route = "credential=\"legacy\",environment=\"sandbox\""
+        #expect(
+            counted == ["heliograph_apns_responses_total{\(route),status=\"\(label)\"} 1"]
+        )
+    }
+
     @Test func `a route shows its connections, streams and breaker`() {
         let lines = metrics { first, second in
             first.routes[0].setConnections { $0 == .ready ? 2 : 0 }

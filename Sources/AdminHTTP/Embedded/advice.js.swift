@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let adviceJS = Self(
         name: "advice.js",
-        sha256: "+8TQ85Qk+lajuxJnhLlUJmYCWhoH8vSvxoLJdSU886A=",
+        sha256: "GSccFyQFk/QCQL4H8xgSRw4X7gzWFu9y4Nq5hlwebOw=",
         text: ##"""
             "use strict";
             // What a person woken at night should look at, and what may help.
@@ -16,6 +16,8 @@ extension StatusPage.Part {
               ["kafka", "reading token status", "Wait: the topic is read to its end before anything is sent."],
               ["kafka", "not in the consumer group", "Wait a minute; then look at brokers and ACLs."],
               ["kafka", "", "Look at the brokers, and at the network between."],
+              ["credential", "too many failures",
+                "Look at Apple's system status, and at the last answer. It is tried again by itself."],
               ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
               ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
               ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
@@ -142,11 +144,13 @@ extension StatusPage.Part {
 
             /** What may help against a reason of readiness: the table of reasons knows it by its name. */
             const remedyFor = (reason, status) => {
+              const advice = PART_ADVICE.find(([part, word]) =>
+                reason.part.startsWith(part) && reason.reason.includes(word))?.[2];
+              // An endpoint that fails often is more than its last answer.
+              if (reason.reason.includes("too many failures")) return advice;
               const known = status.reasons.find(one => one.reason.length > 4
                 && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
-              if (known) return plain(known.remedy);
-              return PART_ADVICE.find(([part, word]) =>
-                reason.part.startsWith(part) && reason.reason.includes(word))?.[2];
+              return known ? plain(known.remedy) : advice;
             };
             """##
     )

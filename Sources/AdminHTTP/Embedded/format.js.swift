@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let formatJS = Self(
         name: "format.js",
-        sha256: "xX1U4DWKtl73+i8V99s1YeLqGXN4FZi44Tmm1mqBC2k=",
+        sha256: "hUp6h3pcOFL0ETGfMLns6ti0E4QTWL0snWdfnJ4U+ho=",
         text: ##"""
             "use strict";
             // Numbers as people read them, and elements whose text is never markup.
@@ -92,8 +92,9 @@ extension StatusPage.Part {
               }
 
               /** Undefined, not zero, when there is no sample. */
-              sum(name, labels) {
-                const values = this.samples(name, labels).map(sample => sample.value).filter(isNumber);
+              sum(name, labels, isWanted = () => true) {
+                const values = this.samples(name, labels).filter(isWanted)
+                  .map(sample => sample.value).filter(isNumber);
                 return values.length ? values.reduce((sum, value) => sum + value, 0) : undefined;
               }
 

@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let sectionsJS = Self(
         name: "sections.js",
-        sha256: "hnKdhXPWq7k6UE12QJZgKac2vFIU7lab7nn2XAcZpK8=",
+        sha256: "Ezuvl8wdhNVQ7LPLlqsqfPq68muDL1hwblSdMwjiB5c=",
         text: ##"""
             "use strict";
             // The sections below the drawings: numbers in tables.
@@ -32,7 +32,9 @@ extension StatusPage.Part {
               const limit = metrics.sum("inflight_limit_events");
               const retries = status.history.per_second.retries;
               const recent = column => column && mean(column) * column.length * history.interval_seconds;
-              const lag = metrics.sum("kafka_consumer_lag_records");
+              // What waits in a retry topic does so on purpose.
+              const isOfSource = ({ topic }) => !/.[.]retry[.][^.]+$/.test(topic);
+              const lag = metrics.sum("kafka_consumer_lag_records", {}, isOfSource);
               const tiles = [
                 ["Throughput", minute === undefined ? "–" : `${format.rate(minute)}/s`, "in the last minute"],
                 ["Accepted", format.share(accepted?.share),

@@ -8,6 +8,8 @@ const PART_ADVICE = [
   ["kafka", "reading token status", "Wait: the topic is read to its end before anything is sent."],
   ["kafka", "not in the consumer group", "Wait a minute; then look at brokers and ACLs."],
   ["kafka", "", "Look at the brokers, and at the network between."],
+  ["credential", "too many failures",
+    "Look at Apple's system status, and at the last answer. It is tried again by itself."],
   ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
   ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
   ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
@@ -134,9 +136,11 @@ const acceptedShare = (history, count = Infinity) => {
 
 /** What may help against a reason of readiness: the table of reasons knows it by its name. */
 const remedyFor = (reason, status) => {
+  const advice = PART_ADVICE.find(([part, word]) =>
+    reason.part.startsWith(part) && reason.reason.includes(word))?.[2];
+  // An endpoint that fails often is more than its last answer.
+  if (reason.reason.includes("too many failures")) return advice;
   const known = status.reasons.find(one => one.reason.length > 4
     && reason.reason.split(/[^A-Za-z]+/).includes(one.reason));
-  if (known) return plain(known.remedy);
-  return PART_ADVICE.find(([part, word]) =>
-    reason.part.startsWith(part) && reason.reason.includes(word))?.[2];
+  return known ? plain(known.remedy) : advice;
 };

@@ -84,8 +84,9 @@ class Metrics {
   }
 
   /** Undefined, not zero, when there is no sample. */
-  sum(name, labels) {
-    const values = this.samples(name, labels).map(sample => sample.value).filter(isNumber);
+  sum(name, labels, isWanted = () => true) {
+    const values = this.samples(name, labels).filter(isWanted)
+      .map(sample => sample.value).filter(isNumber);
     return values.length ? values.reduce((sum, value) => sum + value, 0) : undefined;
   }
 

@@ -24,7 +24,9 @@ const drawTiles = (status, metrics) => {
   const limit = metrics.sum("inflight_limit_events");
   const retries = status.history.per_second.retries;
   const recent = column => column && mean(column) * column.length * history.interval_seconds;
-  const lag = metrics.sum("kafka_consumer_lag_records");
+  // What waits in a retry topic does so on purpose.
+  const isOfSource = ({ topic }) => !/.[.]retry[.][^.]+$/.test(topic);
+  const lag = metrics.sum("kafka_consumer_lag_records", {}, isOfSource);
   const tiles = [
     ["Throughput", minute === undefined ? "–" : `${format.rate(minute)}/s`, "in the last minute"],
     ["Accepted", format.share(accepted?.share),

@@ -3,7 +3,10 @@ import Vocabulary
 
 extension Configuration {
     /// Reports values that are fine alone and wrong together.
+    ///
+    /// A value that was refused is told already, and what stands for it says nothing.
     func check(_ reader: ConfigurationReader) {
+        reader.endReading()
         checkTopics(reader)
         checkCredentials(reader)
         checkProperties(reader)
@@ -16,7 +19,7 @@ extension Configuration {
 
     /// A topic that Heliograph both reads and writes would feed itself.
     private func checkTopics(_ reader: ConfigurationReader) {
-        if sources.isEmpty {
+        if sources.isEmpty, reader.isSound("sources") {
             reader.report("is empty, expected at least one source", at: "sources")
         }
         var uses: [KafkaTopic: String] = [:]
@@ -28,7 +31,9 @@ extension Configuration {
             ("results.token_status_topic", results.tokenStatusTopic),
             ("results.dead_letter_topic", results.deadLetterTopic),
         ]
-        let retryUses = retryTopics.topics.map {
+        // A source or a delay that stands twice is told as that.
+        var retried: Set<KafkaTopic> = []
+        let retryUses = retryTopics.topics.filter { retried.insert($0).inserted }.map {
             (path: "retry.later", topic: KafkaTopic?.some($0))
         }
         for (path, topic) in sourceUses + resultUses + retryUses {
@@ -67,7 +72,7 @@ extension Configuration {
     }
 
     private func checkCredentials(_ reader: ConfigurationReader) {
-        if apns.credentials.isEmpty {
+        if apns.credentials.isEmpty, reader.isSound("apns.credentials") {
             reader.report("is empty, expected at least one credential", at: "apns.credentials")
         }
         var names: [String: String] = [:]
@@ -102,11 +107,12 @@ extension Configuration {
         _ path: String,
         _ reader: ConfigurationReader
     ) {
-        let hasBadEntry = reader.problems.contains { $0.path.hasPrefix("\(path).environments.") }
+        guard reader.isSound("\(path).environments") else { return }
         if credential.environments.isEmpty {
-            guard !hasBadEntry else { return }
             reader.report("is empty, expected an environment", at: "\(path).environments")
-        } else if !credential.environments.contains(credential.environment) {
+        } else if !credential.environments.contains(credential.environment),
+            reader.isSound("\(path).environment")
+        {
             let names = credential.environments.map(\.rawValue).joined(separator: ", ")
             reader.report(
                 "is '\(credential.environment.rawValue)', expected one of `environments`: \(names)",
@@ -130,6 +136,7 @@ extension Configuration {
         var uses: [BundleIDPattern: String] = [:]
         for (index, rate) in limits.rates.enumerated() {
             let path = "limits.rates.\(index).bundle_id"
+            guard reader.isSound(path) else { continue }
             if let other = uses[rate.bundleIDs] {
                 reader.report(
                     "is '\(rate.bundleIDs)' like \(other), expected another",
@@ -148,6 +155,19 @@ extension Configuration {
                 at: "kafka.properties.\(property)"
             )
         }
+        checkStatistics(reader)
+    }
+
+    /// What is written for the consumer alone wins.
+    private func checkStatistics(_ reader: ConfigurationReader) {
+        let names = ["consumer.statistics.interval.ms", "statistics.interval.ms"]
+        guard let name = names.first(where: { kafka.properties[$0] != nil }),
+            let value = kafka.properties[name], Int(value) == 0
+        else { return }
+        reader.report(
+            "is '\(value)', expected 1 or more: the watchdog looks at librdkafka's statistics",
+            at: "kafka.properties.\(name)"
+        )
     }
 
     /// The properties that the service's promises hang on, and what to use instead.
@@ -174,7 +194,7 @@ extension Configuration {
             _ large: String,
             _ shown: (String, String)
         ) {
-            guard !isOrdered else { return }
+            guard !isOrdered, reader.isSound(small), reader.isSound(large) else { return }
             reader.report("is \(shown.0), expected at most \(large), \(shown.1)", at: small)
         }
         let connections = apns.connections

@@ -35,10 +35,10 @@ extension Configuration {
         }
     }
 
-    /// Reads every key, and tries what can be tried without a network; every problem is told.
+    /// Reads every key, and tries what can be tried without a network; every problem is told once.
     package func checkCredentials() throws(ServiceError) {
         let startUp = StartUp(configuration: self)
-        let lines =
+        let problems =
             Self.problems { try startUp.checkProperties() }
             + Self.problems { _ = try fingerprintKey() }
             + Self.problems {
@@ -47,6 +47,8 @@ extension Configuration {
                 let endpoints = try startUp.endpoints()
                 for material in materials { _ = try endpoints.all(of: material) }
             }
+        var told: Set<String> = []
+        let lines = problems.filter { told.insert($0).inserted }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
     }
 

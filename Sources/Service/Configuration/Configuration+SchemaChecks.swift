@@ -11,7 +11,7 @@ extension Configuration {
     }
 
     func checkSchemas(_ reader: ConfigurationReader) {
-        if schemas.directory == nil {
+        if schemas.directory == nil, reader.isSound("schemas.directory") {
             for use in schemaUses where !use.name.isEmpty {
                 reader.report(
                     "is '\(use.name)', expected schemas.directory to be set as well",
@@ -37,7 +37,7 @@ extension Configuration {
             ("username", registry.username), ("password_file", registry.passwordFile),
             ("bearer_token_file", registry.bearerTokenFile), ("ca_file", registry.caFile),
         ]
-        if registry.urls.isEmpty {
+        if registry.urls.isEmpty, reader.isSound("schema_registry.url") {
             for (name, value) in settings where value != nil {
                 reader.report(
                     "is set, expected schema_registry.url to be set as well",
@@ -45,7 +45,9 @@ extension Configuration {
                 )
             }
         }
-        if registry.passwordFile != nil, registry.username == nil {
+        if registry.passwordFile != nil, registry.username == nil,
+            reader.isSound("schema_registry.username")
+        {
             reader.report(
                 "is set, expected schema_registry.username to be set as well",
                 at: "schema_registry.password_file"

@@ -17,6 +17,8 @@ struct ConfigurationFile {
     init(text: String, name: String) {
         self.name = name
         var text = text
+        // Editors on Windows begin a file with a byte order mark.
+        if text.unicodeScalars.first == "\u{FEFF}" { text.unicodeScalars.removeFirst() }
         for _ in 0...Self.maxDuplicates {
             do {
                 root = try Yams.compose(yaml: text, .default, .default, .utf8)

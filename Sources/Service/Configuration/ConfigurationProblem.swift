@@ -32,9 +32,11 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         return path.isEmpty ? "\(message)\(place)" : "\(path): \(message)\(place)"
     }
 
-    /// The order in which a person mends them: down the file, then the rest.
+    /// Each once, in the order in which a person mends them: down the file, then the rest.
     static func ordered(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
-        let ranked = problems.enumerated().map { index, problem in
+        var told: Set<ConfigurationProblem> = []
+        let different = problems.filter { told.insert($0).inserted }
+        let ranked = different.enumerated().map { index, problem in
             switch problem.location {
             case .file(_, let line, let column): ((line, column, index), problem)
             case .environment, nil: ((Int.max, 0, index), problem)

@@ -34,6 +34,8 @@ final class ConfigurationReader {
     private var definedPaths: Set<String> = []
     private var knownVariables: Set<String> = []
     private(set) var locations: [String: ConfigurationLocation] = [:]
+    /// Where single values are wrong, once all are read.
+    private var unsoundPaths: Set<String> = []
 
     init(file: ConfigurationFile, environment: [String: String], isDescribing: Bool = false) {
         self.file = file
@@ -59,6 +61,25 @@ final class ConfigurationReader {
 
     func noteValue(_ text: String, at path: String) {
         effectiveValues.append(EffectiveValue(path: path, text: text))
+    }
+
+    func noteLocation(_ location: ConfigurationLocation?, at path: String) {
+        locations[path] = location
+    }
+
+    /// Every value is read; what follows looks at several of them together.
+    func endReading() {
+        unsoundPaths = Set(problems.map(\.path))
+    }
+
+    /// Whether nothing was wrong with the value at a path, or with a part of it.
+    ///
+    /// Otherwise something may stand for it that nobody has written.
+    func isSound(_ path: String) -> Bool {
+        !unsoundPaths.contains { unsound in
+            unsound.isEmpty || unsound == path || path.hasPrefix("\(unsound).")
+                || unsound.hasPrefix("\(path).")
+        }
     }
 
     func report(_ message: String, at path: String, _ location: ConfigurationLocation? = nil) {
@@ -121,6 +142,23 @@ final class ConfigurationReader {
         let found = environment.filter { $0.key.hasPrefix(start) }.sorted { $0.key < $1.key }
         knownVariables.formUnion(found.map(\.key))
         return found.map { ($0.key, String($0.key.dropFirst(start.count)), $0.value) }
+    }
+
+    /// The first variable of an entry beyond `count` in a list that has no entry there.
+    ///
+    /// All of them are known from then on: the gap is what is wrong with them.
+    func variable(past count: Int, inListAt path: [String]) -> (name: String, entry: Int)? {
+        let start = Self.variable(for: path) + "_"
+        var found: [(name: String, entry: Int)] = []
+        for (name, text) in environment where name.hasPrefix(start) && !isServiceLink(name, text) {
+            let words = name.dropFirst(start.count).split(separator: "_", maxSplits: 1)
+            guard words.count == 2, let entry = Int(words[0]), entry > count,
+                words[0] == "\(entry)"
+            else { continue }
+            found.append((name, entry))
+        }
+        knownVariables.formUnion(found.map(\.name))
+        return found.min { ($0.entry, $0.name) < ($1.entry, $1.name) }
     }
 
     /// Reports the variables that no key has asked for.

@@ -84,6 +84,13 @@ extension ConfigurationSection {
         while reader.hasVariable(under: path + [name, "\(elements.count)"]) {
             elements.append(.absent)
         }
+        if let (variable, entry) = reader.variable(past: elements.count, inListAt: path + [name]) {
+            reader.report(
+                "has no entry \(elements.count), expected one before entry \(entry)",
+                at: (path + [name]).joined(separator: "."),
+                .environment(variable: variable)
+            )
+        }
         if reader.isDescribing { elements = [.absent] }
         return elements.enumerated().map { index, element in
             let path = path + [name, "\(index)"]
@@ -118,23 +125,26 @@ extension ConfigurationSection {
                 guard let property = key.scalar?.string, !isDuplicate(key, under: name) else {
                     continue
                 }
-                if case .scalar(let scalar, _) = reader.setting(value), !scalar.isNull {
+                let setting = reader.setting(value)
+                noteLocation(setting.location, "\(name).\(property)")
+                if case .scalar(let scalar, _) = setting, !scalar.isNull {
                     properties[property] = scalar.text
                 } else {
-                    let path = "\(name).\(property)"
                     report(
-                        path,
+                        "\(name).\(property)",
                         "is no scalar",
                         "text, a number or a boolean",
-                        reader.setting(value)
+                        setting
                     )
                 }
             }
         } else if !setting.isUnset {
             report(name, Self.shape(of: setting), "a mapping", setting)
         }
-        for (_, suffix, value) in reader.variables(under: path + [name]) {
-            properties[suffix.lowercased().split(separator: "_").joined(separator: ".")] = value
+        for (variable, suffix, value) in reader.variables(under: path + [name]) {
+            let property = suffix.lowercased().split(separator: "_").joined(separator: ".")
+            properties[property] = value
+            noteLocation(.environment(variable: variable), "\(name).\(property)")
         }
         for (property, value) in properties.sorted(by: { $0.key < $1.key }) {
             note("\(name).\(property)", Secrets.masked(value, of: property))

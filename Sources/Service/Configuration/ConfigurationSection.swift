@@ -177,6 +177,10 @@ final class ConfigurationSection {
         reader.noteValue(text, at: fullPath(name))
     }
 
+    func noteLocation(_ location: ConfigurationLocation?, _ name: String) {
+        reader.noteLocation(location, at: fullPath(name))
+    }
+
     func report(_ name: String, _ cause: String, _ expected: String, _ at: Setting) {
         reader.report("\(cause), expected \(expected)", at: fullPath(name), at.location)
     }

@@ -1,4 +1,4 @@
-import Vocabulary
+import HTTP2IO
 
 /// Where APNs, or what stands for it, listens: always HTTPS.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
@@ -41,13 +41,8 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static func host(_ text: Substring) -> String? {
         if text.hasPrefix("["), text.hasSuffix("]") {
-            let address = text.dropFirst().dropLast()
-            let isAddress =
-                address.contains(":")
-                && address.utf8.allSatisfy {
-                    $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
-                }
-            return isAddress ? String(address) : nil
+            let address = String(text.dropFirst().dropLast())
+            return SocketAddress(numeric: address, port: 0)?.family == .ipv6 ? address : nil
         }
         let isName =
             !text.isEmpty && text.utf8.count <= 253
@@ -83,13 +78,6 @@ extension ValueType where Value == String {
 
     /// What a socket can be bound to without asking a name server.
     static let listenAddress = text("IP address", expectation: "an IP address or localhost") {
-        text in
-        let octets = text.split(separator: ".", omittingEmptySubsequences: false)
-        let isIPv4 =
-            octets.count == 4
-            && octets.allSatisfy { octet in
-                octet.utf8.allSatisfy(\.isDigit) && UInt8(octet) != nil
-            }
-        return text == "localhost" || isIPv4 || Endpoint(authority: "[\(text)]:1") != nil
+        $0 == "localhost" || SocketAddress(numeric: $0, port: 0) != nil
     }
 }

@@ -40,7 +40,7 @@ extension Configuration {
             guard let file else { continue }
             files.append((path: "schema_registry.\(name)", file: file, limit: limit))
         }
-        return files.compactMap { path, file, limit in
+        let missing: [ConfigurationProblem] = files.compactMap { path, file, limit in
             do throws(FileError) {
                 _ = try BoundedFile.read(file, limit: limit)
                 return nil
@@ -51,7 +51,8 @@ extension Configuration {
                     location: locations[path]
                 )
             }
-        } + schemaProblems()
+        }
+        return missing + kafkaFileProblems() + schemaProblems()
     }
 }
 

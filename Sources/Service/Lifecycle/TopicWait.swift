@@ -25,7 +25,7 @@ final class TopicWait: Sendable {
     ///   `StartUp.kafkaDeadline` at most.
     /// - Throws: What an operator has to see to.
     func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {
-        var hasTold = false
+        var news = TroubleNews()
         while !isStopped() {
             let answer = await ShardThread.run(named: "start-up") { [startUp] in
                 Result { () throws(ServiceError) in try startUp.checkTopics() }
@@ -36,17 +36,37 @@ final class TopicWait: Sendable {
                 return
             case .failure(let error) where error.mayPass:
                 latest.withLock { $0 = error.description }
-                if !hasTold {
+                if news.take(error.description) {
                     log.warning(
                         "Kafka does not answer, waiting for it",
                         [.error: error.description]
                     )
                 }
-                hasTold = true
                 // Cut short by cancellation only, and then `isStopped` is true.
                 try? await Task.sleep(for: Self.pause)
             case .failure(let error): throw error
             }
         }
+    }
+}
+
+/// Tells whether what is wrong has changed since it was last told.
+package struct TroubleNews {
+    private var told: String?
+
+    package init() {}
+
+    /// - Returns: Whether that is not what was told last, but for its numbers.
+    package mutating func take(_ text: String) -> Bool {
+        let gist = Self.gist(text)
+        defer { told = gist }
+        return gist != told
+    }
+
+    /// Addresses and times differ from one try to the next, as librdkafka tells them:
+    /// "Connection refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)".
+    private static func gist(_ text: String) -> String {
+        let said = text.firstRange(of: " (after ").map { text[..<$0.lowerBound] } ?? text[...]
+        return String(said.filter { !$0.isNumber })
     }
 }

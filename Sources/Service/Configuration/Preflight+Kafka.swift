@@ -1,0 +1,56 @@
+import KafkaIO
+
+/// The files of Kafka's client: of one that it cannot read, it tells OpenSSL's number only.
+extension Configuration {
+    private static let tlsFiles: Set = [
+        "ssl.ca.location", "ssl.certificate.location", "ssl.crl.location", "ssl.key.location",
+        "ssl.keystore.location",
+    ]
+    /// May also be a directory, or the word for "wherever systems have it".
+    private static let caLocation = "ssl.ca.location"
+    private static let keytab = "sasl.kerberos.keytab"
+
+    /// Looks at the files of `kafka.properties` that the client is going to read.
+    ///
+    /// - Returns: One problem for each that cannot be read, under its property.
+    func kafkaFileProblems() -> [ConfigurationProblem] {
+        let properties = kafka.properties.sorted { $0.key < $1.key }
+        return properties.compactMap { property, file in
+            let name = KafkaConfiguration.withoutPrefix(property)
+            let isRead =
+                usesTLS && Self.tlsFiles.contains(name) || usesKerberos && name == Self.keytab
+            let mayBeDirectory = name == Self.caLocation
+            guard isRead, !file.isEmpty, !(mayBeDirectory && file == "probe") else { return nil }
+            do throws(FileError) {
+                _ = try BoundedFile.read(file, limit: Self.maxCAFileByteCount)
+                return nil
+            } catch .notRegular where mayBeDirectory {
+                return nil
+            } catch {
+                let path = "kafka.properties.\(property)"
+                return ConfigurationProblem(
+                    path: path,
+                    message: "'\(file)' \(error), expected a readable file",
+                    location: locations[path]
+                )
+            }
+        }
+    }
+
+    private var usesTLS: Bool {
+        kafkaValues(of: ["security.protocol"]).contains { $0.hasSuffix("ssl") }
+    }
+
+    /// The mechanism of SASL that is used where none is named.
+    private var usesKerberos: Bool {
+        let mechanisms = kafkaValues(of: ["sasl.mechanism", "sasl.mechanisms"])
+        return kafkaValues(of: ["security.protocol"]).contains { $0.hasPrefix("sasl") }
+            && (mechanisms.isEmpty || mechanisms.contains("gssapi"))
+    }
+
+    /// What a property is set to, in lower case, for consumers, producers or both.
+    private func kafkaValues(of names: Set<String>) -> [String] {
+        kafka.properties.filter { names.contains(KafkaConfiguration.withoutPrefix($0.key)) }
+            .map { $0.value.lowercased() }
+    }
+}

@@ -30,11 +30,17 @@ extension ReasonTable {
             ## Reasons of APNs for broadcasts and channels
 
             They judge `/4/broadcasts` and the management of channels, `heliograph channels`. No \
-            device token is concerned.
+            device token is concerned. A broadcast never goes to a retry topic, and no request \
+            about channels is repeated:
 
+            | disposition | what Heliograph does |
+            |---|---|
 
             """
-        page += header
+        for disposition in Disposition.allCases where disposition.isOtherForBroadcasts {
+            page += "| `\(disposition.rawValue)` | \(disposition.broadcastMeaning) |\n"
+        }
+        page += "\n" + header
         for row in broadcastRows { page += row.markdown }
         page += """
 
@@ -71,7 +77,7 @@ extension ReasonTable.Row {
 }
 
 extension Disposition {
-    /// What Heliograph does, in a sentence.
+    /// What Heliograph does about a notification for a device, in a sentence.
     public var meaning: String {
         switch self {
         case .delivered: "Final: outcome `accepted`."
@@ -92,6 +98,29 @@ extension Disposition {
                 + " with a dead letter. Readiness names the credential; others go on."
         }
     }
+
+    /// What Heliograph does about a broadcast or a request about channels, in a sentence or two.
+    public var broadcastMeaning: String {
+        switch self {
+        case .delivered, .unregistered, .rejected: meaning
+        case .retryHere:
+            "A broadcast is sent again after a delay, unless a newer one waits for the channel;"
+                + " when the attempts or their time are used up, it is `undeliverable`, with a dead"
+                + " letter. A request about channels is not repeated."
+        case .retryElsewhere:
+            "As `retryHere`, on another connection; this one opens no more streams."
+        case .refreshProviderToken:
+            "A broadcast is sent again, once, with a fresh provider token where one may be made;"
+                + " then the credential is parked. A request about channels is not repeated."
+        case .parkCredential:
+            "Nothing is sent with the credential for a while (1 to 15 minutes), or until its key is"
+                + " replaced; a broadcast is `undeliverable`, with a dead letter. Readiness names"
+                + " the credential; others go on. A request about channels is not repeated."
+        }
+    }
+
+    /// Whether it means something else than for a device.
+    public var isOtherForBroadcasts: Bool { broadcastMeaning != meaning }
 }
 
 extension LocalReason {

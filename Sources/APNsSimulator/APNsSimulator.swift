@@ -1,10 +1,21 @@
 package import HTTP2IO
 
 /// Why a simulator did not start.
-package enum SimulatorError: Error, Hashable, Sendable {
+package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One of its addresses is taken, or none of this machine's.
+    case address(SocketAddress, SystemError)
     case socket(SystemError)
     case tls(TLSError)
     case key(SigningKeyError)
+
+    package var description: String {
+        switch self {
+        case .address(let address, let error): "cannot listen on \(address): \(error.text)"
+        case .socket(let error): "\(error)"
+        case .tls(let error): "\(error)"
+        case .key(let error): "a signing key is \(error)"
+        }
+    }
 }
 
 /// A strict APNs on this machine, with faults by scenario.
@@ -18,8 +29,8 @@ package struct APNsSimulator {
     /// Listens, and serves on a thread of its own.
     package func start() throws(SimulatorError) -> RunningSimulator {
         let material = try Material(configuration)
+        let doors = try Doors(configuration)
         do throws(SystemError) {
-            let doors = try Doors(configuration)
             let ports = doors.ports
             let shared = SimulatorShared(wakeup: try Wakeup())
             let loop = try SimulatorLoop(

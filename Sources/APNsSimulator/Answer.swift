@@ -19,6 +19,17 @@ package enum Answer: Hashable, Sendable {
     case connection(ConnectionFault)
     /// To a broadcast, or to a request for channels.
     case channel(ChannelAnswer)
+
+    /// The response's; nil where there is no response.
+    package var status: Int? {
+        switch self {
+        case .accepted: 200
+        case .refused(let refusal): refusal.status
+        case .html(let status, _), .bare(let status, _): status
+        case .channel(let answer): answer.status
+        case .reset, .silence, .connection: nil
+        }
+    }
 }
 
 /// An answer with a reason.

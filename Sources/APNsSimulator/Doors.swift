@@ -29,7 +29,7 @@ final class Doors {
     static let wakeupID: UInt64 = 0
     private let listeners: [ListenerBox?]
 
-    init(_ configuration: SimulatorConfiguration) throws(SystemError) {
+    init(_ configuration: SimulatorConfiguration) throws(SimulatorError) {
         var listeners: [ListenerBox?] = []
         for address in [
             configuration.production, configuration.sandbox, configuration.productionChannels,
@@ -39,7 +39,11 @@ final class Doors {
                 listeners.append(nil)
                 continue
             }
-            listeners.append(try ListenerBox(address))
+            do throws(SystemError) {
+                listeners.append(try ListenerBox(address))
+            } catch {
+                throw .address(address, error)
+            }
         }
         self.listeners = listeners
     }

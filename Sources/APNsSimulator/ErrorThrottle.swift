@@ -3,7 +3,8 @@ import Vocabulary
 /// How APNs slows senders that err: the stream limit sinks, and then the connection ends.
 ///
 /// Apple documents that it happens ("Handling notification responses from APNs"), not when. Here
-/// each error adds to a score, each success takes one off; 410 counts as neither.
+/// each error adds to a score, each success takes one off; 410 counts as neither, and nor does what
+/// has no status or is the server's own fault.
 package struct ErrorThrottle: Hashable, Sendable {
     /// Whether there is a throttle at all.
     package var isOn = true
@@ -19,11 +20,15 @@ package struct ErrorThrottle: Hashable, Sendable {
     /// The score after an answer.
     package func score(_ score: Int, after answer: Answer) -> Int {
         guard isOn else { return 0 }
-        switch answer {
-        case .accepted: return max(0, score - 1)
-        case .refused(let refusal) where (400..<500).contains(refusal.status):
-            if refusal.status == 410 { return score }
-            return score + (refusal.reason == .badDeviceToken ? badDeviceTokenWeight : 1)
+        guard let status = answer.status else { return score }
+        switch status {
+        case 200..<300: return max(0, score - 1)
+        case 410: return score
+        case 400..<500:
+            if case .refused(let refusal) = answer, refusal.reason == .badDeviceToken {
+                return score + badDeviceTokenWeight
+            }
+            return score + 1
         default: return score
         }
     }

@@ -109,6 +109,9 @@ extension RequestJudge {
         else { return ChannelAnswer(400, reason: "BadExpirationDate") }
         if body.isEmpty { return ChannelAnswer(400, reason: "PayloadEmpty") }
         if body.count > 5120 { return ChannelAnswer(413, reason: "PayloadTooLarge") }
+        guard Self.isJSONObject(body) else {
+            return ChannelAnswer(400, reason: "BadRequestPayload")
+        }
         channels.broadcast(body, expiration: expiration, to: id, in: app, now: now)
         return ChannelAnswer(200, isBroadcast: true)
     }

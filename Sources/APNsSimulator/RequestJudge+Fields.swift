@@ -56,7 +56,7 @@ extension RequestJudge {
         return nil
     }
 
-    private static func isJSONObject(_ bytes: [UInt8]) -> Bool {
+    static func isJSONObject(_ bytes: [UInt8]) -> Bool {
         do throws(JSONError) {
             return try JSONValue.parse(bytes).object != nil
         } catch {

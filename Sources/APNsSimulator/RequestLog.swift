@@ -46,11 +46,10 @@ struct RequestLog {
             }
             writer.name("payload_sha256")
             writer.string(SHA256.hexadecimal(of: body))
-            let (status, word) = answer.logged
             writer.name("status")
-            if let status { writer.integer(status) } else { writer.null() }
+            if let status = answer.status { writer.integer(status) } else { writer.null() }
             writer.name("reason")
-            writer.string(word)
+            writer.string(answer.word)
         }
     }
 
@@ -62,18 +61,18 @@ struct RequestLog {
 }
 
 extension Answer {
-    /// The status, and the reason or what stands for it.
-    fileprivate var logged: (status: Int?, word: String?) {
+    /// The reason, or what stands for it.
+    fileprivate var word: String? {
         switch self {
-        case .accepted: (200, nil)
-        case .refused(let refusal): (refusal.status, refusal.reason.rawValue)
-        case .html(let status, _): (status, "html")
-        case .bare(let status, _): (status, "bare")
-        case .reset(.refusedStream): (nil, "refused")
-        case .reset: (nil, "reset")
-        case .silence: (nil, "silence")
-        case .connection(let fault): (nil, fault.word)
-        case .channel(let answer): (answer.status, answer.reason)
+        case .accepted: nil
+        case .refused(let refusal): refusal.reason.rawValue
+        case .html: "html"
+        case .bare: "bare"
+        case .reset(.refusedStream): "refused"
+        case .reset: "reset"
+        case .silence: "silence"
+        case .connection(let fault): fault.word
+        case .channel(let answer): answer.reason
         }
     }
 }

@@ -29,13 +29,28 @@ package enum ReasonExplanation {
             """
               \(row.explanation)
               To do:        \(row.remedy)
-              Heliograph:   \(row.verdict.disposition.meaning)
+            \(actions(row))
               Token action: \(row.verdict.tokenAction.rawValue)
               At fault:     \(row.verdict.fault.rawValue)
             """
         }
         let heading = "\(known.rawValue) (APNs, status \(first.statusText)\(kind))"
         return ([heading] + parts).joined(separator: "\n")
+    }
+
+    /// What Heliograph does; a row of both kinds of request may say two things.
+    private static func actions(_ row: ReasonTable.Row) -> String {
+        let disposition = row.verdict.disposition
+        guard ReasonTable.broadcastRows.contains(row), disposition.isOtherForBroadcasts else {
+            return "  Heliograph:   \(disposition.meaning)"
+        }
+        guard ReasonTable.rows.contains(row) else {
+            return "  Heliograph:   \(disposition.broadcastMeaning)"
+        }
+        return """
+              Heliograph:   \(disposition.meaning)
+              Broadcasts:   \(disposition.broadcastMeaning)
+            """
     }
 
     private static func text(for reason: LocalReason) -> String {

@@ -2,6 +2,7 @@ import APNsSimulator
 import FlyingFox
 import FlyingSocks
 import Foundation
+import HTTP2IO
 
 /// The simulator's control endpoint: HTTP/1.1 on a loopback port, without any protection.
 struct ControlServer {
@@ -9,6 +10,12 @@ struct ControlServer {
 
     /// Port 0 is a free one.
     init(port: UInt16, simulator: RunningSimulator) throws {
+        do throws(SystemError) {
+            // The server's own failure to listen is told by nobody: who waits for it waits in vain.
+            _ = try Listener(.loopback(port: port))
+        } catch {
+            throw DemoError("control port \(port): \(error.text)")
+        }
         server = HTTPServer(
             address: try sockaddr_in.inet(ip4: "127.0.0.1", port: port),
             timeout: Self.answerSeconds,

@@ -8,12 +8,13 @@ struct KafkaCommand: AsyncParsableCommand {
         commandName: "kafka",
         abstract: "Run the embedded Kafka in a process of its own, until SIGTERM.",
         discussion: """
-            Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is
-            librdkafka's mock cluster: it keeps about 5 MB a partition, and nothing over a restart.
+            Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is \
+            librdkafka's mock cluster: it keeps about 5 MB a partition, and nothing over a restart. \
+            It finds no offset by its time: 'heliograph tail --since' shows nothing of what it has.
 
-            A line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; REQUEST
-            is produce, fetch, offsetCommit, heartbeat, ...; CODE is a number of the Kafka protocol,
-            or -195 for a connection that ends. Each is answered by a line: {"done": true}.
+            A line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; \
+            REQUEST is produce, fetch, offsetCommit, heartbeat, ...; CODE is a number of the Kafka \
+            protocol, or -195 for a connection that ends. Each is answered by a line: {"done": true}.
             """
     )
 

@@ -9,7 +9,7 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         commandName: "simulate-apns",
         abstract: "Run a strict APNs on this machine until SIGTERM.",
         discussion: """
-            Prints one line of JSON when it is ready: its URLs, the CA that its certificate is
+            Prints one line of JSON when it is ready: its URLs, the CA that its certificate is \
             signed by, and a signing key that it accepts. docs/simulator.md tells the rest.
             """
     )
@@ -128,8 +128,8 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         _ control: UInt16?
     ) throws {
         guard let ca = simulator.caPEM else { return }
-        try Data(ca).write(to: URL(filePath: writeCa))
-        try Data(keys.ownPEM).write(to: URL(filePath: writeKey))
+        try LabFile.write(ca, to: writeCa, named: "--write-ca")
+        try LabFile.write(keys.ownPEM, to: writeKey, named: "--write-key")
         try writeClientCertificate()
         let host = hostName.first ?? "localhost"
         func url(_ port: UInt16?) -> String { "https://\(host):\(port ?? 0)" }
@@ -162,6 +162,6 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             ]
         )
         let pem = identity.certificateChainPEM + identity.privateKeyPEM
-        try Data(pem).write(to: URL(filePath: writeCertificate))
+        try LabFile.write(pem, to: writeCertificate, named: "--write-certificate")
     }
 }

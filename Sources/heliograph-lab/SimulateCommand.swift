@@ -7,7 +7,7 @@ struct SimulateCommand: AsyncParsableCommand {
         commandName: "simulate",
         abstract: "Run the delivery core through hours of faults in virtual time.",
         discussion: """
-            Every run is one hour and follows from its seed. A promise that is broken is told with
+            Every run is one hour and follows from its seed. A promise that is broken is told with \
             the last happenings and the command that repeats it; the exit code is then 1.
             """
     )

@@ -22,9 +22,12 @@ struct SimulatedKeys {
             )
         )
         guard let path else { return }
-        guard let text = FileManager.default.contents(atPath: path),
-            let list = try JSONValue.parse(Array(text)).array
-        else { throw DemoError("key file '\(path)' is no JSON array") }
+        guard let text = FileManager.default.contents(atPath: path) else {
+            throw DemoError("key file '\(path)' cannot be read")
+        }
+        guard let list = (try? JSONValue.parse(Array(text)))?.array else {
+            throw DemoError("key file '\(path)' is no JSON array")
+        }
         for (index, value) in list.enumerated() {
             registered.append(try Self.key(value, "\(path)[\(index)]"))
         }
@@ -61,7 +64,7 @@ struct SimulatedKeys {
     private static func pem(_ file: String) throws -> [UInt8] {
         if let known = FileManager.default.contents(atPath: file) { return Array(known) }
         let made = EphemeralAuthority.signingKeyPEM()
-        try Data(made).write(to: URL(filePath: file))
+        try LabFile.write(made, to: file, named: "key file")
         return made
     }
 }

@@ -39,8 +39,9 @@ enum Terminal {
     }
 
     /// Ends the process without waiting for the libraries' threads.
+    ///
+    /// Nothing is buffered, so nothing is flushed: fflush(3) would wait for a `readLine`.
     static func end(_ ending: Ending) -> Never {
-        fflush(nil)
         _exit(ending.rawValue)
     }
 }

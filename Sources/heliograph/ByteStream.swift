@@ -1,8 +1,17 @@
 import Glibc
 
-/// Standard output takes no more, as on a full disk: what stands there is not all.
+/// Standard output takes no more: what stands there is not all.
 struct OutputError: Error, CustomStringConvertible {
-    let description = "standard output takes no more"
+    /// Of errno(3).
+    let code: Int32
+
+    /// Nobody reads it any more, as after `head`; otherwise it is a full disk or the like.
+    var isReaderGone: Bool { code == EPIPE }
+
+    var description: String {
+        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        unsafe "standard output takes no more: \(String(cString: strerror(code)))"
+    }
 }
 
 /// A file descriptor that is read or written in blocks; blocks are what bounds memory.
@@ -46,10 +55,8 @@ struct ByteStream {
         return nil
     }
 
-    /// Writes everything.
-    ///
-    /// - Returns: false after an error, such as a reader that has gone, with the reason in `errno`.
-    func write(_ bytes: [UInt8]) -> Bool {
+    /// Writes everything, and waits for room where a launcher has made a pipe non-blocking.
+    func write(_ bytes: [UInt8]) throws(OutputError) {
         var written = 0
         while written < bytes.count {
             let count = unsafe bytes.withUnsafeBytes { all in
@@ -61,10 +68,16 @@ struct ByteStream {
             }
             if count >= 0 {
                 written += count
+            } else if errno == EAGAIN {
+                waitForRoom()
             } else if errno != EINTR {
-                return false
+                throw OutputError(code: errno)
             }
         }
-        return true
+    }
+
+    private func waitForRoom() {
+        var interest = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
+        unsafe _ = poll(&interest, 1, -1)
     }
 }

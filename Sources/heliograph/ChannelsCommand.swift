@@ -13,8 +13,9 @@ struct ChannelsCommand: ParsableCommand {
             Requests go to apns.endpoints.management_production or management_sandbox, once, with \
             the credential that covers the app.
 
-            Exit codes: 0 done; 1 APNs refused it, or it was not asked; 2 no answer came, and APNs \
-            may have done it; 64 the command line is wrong.
+            Exit codes: 0 done; 1 APNs refused it, it was not asked, or standard output takes no \
+            more, and standard error has the answer; 2 no answer came, and APNs may have done it; \
+            64 the command line is wrong.
             """,
         subcommands: [
             CreateChannelCommand.self, ReadChannelCommand.self, ListChannelsCommand.self,
@@ -130,7 +131,14 @@ struct ChannelOptions: ParsableArguments {
                 bundleID: bundleId,
                 environment: environment
             )
-            if let text = json ? report.json : report.text { print(text) }
+            if let text = json ? report.json : report.text {
+                // A channel whose ID nobody has seen is a channel too many.
+                Console.show(
+                    text,
+                    orTell: "\(report.remarks)\n\(text)",
+                    ending: report.ending == .unknown ? .unchecked : .failure
+                )
+            }
             Console.complain(report.remarks)
             switch report.ending {
             case .done: Console.end(.success)

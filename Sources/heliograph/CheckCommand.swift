@@ -6,7 +6,7 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Check the configuration and the credentials; send and connect to nothing.",
         discussion: """
-            Prints the effective configuration with secrets hidden. Every problem is printed with
+            Prints the effective configuration with secrets hidden. Every problem is printed with \
             its key and place in the file, and the exit code is 1.
 
             With --schemas it prints, instead, the schemas that are loaded: the shipped ones and \
@@ -23,7 +23,7 @@ struct CheckCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try file.load()
         guard !schemas else {
-            print(configuration.schemaListing, terminator: "")
+            Console.show(configuration.schemaListing)
             return
         }
         do {
@@ -32,7 +32,7 @@ struct CheckCommand: AsyncParsableCommand {
             Console.complain("\(error)")
             Console.end(.failure)
         }
-        print(configuration.summary, terminator: "")
+        Console.show(configuration.summary)
         Console.complain("the configuration, its keys and its files are in order")
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Service
 
 struct DeadLettersCommand: ParsableCommand {
@@ -31,13 +30,9 @@ struct ListDeadLettersCommand: ParsableCommand {
     func run() throws {
         let configuration = try file.load()
         do {
-            var isFull = false
             let count = try DeadLetters(configuration).list(selection.filter) { letter in
-                let line = (json ? letter.json : letter.line) + "\n"
-                isFull = !ByteStream.output.write(Array(line.utf8))
-                return !isFull
+                Console.show(json ? letter.json : letter.line)
             }
-            guard !isFull else { throw OutputError() }
             Console.complain(count == 1 ? "1 dead letter" : "\(count) dead letters")
         } catch {
             Console.complain("\(error)")
@@ -52,9 +47,9 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Produce them once more, to the topic that each came from.",
         discussion: """
-            Key, value and headers stay as they are; those of failures and retries are taken off.
-            The dead letters stay in their topic: the same replay twice sends events twice.
-            Exit code 1 when any could not be replayed.
+            Key, value and headers stay as they are; those of failures and retries are taken off. \
+            The dead letters stay in their topic: the same replay twice sends events twice. \
+            Exit code 1 when any could not be replayed, or standard output takes no more.
             """
     )
 
@@ -72,8 +67,6 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 
     func run() throws {
         let configuration = try file.load()
-        // A reader that leaves, as a pager does, must not end a replay half way.
-        _ = signal(SIGPIPE, SIG_IGN)
         do {
             let counts = try DeadLetters(configuration).replay(
                 selection.filter,
@@ -95,7 +88,7 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         switch report {
         case .progress(let counts):
             Console.complain("\(counts.replayed) replayed, \(counts.failed) failed so far")
-        case .wouldReplay(let letter, let topic): print("\(letter.line)  to \(topic)")
+        case .wouldReplay(let letter, let topic): Console.show("\(letter.line)  to \(topic)")
         case .failed(let letter, let cause):
             Console.complain("not replayed: \(letter.line): \(cause)")
         }

@@ -15,6 +15,6 @@ struct ExplainCommand: ParsableCommand {
             Console.complain("no reason is called '\(reason)'; docs/reasons.md lists them all")
             Console.end(.failure)
         }
-        print(text)
+        Console.show(text)
     }
 }

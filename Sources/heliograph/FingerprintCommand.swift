@@ -16,8 +16,8 @@ struct FingerprintCommand: ParsableCommand {
             input, a token a line. The same key gives the same fingerprint everywhere; it is the \
             first 16 digits of 'openssl dgst -sha256 -hmac KEY' over the token in lower case.
 
-            Exit codes: 0 done; 1 there is no key, or a text is no device token; 64 the command \
-            line is wrong.
+            Exit codes: 0 done; 1 there is no key, a text is no device token, or standard output \
+            takes no more; 64 the command line is wrong.
             """
     )
 
@@ -37,7 +37,7 @@ struct FingerprintCommand: ParsableCommand {
                             + "hexadecimal digits"
                     )
                 }
-                print(fingerprint)
+                Console.show(fingerprint)
             }
         } catch {
             Console.complain("\(error)")

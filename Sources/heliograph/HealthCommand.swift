@@ -5,7 +5,7 @@ struct HealthCommand: AsyncParsableCommand {
         commandName: "health",
         abstract: "Ask a running service whether it is alive; for a container's health check.",
         discussion: """
-            Exits 0 when the answer's status is 2xx, 1 otherwise, with one line on standard error.
+            Exits 0 when the answer's status is 2xx, 1 otherwise, with one line on standard error. \
             With --url http://127.0.0.1:9464/ready it asks for readiness.
             """
     )

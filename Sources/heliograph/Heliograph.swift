@@ -1,15 +1,25 @@
 import ArgumentParser
+import Glibc
 import Service
 
-/// The command: everything that belongs to running the service.
 @main
+enum Main {
+    static func main() async {
+        // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to
+        // a pager or a log collector. A reader that has gone must be a failed write, not the end.
+        _ = signal(SIGPIPE, SIG_IGN)
+        await HeliographCommand.main()
+    }
+}
+
+/// The command: everything that belongs to running the service.
 struct HeliographCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "heliograph",
         abstract: "Send push notifications from Kafka to Apple's push service (APNs).",
         discussion: """
             Reads events from Kafka, checks them against a JSON Schema, sends them to APNs over \
-            HTTP/2, and publishes exactly one outcome for each event.
+            HTTP/2, and publishes an outcome for each event.
 
             A first look, without Apple and without a cluster: 'heliograph-lab demo'. With both:
 
@@ -25,7 +35,9 @@ struct HeliographCommand: AsyncParsableCommand {
 
             OUTPUT
             What was asked for goes to standard output; logs, progress and complaints to standard \
-            error, a line each. Device tokens, payloads and provider tokens are never shown.
+            error, a line each. Device tokens, payloads and provider tokens are never shown. When \
+            standard output takes no more, as on a full disk, standard error says so and the exit \
+            code is not 0; only tail takes a reader that has gone for its end.
 
             EXIT CODES
               0   done

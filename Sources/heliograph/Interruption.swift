@@ -10,14 +10,13 @@ enum Interruption {
 
     static var hasHappened: Bool { flag.load(ordering: .relaxed) }
 
-    /// From here on the two signals end nothing, and a reader that has gone is a failed write.
+    /// From here on the two signals end nothing.
     static func watch() {
         // Made here: a signal handler must not be the first to touch it.
         flag.store(false, ordering: .relaxed)
         for number in [SIGINT, SIGTERM] {
             _ = signal(number) { _ in Interruption.note() }
         }
-        _ = signal(SIGPIPE, SIG_IGN)
     }
 
     private static func note() {

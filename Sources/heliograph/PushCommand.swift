@@ -18,8 +18,8 @@ struct PushCommand: ParsableCommand {
                   --payload '{"aps":{"event":"update","timestamp":1790000000,"content-state":{}}}'
               heliograph push --config heliograph.yaml --event event.json
 
-            Exit codes: 0 APNs accepted it; 1 it did not, or it was not sent; 64 the command line \
-            is wrong.
+            Exit codes: 0 APNs accepted it; 1 it did not, it was not sent, or standard output \
+            takes no more, and standard error tells what APNs said; 64 the command line is wrong.
             """
     )
 
@@ -110,7 +110,8 @@ struct PushCommand: ParsableCommand {
                 try eventText(),
                 as: isBroadcast ? .broadcast : .notification
             )
-            print(report.text)
+            // Who does not hear that APNs has it sends it again.
+            Console.show(report.text, orTell: report.text)
             Console.end(report.isAccepted ? .success : .failure)
         } catch {
             Console.complain("\(error)")

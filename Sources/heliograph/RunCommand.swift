@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Service
 
 struct RunCommand: AsyncParsableCommand {
@@ -7,7 +6,7 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run the service until SIGTERM.",
         discussion: """
-            On SIGTERM or SIGINT it takes nothing new, finishes what is in hand within
+            On SIGTERM or SIGINT it takes nothing new, finishes what is in hand within \
             limits.drain_timeout, commits, leaves the consumer group, and exits 0.
             """
     )
@@ -15,9 +14,6 @@ struct RunCommand: AsyncParsableCommand {
     @OptionGroup var file: ConfigurationOption
 
     func run() async throws {
-        // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to a
-        // log collector's pipe. A reader that has gone must be a failed write, not the end.
-        _ = signal(SIGPIPE, SIG_IGN)
         let configuration = try file.load()
         do {
             _ = try await Service.Heliograph(configuration).run()

@@ -1,5 +1,4 @@
 public import ArgumentParser
-import Glibc
 import Service
 public import Vocabulary
 
@@ -87,8 +86,10 @@ struct TailCommand: ParsableCommand {
             let outcomes = try tail.next().prefix((limit ?? .max) - count)
             let lines = outcomes.map { (json ? $0.json : style.line($0)) + "\n" }
             // A reader that has gone, as `head` does, wants no more: that is no fault.
-            guard ByteStream.output.write(Array(lines.joined().utf8)) else {
-                guard errno == EPIPE else { throw OutputError() }
+            do throws(OutputError) {
+                try ByteStream.output.write(Array(lines.joined().utf8))
+            } catch {
+                guard error.isReaderGone else { throw error }
                 return count
             }
             count += outcomes.count
@@ -109,7 +110,12 @@ struct OutcomeSelection: ParsableArguments {
     @Option(help: "Only with this reason, such as BadDeviceToken; may be given often.")
     var reason: [String] = []
 
-    @Option(help: "Only of this app, whatever the push type; may be given often.")
+    @Option(
+        help: """
+            Only of this app, whatever the push type; may be given often. Outcomes of broadcasts \
+            name no app, so none of them is shown.
+            """
+    )
     var bundleId: [String] = []
 
     @Option(help: "Only with this apns-topic; may be given often.")

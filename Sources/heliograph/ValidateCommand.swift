@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Service
 
 struct ValidateCommand: ParsableCommand {
@@ -12,14 +11,17 @@ struct ValidateCommand: ParsableCommand {
 
             {"line":1,"valid":true,"violations":[]}
             {"line":2,"valid":false,"violations":[{"instance_location":"/priority", \
-            "keyword_location":"/properties/priority/enum","message":"must be 10 or 5 or 1"}]}
+            "keyword_location":"/properties/priority/enum",\
+            "message":"must be one of 10, 5, 1; found a number"}]}
 
             A result has at most 20 violations and 4 KB of them. Blank lines give no result. A \
             document of several lines, as editors print it, is made one line by 'jq -c . FILE'.
 
             Without --schema a document is an event and is checked as the service checks it: by the \
             event's schema, by the rules that APNs documents, and by --payload. What --payload warn \
-            finds is listed, and the event is valid all the same, because it would be sent.
+            finds is listed, and the event is valid all the same, because it would be sent. With \
+            --broadcast it is an event of a source of broadcasts, and Apple's rules for its \
+            payload are always enforced.
 
             Exit codes: 0 every line is valid; 1 a line is invalid; 2 not everything was checked, \
             because a file cannot be read or the schema is refused; 64 the command line is wrong. \
@@ -59,6 +61,9 @@ struct ValidateCommand: ParsableCommand {
     @Flag(help: "Enforce 'format' also where the schema's draft leaves it a remark.")
     var assertFormat = false
 
+    @Flag(help: "The events are broadcasts.")
+    var broadcast = false
+
     @Option(
         help: ArgumentHelp(
             "What an event's payload is held to, as the key schemas.payload: warn, strict or off.",
@@ -71,6 +76,11 @@ struct ValidateCommand: ParsableCommand {
         guard schema == nil || payload == nil else {
             throw ValidationError("--payload is for events, so it has no meaning with --schema.")
         }
+        guard !broadcast || (schema == nil && payload == nil) else {
+            throw ValidationError(
+                "--broadcast brings its own schema and rules; leave out --schema and --payload."
+            )
+        }
         let needsSchema = !schemaDirectory.isEmpty || defaultDraft != nil || assertFormat
         guard schema != nil || !needsSchema else {
             throw ValidationError(
@@ -80,8 +90,6 @@ struct ValidateCommand: ParsableCommand {
     }
 
     func run() {
-        // A reader that leaves early is a failed write, not a signal.
-        _ = signal(SIGPIPE, SIG_IGN)
         var run = ValidationRun(checker: makeChecker())
         let input = openInput()
         var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -95,8 +103,10 @@ struct ValidateCommand: ParsableCommand {
             } else {
                 run.feed(block[..<count], into: &output)
             }
-            guard ByteStream.output.write(output) else {
-                Self.fail("standard output takes no more; \(run.summary.lines) lines were checked")
+            do {
+                try ByteStream.output.write(output)
+            } catch {
+                Self.fail("\(error); \(run.summary.lines) lines were checked")
             }
             output.removeAll(keepingCapacity: true)
         }
@@ -105,7 +115,9 @@ struct ValidateCommand: ParsableCommand {
     }
 
     private func makeChecker() -> any DocumentChecker {
-        guard let schema else { return EventChecker(payload: payload ?? .warn) }
+        guard let schema else {
+            return EventChecker(broadcast ? .broadcast : .notification, payload: payload ?? .warn)
+        }
         let source = SchemaSource(
             file: schema,
             directories: schemaDirectory,

@@ -39,6 +39,16 @@ import Glibc
         #expect(ReasonTable.rows(matching: text, kind: .broadcast).count == count)
     }
 
+    @Test func `nothing that is said of a broadcast leads to a retry topic`() {
+        let kinds = Set(ReasonTable.broadcastRows.map(\.verdict.disposition))
+        #expect(kinds.contains(.retryHere) && kinds.contains(.parkCredential))
+        for kind in kinds {
+            #expect(!kind.broadcastMeaning.contains("retry topic"))
+            // A disposition that is not final is not carried out for a request about channels.
+            #expect((kind.outcome == nil) == kind.isOtherForBroadcasts)
+        }
+    }
+
     /// After a change of the table: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ReasonTableTests`.
     @Test func `docs/reasons.md is what the table says`() throws {
         let path =

@@ -18,6 +18,9 @@ import Vocabulary
         (.refused(Refusal(400, .badDeviceToken)), 12), (.refused(Refusal(410, .unregistered)), 10),
         (.refused(Refusal(429, .tooManyRequests)), 11),
         (.refused(Refusal(503, .serviceUnavailable)), 10), (.silence, 10),
+        (.bare(status: 404), 11), (.bare(status: 410), 10), (.html(status: 503), 10),
+        (.channel(ChannelAnswer(400, reason: "BadChannelId")), 11),
+        (.channel(ChannelAnswer(200, isBroadcast: true)), 9), (.channel(ChannelAnswer(201)), 9),
     ])
     func `errors count, 410 and the server's own do not`(answer: Answer, score: Int) {
         #expect(ErrorThrottle().score(10, after: answer) == score)

@@ -15,6 +15,18 @@ import Vocabulary
         #expect(!note.meaning.isEmpty && !note.remedy.isEmpty)
     }
 
+    @Test func `what is done about a broadcast is told beside what is done for a device`() throws {
+        let shared = try #require(ReasonExplanation.text(for: "ServiceUnavailable"))
+        #expect(shared.contains("Heliograph:   Sends again after a delay"))
+        #expect(shared.contains("Broadcasts:   A broadcast is sent again"))
+        let apart = try #require(ReasonExplanation.text(for: "TooManyRequests"))
+        let heading = "TooManyRequests (APNs, status 429 to a broadcast or a channel request)"
+        let halves = apart.split(separator: heading)
+        #expect(halves.count == 2)
+        #expect(halves.first?.contains("retry topic") == true)
+        #expect(halves.last?.contains("retry topic") == false)
+    }
+
     /// Both lists know the word, and mean different things by it.
     @Test func `a word of both lists is explained by who decided`() {
         let word = LocalReason.payloadTooLarge.rawValue

@@ -128,4 +128,24 @@ private final class ScriptedChecker: DocumentChecker {
         #expect(result.verdict == verdict)
         #expect(result.violations.count == count)
     }
+
+    private let broadcast = #"""
+        {"id":"1","channel_id":"aGk+/w==","bundle_id":"a.b","expiration":0,"payload":\#
+        {"aps":{"event":"end","timestamp":1790000000,"content-state":{}}}}
+        """#
+
+    @Test func `a broadcast is checked as a source of broadcasts checks it`() {
+        func check(_ text: String) -> CheckedDocument {
+            EventChecker(.broadcast, payload: .warn).check(Array(text.utf8))
+        }
+        #expect(check(broadcast) == CheckedDocument(verdict: .valid, violations: []))
+        #expect(self.check(broadcast).verdict == .invalid)
+        #expect(check(event + #""payload":{"aps":{"alert":"hi"}}}"#).verdict == .invalid)
+        let wrapper = #"{"specversion":"1.0","id":"1","source":"s","type":"t","data":"#
+        #expect(check(wrapper + broadcast + "}").verdict == .valid)
+        let repeated = check(String(broadcast.dropLast()) + #","bundle_id":"a.b"}"#)
+        #expect(repeated.verdict == .invalid)
+        #expect(repeated.violations.map(\.instanceLocation) == ["/bundle_id"])
+        #expect(check(broadcast.replacing("\"end\"", with: "\"start\"")).verdict == .invalid)
+    }
 }

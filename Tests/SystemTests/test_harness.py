@@ -1,13 +1,16 @@
 """The harness itself, checked against the brokers alone: a test tool that lies is worse than none."""
 
+import contextlib
 import json
 import re
+import signal
 import socket
 import sys
 import uuid
 
 import pytest
 
+from harness.deadlines import eventually
 from harness.events import (
     APNS_ID_NAMESPACE,
     derived_apns_id,
@@ -18,10 +21,12 @@ from harness.events import (
     record,
     records,
 )
-from harness.kafka import Written, faulty_cluster
+from harness.kafka import Kafka, Written, faulty_cluster
+from harness.kafka_link import running_kafka_link
 from harness.link import running_link
-from harness.processes import ROOT, Child
-from harness.sampler import metric_sums, violation
+from harness.processes import ROOT, Child, built_binary
+from harness.sampler import PLACES, metric_sums, violation
+from harness.service import Service
 
 
 def test_a_record_comes_back_byte_for_byte(broker):
@@ -67,6 +72,20 @@ def test_a_killed_child_reports_the_signal():
         child.wait_for("stdout", lambda line: line)
         child.kill()
         assert child.wait_for_exit() == -9
+        with pytest.raises(AssertionError, match="ended before it was killed"):
+            kill_the_dead()
+
+
+def kill_the_dead():
+    with Child([sys.executable, "-c", "print()"]) as child:
+        child.wait_for_exit()
+        child.kill()
+
+
+def test_a_child_that_ends_unasked_fails_its_test():
+    with pytest.raises(AssertionError, match="nobody had asked for it"):
+        with Child([sys.executable, "-c", "print('up', flush=True)"]) as child:
+            eventually(lambda: not child.is_running, 20, child.told)
 
 
 def test_the_examples_cover_what_they_promise():
@@ -107,6 +126,7 @@ BALANCED = {
     "events_terminal_total": 6,
     "inflight_events": 3,
     "events_deferred_total": 1,
+    "events_released_total": 0,
     "events_unaccounted": 0,
 }
 
@@ -126,6 +146,108 @@ BALANCED = {
 def test_accounts_that_do_not_balance_are_noticed(before, change, wrong):
     found = violation(before, {**BALANCED, **change})
     assert (found or "").startswith(wrong or "") and bool(found) == bool(wrong)
+
+
+@pytest.mark.parametrize("name", BALANCED)
+def test_a_metric_of_the_accounts_that_is_not_there_is_noticed(name):
+    page = {other: value for other, value in BALANCED.items() if other != name}
+    assert violation(None, page) == f"the page has no {name}"
+
+
+# Stands in the service's place: opens an admin port that answers every request with one page, and
+# writes what a JSON log and a crash write.
+STAND_IN = """
+import http.server, json, os, signal, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(STATUS)
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, *_):
+        pass
+
+def open_port():
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    line = {"message": "admin port open", "port": str(server.server_port)}
+    print(json.dumps(line), file=sys.stderr, flush=True)
+    server.serve_forever()
+
+print("up", flush=True)
+"""
+
+
+def page_of(metrics):
+    return "".join(f"heliograph_{name} {value}\n" for name, value in metrics.items()).encode()
+
+
+@contextlib.contextmanager
+def stand_in(folder, body, page=page_of(BALANCED), status=200):
+    """A "service" that runs this piece of Python."""
+    program = folder / "stand-in"
+    settings = f"PAGE, STATUS = {page!r}, {status}"
+    program.write_text(f"#!{sys.executable}\n{settings}\n{STAND_IN}\n{body}\n")
+    program.chmod(0o755)
+    with Service(folder / "run", {}, binary=program) as service:
+        service.child.wait_for("stdout", lambda line: line)
+        yield service
+
+
+def test_a_service_in_order_passes(tmp_path):
+    with stand_in(tmp_path, "open_port()") as service:
+        assert service.port
+    assert service.sampler.samples > 0
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "sys.exit(1)", "os.abort()", "os.kill(os.getpid(), 9)"])
+def test_a_service_that_ends_unasked_fails_its_test(end, tmp_path):
+    with pytest.raises(AssertionError, match="nobody had asked for it"):
+        with stand_in(tmp_path, end) as service:
+            eventually(lambda: not service.child.is_running, 20, service.child.told)
+
+
+def test_a_crash_fails_a_test_that_waits_for_an_end(tmp_path):
+    with pytest.raises(AssertionError, match="ended by signal 11"):
+        with stand_in(tmp_path, "os.kill(os.getpid(), signal.SIGSEGV)") as service:
+            assert service.child.wait_for_exit() == -signal.SIGSEGV
+
+
+@pytest.mark.parametrize(
+    "words", ["Fatal error: Index out of range", "x.c:872: f: Assertion `a' failed."]
+)
+def test_a_service_that_is_crashing_at_the_end_fails_its_test(words, tmp_path):
+    with pytest.raises(AssertionError, match="in the output of"):
+        with stand_in(tmp_path, f"print({words!r}, flush=True); signal.pause()") as service:
+            service.child.wait_for("stdout", lambda line: line if line == words else None)
+
+
+@pytest.mark.parametrize("gone", ["events_unaccounted", "events_consumed_total", *PLACES])
+def test_a_service_that_hides_its_accounts_fails_its_test(gone, tmp_path):
+    page = page_of({name: value for name, value in BALANCED.items() if name != gone})
+    with pytest.raises(AssertionError, match=f"the page has no {gone}"):
+        with stand_in(tmp_path, "open_port()", page) as service:
+            assert service.port
+
+
+def test_sums_that_never_hold_fail_a_test_however_short(tmp_path):
+    with pytest.raises(AssertionError, match="consumed is not terminal"):
+        with stand_in(tmp_path, "open_port()", page_of({**BALANCED, PLACES[0]: 7})) as service:
+            assert service.port
+
+
+def test_metrics_that_nobody_saw_fail_a_test(tmp_path):
+    with pytest.raises(AssertionError, match="nobody saw the metrics"):
+        with stand_in(tmp_path, "open_port()", status=503) as service:
+            assert service.port
+
+
+def test_a_sampler_that_ends_early_fails_its_test(tmp_path):
+    # No number: the sampler cannot read it.
+    page = b"heliograph_events_consumed_total many\n"
+    with pytest.raises(AssertionError, match="the sampler ended early"):
+        with stand_in(tmp_path, "open_port()", page) as service:
+            eventually(lambda: service.sampler.failure, 20, "the sampler to meet the page")
 
 
 def test_metrics_are_summed_over_their_labels():
@@ -153,6 +275,29 @@ def test_a_link_can_be_cut_and_silenced():
             assert far.recv(100) == b"meanwhile"
             link.cut()
             assert near.recv(100) == b""
+
+
+def test_the_embedded_kafka_ends_while_its_input_is_open():
+    with Child([built_binary("heliograph-lab"), "kafka"], takes_input=True) as kafka:
+        kafka.wait_for_json()
+        assert kafka.terminate() == 0
+
+
+def test_a_link_to_kafka_damages_what_it_is_told_to(broker):
+    """And carries everything else, for clients that know nothing but the link."""
+    topic = broker.create("damage", partitions=1)
+    events = [new_event() for _ in range(20)]
+    broker.produce(topic, list(map(record, events)))
+    mark = events[7]["id"].encode() + b'"'
+    with running_kafka_link(broker) as (link, servers):
+        link.damage(mark, times=1)
+        damaged = [message.value() for message in Kafka(servers).read_all(topic)]
+        whole = [message.value() for message in Kafka(servers).read_all(topic)]
+    assert link.damaged == 1
+    assert whole == list(map(encoded, events))
+    assert damaged != whole
+    turned = bytes([mark[0] ^ 1]) + mark[1:]
+    assert damaged == [value.replace(mark, turned) for value in whole]
 
 
 def test_faults_are_caused_and_refused():

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import socket
 import ssl
 import subprocess
 import time
@@ -13,6 +14,7 @@ from aioapns.connection import APNsProductionClientProtocol
 
 from harness.curl import APP, curl, provider_token, push
 from harness.deadlines import eventually
+from harness.processes import built_binary, clean_environment
 
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
@@ -253,3 +255,50 @@ def test_a_channel_lives_and_is_broadcast_to(simulator):
     assert ask("/channels", "-X", "DELETE", *channel)[0] == 204
     status, _, body = curl(simulator, url, *words, jwt_token=token, body="{}")
     assert (status, json.loads(body)["reason"]) == (400, "ChannelNotRegistered")
+
+
+# What keeps it from starting
+
+
+@pytest.mark.parametrize(
+    "option, words",
+    [
+        ("--write-ca", "--write-ca '{lost}' cannot be written: No such file or directory"),
+        ("--write-key", "--write-key '{lost}' cannot be written: No such file or directory"),
+        ("--write-certificate", "--write-certificate '{lost}' cannot be written: No such file"),
+        ("--keys", "key file '{lost}' cannot be read"),
+        ("--scenario", "scenario file '{lost}' cannot be read"),
+        ("--request-log", "request log '{lost}' cannot be opened"),
+        ("--sandbox-port", "cannot listen on 127.0.0.1:{port}: Address already in use"),
+        ("--production-channels-port", "cannot listen on 127.0.0.1:{port}: Address already in use"),
+        ("--control-port", "control port {port}: Address already in use"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path, option, words):
+    lost = str(tmp_path / "lost" / "file")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        options = {"--write-ca": tmp_path / "ca.pem", "--write-key": tmp_path / "key.p8"}
+        options |= {option: port if "port" in option else lost}
+        command = [built_binary("heliograph-lab"), "simulate-apns"]
+        for name, value in options.items():
+            command += [name, str(value)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, env=clean_environment()
+        )
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("heliograph-lab: " + words.format(lost=lost, port=port))
+
+
+def test_a_key_that_cannot_be_made_is_one_line(tmp_path):
+    lost = str(tmp_path / "lost" / "key.p8")
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps([{"key_id": "A" * 10, "team_id": "B" * 10, "file": lost}]))
+    command = [built_binary("heliograph-lab"), "simulate-apns", "--keys", str(keys)]
+    command += ["--write-ca", str(tmp_path / "ca.pem"), "--write-key", str(tmp_path / "key.p8")]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=30, env=clean_environment()
+    )
+    assert done.returncode == 1
+    assert f"key file '{lost}' cannot be written" in done.stderr and "NSError" not in done.stderr

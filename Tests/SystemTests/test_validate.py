@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -130,6 +131,44 @@ def test_the_payload_rule_is_the_configuration_s(rule, code, count):
     assert (status, len(result["violations"])) == (code, count)
 
 
+def test_broadcasts_are_held_to_what_their_source_holds_them_to():
+    good = {
+        "id": "goal-3",
+        "channel_id": "dHN0LXNyY2gtY2hubA==",
+        "bundle_id": "com.example.MyApp",
+        "expiration": 0,
+        "payload": {"aps": {"event": "end", "timestamp": 1790000000, "content-state": {}}},
+    }
+    wrapped = {"specversion": "1.0", "id": "1", "source": "s", "type": "t", "data": good}
+    twice = encoded(good)[:-1] + b',"expiration":0}'
+    text = lines([good, wrapped, good | {"payload": {}}, new_event()]) + twice
+    status, results, error = validate("--broadcast", "-", text=text)
+    assert status == 1, error
+    assert [result["valid"] for result in results] == [True, True, False, False, False]
+    assert not validate("-", text=encoded(good))[1][0]["valid"]
+
+
+def test_what_the_documents_show_is_what_is_said():
+    text = lines([new_event(), new_event(priority=-4711)])
+    said = subprocess.run(
+        [built_binary("heliograph"), "validate", "-"],
+        input=text,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    page = (ROOT / "docs" / "events.md").read_text()
+    assert "validate events.ndjson\n" + (said.stdout + said.stderr).decode() in page
+    manual = subprocess.run(
+        [built_binary("heliograph"), "validate", "--help"], capture_output=True, timeout=SECONDS
+    )
+    bare = re.sub(r"\s", "", manual.stdout.decode())
+    assert all(re.sub(r"\s", "", line) in bare for line in said.stdout.decode().splitlines())
+    outcome = json.loads((ROOT / "schemas/notification-outcome.v1.schema.json").read_text())
+    shown = outcome["properties"]["violations"]["items"]["properties"]["message"]["examples"]
+    [violation] = json.loads(said.stdout.splitlines()[1])["violations"]
+    assert shown == [violation["message"]]
+
+
 def test_lines_of_every_kind_have_a_result_each_in_order(tmp_path):
     good = encoded(new_event())
     pieces = [good, b"", good + b"\r", b"  \t", b"{", b"\xff\xfe", b"null", b"x" * 2_000_000, good]
@@ -223,6 +262,8 @@ def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
         (["--payload", "perhaps", "-"], 64, "perhaps"),
         (["--payload", "off", "--schema", tmp_path / "lost.json", "-"], 64, "--payload"),
         (["--assert-format", "-"], 64, "--schema"),
+        (["--broadcast", "--schema", tmp_path / "lost.json", "-"], 64, "--broadcast"),
+        (["--broadcast", "--payload", "off", "-"], 64, "--broadcast"),
     ]
     for arguments, code, word in table:
         status, results, error = validate(*arguments, text=b"{}\n")
@@ -328,7 +369,11 @@ def test_check_lists_the_schemas(tmp_path):
     configuration = tmp_path / "heliograph.yaml"
     settings = {
         "kafka": {"bootstrap_servers": "localhost:1"},
-        "sources": [{"topic": "orders", "payload_schema": "order"}],
+        "sources": [
+            {"topic": "orders", "payload_schema": "order"},
+            {"topic": "news"},
+            {"topic": "goals", "kind": "broadcast"},
+        ],
         "schemas": {"directory": str(folder), "payload": "strict"},
         "apns": {
             "credentials": [
@@ -354,11 +399,29 @@ def test_check_lists_the_schemas(tmp_path):
     assert listed.returncode == 0, listed.stderr
     for name in contracts.NAMES:
         assert f"{name}\n" in listed.stdout
-    assert "schemas.payload: strict" in listed.stdout
+    use = use_of(listed.stdout)
+    assert use("notification-event.v1") == "events from orders, news"
+    assert use("aps-payload.v1") == "payloads from orders, news (schemas.payload: strict)"
+    assert use("broadcast-event.v1") == "broadcasts from goals"
     own = listed.stdout[listed.stdout.index("order\n") :]
     assert "An order" in own and "urn:example:order" in own and "payloads from orders" in own
+
+    settings["sources"] = [{"topic": "goals", "kind": "broadcast"}]
+    configuration.write_text(json.dumps(settings))
+    use = use_of(check().stdout)
+    assert use("notification-event.v1") == use("aps-payload.v1") == "nothing"
 
     (folder / "broken.json").write_text('{"type":"text"}')
     refused = check()
     assert refused.returncode == 1
     assert "broken.json" in refused.stderr and "/type" in refused.stderr
+
+
+def use_of(listing):
+    """What the listing says that a schema is used for, by the schema's name."""
+
+    def use(name):
+        paragraph = listing[listing.index(f"{name}\n") :]
+        return re.search(r"^  used for: (.*)$", paragraph, re.M)[1]
+
+    return use

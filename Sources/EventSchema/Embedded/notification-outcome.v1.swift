@@ -57,13 +57,13 @@ extension EmbeddedSchema {
             },
             "unregistered_at": {
               "title": "Time of the 410",
-              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid, also of the earlier 410 for which an event is suppressed. A token that the app reported later is in use again.",
+              "description": "Epoch milliseconds: when APNs last confirmed that the token is no longer valid, also of the earlier 410 for which an event is suppressed. Absent from the outcome of a 410 that gave no time. A token that the app reported later is in use again.",
               "type": "integer",
               "examples": [1760000000000]
             },
             "violations": {
               "title": "Violations",
-              "description": "How the event breaks its schema; with any other outcome than 'invalid' these are warnings about the payload (schemas.payload: warn). At most 20, and 4 KB of text; they repeat no value of the event.",
+              "description": "How the event breaks its schema; with any other outcome than 'invalid' these are warnings about the payload (schemas.payload: warn). At most 20, and 4 KB of text; instance_location names members of the event, and nothing repeats a value of it.",
               "type": "array",
               "minItems": 1,
               "maxItems": 20,
@@ -84,7 +84,7 @@ extension EmbeddedSchema {
                     "description": "The rule as a sentence for people; the wording may change.",
                     "type": "string",
                     "minLength": 1,
-                    "examples": ["must be 10 or 5 or 1"]
+                    "examples": ["must be one of 10, 5, 1; found a number"]
                   }
                 },
                 "required": ["instance_location", "keyword_location", "message"],
@@ -93,7 +93,7 @@ extension EmbeddedSchema {
             },
             "token_action": {
               "title": "What to do with the device token",
-              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
+              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at, or where that is absent after completed_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
               "enum": ["keep", "remove", "check_environment", "check_topic", "hold"]
             },
             "device_token": {

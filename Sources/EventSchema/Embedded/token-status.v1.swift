@@ -18,7 +18,7 @@ extension EmbeddedSchema {
             },
             "token_action": {
               "title": "What to do with the device token",
-              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
+              "description": "keep: nothing. remove: stop sending to it, unless the app reported it after unregistered_at, or where that is null after observed_at. check_environment: a wrong environment is likelier than a bad token. check_topic: the token belongs to another app or to another kind of push. hold: too many tokens fail at once to believe it; wait for an operator.",
               "enum": ["keep", "remove", "check_environment", "check_topic", "hold"]
             },
             "reason": {

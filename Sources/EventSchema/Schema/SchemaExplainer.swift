@@ -132,7 +132,7 @@ struct SchemaExplainer {
         let keywords = path + [keyword]
         var message = expectation
         if showsValue {
-            message += "; found \(description(of: value, at: instance))"
+            message += "; found \(kind(of: value, at: instance))"
         }
         report.add(
             Violation(
@@ -143,23 +143,18 @@ struct SchemaExplainer {
         )
     }
 
-    /// A value without anything that could be somebody's data: numbers as they are where they are
-    /// short and no secret, strings and containers by their size.
-    private func description(
+    /// What a value is, without anything that could be somebody's data: strings and containers with
+    /// their size, unless that is a secret's.
+    private func kind(
         of value: JSONNode,
         at instance: String
     ) -> String {
-        let isSecret = secretDepth > 0 || isSecret(instance)
         switch value.kind {
         case .null: return "null"
-        case .true, .false:
-            return isSecret ? "a boolean" : value.kind == .true ? "true" : "false"
-        case .integer, .number:
-            guard !isSecret else { return "a number" }
-            guard value.byteCount <= 24 else { return "a number of \(value.byteCount) characters" }
-            return check.document.number(value)?.text ?? "a number"
+        case .true, .false: return "a boolean"
+        case .integer, .number: return "a number"
         case .string, .escapedString:
-            guard !isSecret else { return "a string" }
+            guard secretDepth == 0, !isSecret(instance) else { return "a string" }
             let count = check.document.scalarCount(of: value)
             return count == 0
                 ? "an empty string"

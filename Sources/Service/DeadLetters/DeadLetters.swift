@@ -19,7 +19,7 @@ package struct DeadLetters {
     /// - Returns: How many there are.
     package func list(
         _ filter: DeadLetterFilter,
-        show: (DeadLetter) -> Bool
+        show: (DeadLetter) -> Void
     ) throws(ServiceError) -> Int {
         let waiter = try CommandWaiter()
         let reader = try DeadLetterReader(configuration, filter: filter, wakeup: waiter.wakeup)
@@ -28,7 +28,7 @@ package struct DeadLetters {
         while !reader.isComplete {
             let letters = try reader.next()
             for letter in letters {
-                guard show(letter) else { return count }
+                show(letter)
                 count += 1
             }
             if letters.isEmpty, !reader.isComplete { try waiter.wait() }

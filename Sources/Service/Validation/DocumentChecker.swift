@@ -40,13 +40,23 @@ package struct CheckedDocument: Hashable, Sendable {
 package final class EventChecker: DocumentChecker {
     package let maxByteCount: Int
     private var decoder: EventDecoder
+    /// nil: events are notifications.
+    private let broadcastSchema: BroadcastSchema?
     /// Own schemas are bound to topics, and there are none here.
     private static let noTopic = KafkaTopic("")
 
     /// Makes a checker with the service's default limits.
-    package init(payload: Configuration.PayloadChecks) {
+    ///
+    /// - Parameters:
+    ///   - kind: What the records of the events' topic are.
+    ///   - payload: What a notification's payload is held to; a broadcast's is held to all rules.
+    package init(
+        _ kind: Configuration.SourceKind = .notification,
+        payload: Configuration.PayloadChecks
+    ) {
         let limits = JSONLimits()
         maxByteCount = limits.maxByteCount
+        broadcastSchema = kind == .broadcast ? BroadcastSchema() : nil
         decoder = EventDecoder(payloadPolicy: payload.policy, limits: limits)
     }
 
@@ -58,13 +68,12 @@ package final class EventChecker: DocumentChecker {
             key: nil,
             value: document
         )
-        switch decoder.decode(&record, from: Self.noTopic) {
+        switch decode(&record) {
         case .event(let event):
             return CheckedDocument(verdict: .valid, violations: event.warnings)
         case .invalid(let event):
-            let isReadable = event.reason != .malformedEvent && event.reason != .eventTooLarge
             return CheckedDocument(
-                verdict: isReadable ? .invalid : .unreadable,
+                verdict: decoder.framing == .unreadable ? .unreadable : .invalid,
                 violations: event.violations
             )
         case .awaitingSchema:
@@ -72,6 +81,11 @@ package final class EventChecker: DocumentChecker {
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }
+    }
+
+    private func decode(_ record: inout Record) -> DecodedRecord {
+        guard let broadcastSchema else { return decoder.decode(&record, from: Self.noTopic) }
+        return decoder.decodeBroadcast(&record, from: Self.noTopic, broadcastSchema)
     }
 }
 
@@ -104,7 +118,7 @@ package final class SchemaChecker: DocumentChecker {
 }
 
 extension Configuration.PayloadChecks {
-    fileprivate var policy: PayloadPolicy {
+    var policy: PayloadPolicy {
         switch self {
         case .warn: .warn
         case .strict: .strict

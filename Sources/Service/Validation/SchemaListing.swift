@@ -19,13 +19,25 @@ extension Configuration {
     }
 
     private func shippedUse(of schema: EmbeddedSchema) -> String {
-        switch schema {
-        case .notificationEventV1: "every event"
-        case .apsPayloadV1: "every event's payload (schemas.payload: \(schemas.payload.rawValue))"
-        case .notificationOutcomeV1: "records of \(results.topic.name)"
-        case .tokenStatusV1: results.tokenStatusTopic.map { "records of \($0.name)" } ?? "nothing"
-        default: "nothing"
-        }
+        let use: String? =
+            switch schema {
+            case .notificationEventV1: topics(of: .notification).map { "events from \($0)" }
+            case .apsPayloadV1:
+                topics(of: .notification).map {
+                    "payloads from \($0) (schemas.payload: \(schemas.payload.rawValue))"
+                }
+            case .broadcastEventV1: topics(of: .broadcast).map { "broadcasts from \($0)" }
+            case .notificationOutcomeV1: "records of \(results.topic.name)"
+            case .tokenStatusV1: results.tokenStatusTopic.map { "records of \($0.name)" }
+            default: nil
+            }
+        return use ?? "nothing"
+    }
+
+    /// The sources of one kind, by name; nil: there is none.
+    private func topics(of kind: SourceKind) -> String? {
+        let names = sources.filter { $0.kind == kind }.map(\.topic.name)
+        return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
     private func ownSchemas() -> [SchemaDescription] {

@@ -7,11 +7,11 @@ struct LoadCommand: AsyncParsableCommand {
         commandName: "load",
         abstract: "Produce events to a topic at a steady rate, until --count or SIGTERM.",
         discussion: """
-            The events are valid alerts for invented device tokens. Of a thousand, --unhappy go to
-            tokens that begin with the prefixes of examples/demo-scenario.json, so that a simulator
+            The events are valid alerts for invented device tokens. Of a thousand, --unhappy go to \
+            tokens that begin with the prefixes of examples/demo-scenario.json, so that a simulator \
             with that scenario answers 410, 400, 429 and 503 as well.
 
-            Every 10 seconds, and at the end, it prints one line of JSON: how many events Kafka
+            Every 10 seconds, and at the end, it prints one line of JSON: how many events Kafka \
             has acknowledged and how many it has refused. Exits 1 if it refused one.
             """
     )

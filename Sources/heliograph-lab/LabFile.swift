@@ -1,0 +1,17 @@
+import Glibc
+import HTTP2IO
+
+/// What the workbench writes for other programs.
+enum LabFile {
+    /// Writes a whole file, over what was there; `name` is what a complaint calls it.
+    static func write(_ bytes: [UInt8], to path: String, named name: String) throws(DemoError) {
+        guard let file = unsafe fopen(path, "w") else { throw failure(path, name) }
+        let count = unsafe fwrite(bytes, 1, bytes.count, file)
+        guard unsafe fclose(file) == 0, count == bytes.count else { throw failure(path, name) }
+    }
+
+    private static func failure(_ path: String, _ name: String) -> DemoError {
+        let error = SystemError(call: "write", code: errno)
+        return DemoError("\(name) '\(path)' cannot be written: \(error.text)")
+    }
+}

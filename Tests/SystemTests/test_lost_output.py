@@ -1,0 +1,119 @@
+"""What a command was asked for is not lost in silence: a full disk, and a pipe without a reader."""
+
+import contextlib
+import os
+import subprocess
+
+import pytest
+import yaml
+
+from harness.events import APP
+from harness.kafka import Written
+from harness.processes import built_binary, clean_environment
+
+TOKEN = "a11ce000" + "5e" * 28
+WORDS = {"full": "No space left on device", "without a reader": "Broken pipe"}
+
+
+@contextlib.contextmanager
+def nowhere(kind):
+    """A file that takes nothing."""
+    if kind == "full":
+        with open("/dev/full", "wb") as full:
+            yield full
+        return
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+
+
+@pytest.fixture(params=WORDS)
+def run(request, tmp_path):
+    """Runs a command whose standard output takes nothing; gives the lines of standard error."""
+
+    def run(settings, *words):
+        path = tmp_path / "command.yaml"
+        path.write_text(yaml.safe_dump(settings))
+        command = [built_binary("heliograph"), *map(str, words), "--config", str(path)]
+        return ended(command)
+
+    def ended(command):
+        with nowhere(request.param) as output:
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                timeout=60,
+                text=True,
+                env=clean_environment(),
+            )
+        lines = done.stderr.splitlines()
+        assert done.returncode == 1, (command, lines)
+        complaint = f"heliograph: standard output takes no more: {WORDS[request.param]}"
+        assert lines[-1] == complaint, lines
+        return lines
+
+    run.ended = ended
+    return run
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+@pytest.fixture
+def settings(bench, simulator):
+    settings = bench.configuration(simulator)
+    settings["apns"]["endpoints"] |= {
+        "management_production": simulator.ready["production_channels"],
+        "management_sandbox": simulator.ready["sandbox_channels"],
+    }
+    return settings
+
+
+def test_what_asks_nobody_says_so(run, settings, tmp_path):
+    [_] = run(settings, "check")
+    [_] = run(settings, "check", "--schemas")
+    [_] = run.ended([built_binary("heliograph"), "explain", "BadDeviceToken"])
+    key = tmp_path / "fingerprint.key"
+    key.write_text("5e" * 32)
+    [_] = run.ended([built_binary("heliograph"), "fingerprint", "00ff", "--key-file", str(key)])
+
+
+def test_a_channel_that_was_created_is_named_all_the_same(run, settings, simulator):
+    lines = run(settings, "channels", "create", "--bundle-id", APP)
+    assert "created a channel" in lines[0]
+    # Its ID is there to be used.
+    channel = lines[1].removeprefix("heliograph: ")
+    lines = run(settings, "channels", "read", "--bundle-id", APP, "--channel", channel)
+    assert "storage none" in lines[1]
+    assert channel in "".join(run(settings, "channels", "list", "--bundle-id", APP))
+
+
+def test_what_apns_said_is_told_all_the_same(run, settings, simulator):
+    words = ["push", "--token", TOKEN, "--bundle-id", APP, "--alert", "Hello"]
+    lines = run(settings, *words)
+    assert any("< :status: 200" in line for line in lines)
+    assert any("accepted: APNs has it" in line for line in lines)
+    [request] = simulator.requests()
+    assert request["token"] == TOKEN
+
+
+def test_dead_letters_that_are_not_shown_are_no_success(run, settings, bench):
+    service = bench.start(settings).wait_until_ready()
+    bench.produce([Written(b"{"), Written(b"{")])
+    bench.wait_for_outcomes(2, service=service)
+    service.drain()
+    [_] = run(settings, "dead-letters", "list")
+    [_] = run(settings, "dead-letters", "list", "--json")
+    [_] = run(settings, "dead-letters", "replay", "--dry-run")

@@ -2,15 +2,17 @@ public import Vocabulary
 
 /// The accounting of one connection: whether streams may open on it, and whether it is alive.
 public struct ConnectionMachine: Hashable, Sendable {
+    /// A connection that closes leaves the pool, whatever its phase.
     public enum Phase: Hashable, Sendable {
-        /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `closed`.
+        /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `draining`
+        /// (its credential was replaced or parked meanwhile).
         case connecting(since: Instant)
         /// One stream at a time, until the peer accepted the provider token ("Establishing a
-        /// token-based connection to APNs"). Next: `ready`, `draining`, `closed`.
+        /// token-based connection to APNs"). Next: `ready`, `draining`.
         case proving
-        /// Streams may open, up to the peer's limit. Next: `draining`, `closed`.
+        /// Streams may open, up to the peer's limit. Next: `draining`.
         case ready
-        /// Open streams finish, none may open. Next: `closed`.
+        /// Open streams finish, none may open. Terminal.
         case draining
     }
 
@@ -30,8 +32,14 @@ public struct ConnectionMachine: Hashable, Sendable {
     /// When a stream was last answered, or the connection opened.
     public private(set) var answeredAt: Instant
     public private(set) var pingSentAt: Instant?
+    /// When the peer's SETTINGS came; nil: not yet.
+    private var openedAt: Instant?
     private let requiresProof: Bool
-    /// The peer has taken the credential, or none has to be shown.
+    /// A stream was opened.
+    public private(set) var wasAsked = false
+    /// A stream was answered.
+    public private(set) var hasAnswered = false
+    /// A stream was answered, and the answer did not condemn the credential.
     public private(set) var isProven = false
     /// It was given up for another credential; how it ends says nothing about the peer.
     public private(set) var isSuperseded = false
@@ -56,7 +64,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         heardAt = now
         answeredAt = now
         idleSince = now
-        isProven = !requiresProof
+        openedAt = now
         phase = requiresProof ? .proving : .ready
     }
 
@@ -69,6 +77,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         precondition(freeStreams > 0, "stream opened beyond the limit on connection \(id)")
         if openStreams == 0 { busySince = now }
         openStreams += 1
+        wasAsked = true
     }
 
     /// A stream ended.
@@ -81,6 +90,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         if heard {
             heardAt = now
             answeredAt = now
+            hasAnswered = true
         }
         guard provesCredential else { return }
         isProven = true
@@ -113,15 +123,19 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     // MARK: Queries
 
-    /// How many more streams may open now.
-    public var freeStreams: Int {
+    /// How many streams may be open now.
+    public var streamLimit: Int {
         switch phase {
         case .connecting, .draining: 0
-        // Negative after the peer lowered its limit below what is open.
-        case .proving: max(0, min(1, maxConcurrentStreams) - openStreams)
-        case .ready: max(0, maxConcurrentStreams - openStreams)
+        case .proving: min(1, maxConcurrentStreams)
+        case .ready: maxConcurrentStreams
         }
     }
+
+    /// How many more streams may open now.
+    ///
+    /// None as well after the peer lowered its limit below what is open.
+    public var freeStreams: Int { max(0, streamLimit - openStreams) }
 
     /// Since when streams wait without any being answered, although the peer is heard.
     ///
@@ -131,6 +145,9 @@ public struct ConnectionMachine: Hashable, Sendable {
         let since = max(answeredAt, busySince)
         return heardAt > since ? since : nil
     }
+
+    /// How long it has been open.
+    public func age(now: Instant) -> Duration { openedAt.map { now - $0 } ?? .zero }
 
     public var isUsable: Bool { phase == .proving || phase == .ready }
 

@@ -56,11 +56,11 @@ public struct PoolMachine: Hashable, Sendable {
         /// the log.
         case drainStalled(ConnectionID)
         /// Close at once; open streams fail as unknown.
-        case close(ConnectionID, Verdict)
+        case close(ConnectionID, CloseReason)
     }
 
     /// Why the pool gave a connection up.
-    public enum Verdict: Hashable, Sendable {
+    public enum CloseReason: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
         /// It was being opened for a credential that is of no use any more.
@@ -126,7 +126,6 @@ public struct PoolMachine: Hashable, Sendable {
     ) {
         guard let index = index(of: id) else { return }
         connections[index].opened(maxConcurrentStreams: maxConcurrentStreams, now: now)
-        if !requiresProof { backoff.connectSucceeded() }
     }
 
     public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Instant) {
@@ -199,10 +198,13 @@ public struct PoolMachine: Hashable, Sendable {
     ) {
         guard let index = index(of: id) else { return }
         let connection = connections.remove(at: index)
-        // One that worked earned a quick reconnect. One that was sent away before it showed a good
-        // credential did not, however politely: with a revoked key that would be churn for ever.
-        // Nor did one that took requests and answered none.
-        let isInnocent = connection.isProven || connection.isSuperseded
+        // One that worked, or stood for long, earned a quick reconnect. One that was sent away before
+        // it answered anything did not, however politely: with a revoked key, or a peer that turns
+        // everybody away, that would be churn for ever. Nor did one that took requests and answered
+        // none.
+        let isInnocent =
+            connection.isProven || connection.isSuperseded
+            || !connection.wasAsked && connection.age(now: now) >= limits.pingAfterIdle
         if !isInnocent || connection.isStalled {
             backoff.connectFailed(now: now, using: &random)
         }

@@ -49,7 +49,7 @@ public enum Action: Hashable, Sendable {
     case drain(ConnectionID)
     /// The same, because the peer answers PINGs and no stream, or allows none.
     case drainStalled(ConnectionID)
-    case close(ConnectionID, PoolMachine.Verdict)
+    case close(ConnectionID, PoolMachine.CloseReason)
     /// The provider token with which this credential, by its place in the configuration, sent at
     /// that moment has expired.
     case refreshProviderToken(credential: Int, sentAt: Instant)

@@ -9,7 +9,8 @@ public struct Delivery: Sendable {
         /// A retry record whose time has not come; its partition stands still for it.
         /// Next: `awaitingSchema`, `waitingForStream`, `publishing`.
         case waitingForDue
-        /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`.
+        /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`,
+        /// `backingOff` (the one before it in its device's line has left).
         case waitingForStream
         /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
         case inFlight(ConnectionID)
@@ -86,7 +87,6 @@ public struct Route: Hashable, Sendable {
 /// One stream that was opened for a delivery.
 public struct DeliveryAttempt: Hashable, Sendable {
     public let route: Route
-    public let isBroadcast: Bool
     public let sentAt: Instant
 }
 

@@ -1,4 +1,4 @@
-import APNsRules
+public import APNsRules
 import ConnectionPool
 public import Vocabulary
 
@@ -38,8 +38,16 @@ public enum StreamBreak: Hashable, Sendable {
 extension DeliveryEngine {
     // MARK: Inputs
 
-    public mutating func responseArrived(_ answer: APNsAnswer, for id: DeliveryID, now: Moment) {
-        guard let attempt = attemptEnded(id) else { return }
+    /// APNs answered a delivery's stream.
+    ///
+    /// - Returns: what the answer says; nil when none was awaited any more.
+    @discardableResult
+    public mutating func responseArrived(
+        _ answer: APNsAnswer,
+        for id: DeliveryID,
+        now: Moment
+    ) -> Verdict? {
+        guard let attempt = attemptEnded(id) else { return nil }
         deliveries.update(id) { $0.answeredAt = now.instant }
         let verdict = Verdict.classify(
             status: answer.status,
@@ -57,7 +65,7 @@ extension DeliveryEngine {
         answered(verdict, attempt, of: id, now: now)
         if case .delivered = verdict.disposition {
             conclude(id, with: .accepted(answer), now: now)
-            return
+            return verdict
         }
         let failure = AttemptFailure(
             reason: answer.reason ?? .local(.unexplainedStatus),
@@ -83,6 +91,7 @@ extension DeliveryEngine {
         case .refreshProviderToken:
             refreshProviderToken(id, after: failure, now: now)
         }
+        return verdict
     }
 
     public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
@@ -127,7 +136,7 @@ extension DeliveryEngine {
         _ unregisteredSince: (KeyedHash) -> Timestamp?
     ) {
         let deadline = now.instant + settings.requestTimeout
-        while lanes[index].breaker.admits, parking[index / 2].admits,
+        while lanes[index].breaker.admits, parking[Route(index: index).credential].admits,
             let id = nextToSend(lane: index)
         {
             deliveries.lookAhead { part in
@@ -155,7 +164,7 @@ extension DeliveryEngine {
             }
             deliveries.sent(id, deadline: deadline)
             lanes[index].breaker.requestStarted()
-            parking[index / 2].requestStarted()
+            parking[Route(index: index).credential].requestStarted()
             counts.attempts += 1
             actions.append(.send(id, on: connection))
         }
@@ -227,7 +236,7 @@ extension DeliveryEngine {
         guard let delay, now.instant + delay <= giveUpAt,
             let allowed = allowed(delay, event, credential: route.credential, now: now)
         else {
-            later(id, because: failure, notBefore: notBefore, now: now)
+            postpone(id, because: failure, notBefore: notBefore, now: now)
             return
         }
         let due = Moment(
@@ -256,8 +265,7 @@ extension DeliveryEngine {
     ) -> Duration? {
         guard !budgets[credential].spend(now: now.instant) else { return delay }
         counts.retriesDenied += 1
-        let canPostpone = settings.canPostpone && !event.isBroadcast
-        return canPostpone ? nil : max(delay, settings.retry.maxDelay)
+        return canPostpone(event) ? nil : max(delay, settings.retry.maxDelay)
     }
 
     /// Nobody knows whether APNs had the notification: again with the same `apns-id`, unless late
@@ -320,6 +328,16 @@ extension DeliveryEngine {
         deliveries.update(id) { $0.isProviderTokenRefreshed = true }
         countRetry(because: failure.reason)
         approach(id, now: now)
+    }
+
+    /// Counts a retry under its reason; what APNs calls it, and we do not know, under one.
+    mutating func countRetry(because reason: Reason) {
+        counts.retries += 1
+        if case .unknownAPNs = reason {
+            retriesByReason[.unknownAPNs(""), default: 0] += 1
+        } else {
+            retriesByReason[reason, default: 0] += 1
+        }
     }
 
     /// Lets go of a delivery whose partition was given up meanwhile: its new owner sends it.

@@ -124,7 +124,7 @@ extension DeliveryEngine {
             return
         }
         let notBefore = parking[credential].nextDeadline
-        later(id, because: failure, notBefore: notBefore, now: now)
+        postpone(id, because: failure, notBefore: notBefore, now: now)
     }
 
     private mutating func touchLanes(of credential: Int) {
@@ -140,14 +140,16 @@ extension DeliveryEngine {
 
     /// Whether the lane's streams are shut: its credential is parked, or its breaker not closed.
     func isBlocked(lane index: Int) -> Bool {
-        lanes[index].breaker.phase != .closed || !parking[index / 2].isWorking
+        lanes[index].breaker.phase != .closed || !parking[Route(index: index).credential].isWorking
     }
 
     /// Whether what waits in a blocked lane is to make room.
     ///
     /// Not when nothing else can flow: then it waits where it is, and the partitions pause.
     func makesRoom(lane index: Int) -> Bool {
-        guard settings.canPostpone || !parking[index / 2].isWorking else { return false }
+        guard settings.canPostpone || !parking[Route(index: index).credential].isWorking else {
+            return false
+        }
         return lanes.indices.contains {
             $0 != index && lanes[$0].pool.isInUse && !isBlocked(lane: $0)
         }
@@ -170,7 +172,7 @@ extension DeliveryEngine {
         let isBlocked = isBlocked(lane: index)
         lanes[index].blockedSince = isBlocked ? lanes[index].blockedSince ?? now.instant : nil
         if isBlocked {
-            let allowance = settings.intake.events / 8
+            let allowance = settings.shareOfBlocked
             guard lanes[index].waiting.count > allowance, makesRoom(lane: index) else { return }
             while lanes[index].waiting.count > allowance,
                 let id = lanes[index].waiting.popFirst()
@@ -179,11 +181,11 @@ extension DeliveryEngine {
             }
         } else if isCongested(lane: index, now: now) {
             let failure = AttemptFailure(reason: .local(.routeCongested), httpStatus: nil)
-            while lanes[index].waiting.count > settings.intake.events / 4,
+            while lanes[index].waiting.count > settings.shareOfSlow,
                 let id = lanes[index].waiting.popLast()
             {
                 counts.madeRoom += 1
-                later(id, because: failure, notBefore: nil, now: now)
+                postpone(id, because: failure, notBefore: nil, now: now)
             }
         }
     }
@@ -191,7 +193,7 @@ extension DeliveryEngine {
     /// What waits in a blocked lane goes to a retry topic, with all that waits for its device; it
     /// says why.
     mutating func postponeBlocked(_ id: DeliveryID, lane index: Int, now: Moment) {
-        let parking = parking[index / 2]
+        let parking = parking[Route(index: index).credential]
         let failure = AttemptFailure(
             reason: parking.reason ?? .local(.endpointUnavailable),
             httpStatus: nil
@@ -201,7 +203,7 @@ extension DeliveryEngine {
         let line = deliveries[id]?.device.map(pacing.line(of:)) ?? [id]
         for member in line.reversed() {
             counts.madeRoom += 1
-            later(member, because: failure, notBefore: notBefore, now: now)
+            postpone(member, because: failure, notBefore: notBefore, now: now)
         }
     }
 
@@ -218,7 +220,7 @@ extension DeliveryEngine {
     /// Puts off the newest of a device whose line takes more than a quarter of a full bound: the
     /// line is sent one by one, and all the others of its partitions wait for it.
     mutating func makeRoomBehindDevices(now: Moment) {
-        let allowance = max(1, settings.intake.events / 4)
+        let allowance = settings.shareOfSlow
         // All but the first of a line are deliveries without a device of their own.
         let heldBehind = lanes.reduce(0) { $0 + $1.held } - pacing.deviceCount
         guard settings.canPostpone, gate.isNearlyFull, heldBehind >= allowance else { return }
@@ -230,7 +232,7 @@ extension DeliveryEngine {
             else { continue }
             for id in newest {
                 counts.madeRoom += 1
-                later(id, because: failure, notBefore: nil, now: now)
+                postpone(id, because: failure, notBefore: nil, now: now)
             }
         }
     }

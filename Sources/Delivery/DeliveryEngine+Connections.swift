@@ -30,14 +30,11 @@ extension DeliveryEngine {
     }
 
     /// The peer goes away; what it did not process is reported stream by stream.
-    public mutating func goAwayReceived(_ id: ConnectionID) {
-        guard let lane = laneOfConnection[id] else { return }
-        wakes.touch(lane)
-        lanes[lane].pool.goAwayReceived(id)
-    }
-
-    /// The peer goes away and says why.
     ///
+    /// - Parameters:
+    ///   - id: the connection.
+    ///   - reason: what the peer says, if it says why.
+    ///   - now: this turn's moment.
     /// - Returns: whether that condemns the credential; what it says of one that was replaced since
     ///   the connection was made does not.
     @discardableResult
@@ -46,8 +43,10 @@ extension DeliveryEngine {
         reason: Reason?,
         now: Moment
     ) -> Bool {
-        goAwayReceived(id)
-        guard let lane = laneOfConnection[id], let reason,
+        guard let lane = laneOfConnection[id] else { return false }
+        wakes.touch(lane)
+        lanes[lane].pool.goAwayReceived(id)
+        guard let reason,
             Verdict.goAway(reason: reason).disposition == .parkCredential,
             !lanes[lane].pool.connections.contains(where: { $0.id == id && $0.isSuperseded })
         else { return false }
@@ -65,9 +64,13 @@ extension DeliveryEngine {
     public mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
         guard let lane = laneOfConnection.removeValue(forKey: id) else { return }
         wakes.touch(lane)
-        let wasOfUse = lanes[lane].pool.connections.first { $0.id == id }?.wasOfUse ?? true
+        let isWanted = !lanes[lane].waiting.isEmpty
+        let wasOfUse =
+            lanes[lane].pool.connections.first { $0.id == id }?.wasOfUse(isWanted: isWanted) ?? true
         lanes[lane].pool.connectionClosed(id, now: now.instant, using: &random)
-        if !wasOfUse, lanes[lane].pool.usableConnections == 0 {
+        if !wasOfUse, parking[Route(index: lane).credential].isWorking,
+            lanes[lane].pool.usableConnections == 0
+        {
             lanes[lane].breaker.connectFailed()
         }
     }
@@ -118,8 +121,7 @@ extension DeliveryEngine {
         return next
     }
 
-    mutating func carryOut(_ poolActions: [PoolMachine.Action], lane: Int?) {
-        guard let lane else { return }
+    mutating func carryOut(_ poolActions: [PoolMachine.Action], lane: Int) {
         for action in poolActions {
             switch action {
             case .connect(let id):
@@ -128,20 +130,19 @@ extension DeliveryEngine {
             case .ping(let id): actions.append(.ping(id))
             case .drain(let id): actions.append(.drain(id))
             case .drainStalled(let id): actions.append(.drainStalled(id))
-            case .close(let id, let verdict): actions.append(.close(id, verdict))
+            case .close(let id, let reason): actions.append(.close(id, reason))
             }
         }
     }
 }
 
 extension ConnectionMachine {
-    /// Whether the endpoint did its part: it took the credential, or took leave in an orderly way,
-    /// and let streams be opened.
-    fileprivate var wasOfUse: Bool {
-        switch phase {
-        case .connecting, .proving: false
-        case .ready: true
-        case .draining: !isStalled || shutSince == nil
-        }
+    /// Whether the endpoint did its part: it answered, or nobody asked it for anything.
+    ///
+    /// `isWanted`: something waits to be sent.
+    fileprivate func wasOfUse(isWanted: Bool) -> Bool {
+        if isSuperseded { return true }
+        if isConnecting || isStalled && shutSince != nil { return false }
+        return hasAnswered || !wasAsked && !isWanted
     }
 }

@@ -23,6 +23,7 @@ extension DeliveryEngine {
         notBefore: Instant?,
         now: Moment
     ) {
+        leaveFlow(id)
         guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
         else { return }
         guard !event.isExpired(at: now.timestamp) else {
@@ -39,6 +40,8 @@ extension DeliveryEngine {
             )
             return
         }
+        // Now, and not when it leaves: its retry record may be read before its own report is.
+        forget(delivery)
         deliveries.update(id) { $0.decision = .deferral(DecidedDeferral(deferral)) }
         announce(id, [.retry])
     }
@@ -57,6 +60,9 @@ extension DeliveryEngine {
         )
     }
 
+    /// Whether a retry topic may take the event at all; a broadcast never goes there.
+    func canPostpone(_ event: Event) -> Bool { settings.canPostpone && !event.isBroadcast }
+
     private func deferral(
         of delivery: Delivery,
         _ event: Event,
@@ -64,7 +70,7 @@ extension DeliveryEngine {
         waitingFor wait: Duration,
         now: Moment
     ) -> Deferral? {
-        guard !event.isBroadcast else { return nil }
+        guard canPostpone(event) else { return nil }
         let firstFailedAt = firstFailure(of: delivery, now: now)
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
         let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in

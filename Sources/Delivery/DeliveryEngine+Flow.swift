@@ -15,6 +15,7 @@ extension DeliveryEngine {
             rates.isEmpty
             ? nil : rates.limit(for: arrival.content.destination, arrival.content.pushType)
         deliveries.update(id) {
+            $0.phase = .waitingForStream
             $0.isInLine = true
             $0.rateLimit = rateLimit
         }
@@ -78,17 +79,6 @@ extension DeliveryEngine {
         retries.insert(next, due: notBefore ?? Instant(nanoseconds: .min))
     }
 
-    /// Takes the delivery to a retry topic, where there is one: it cannot go on now.
-    mutating func later(
-        _ id: DeliveryID,
-        because failure: AttemptFailure,
-        notBefore: Instant?,
-        now: Moment
-    ) {
-        leaveFlow(id)
-        postpone(id, because: failure, notBefore: notBefore, now: now)
-    }
-
     // MARK: Devices that wait
 
     /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
@@ -117,7 +107,7 @@ extension DeliveryEngine {
         }
         guard until > longest, settings.canPostpone else { return }
         for id in pacing.line(of: device).reversed() where id != refused.id {
-            later(id, because: refused.failure, notBefore: until, now: now)
+            postpone(id, because: refused.failure, notBefore: until, now: now)
         }
     }
 

@@ -44,8 +44,8 @@ extension DeliveryEngine {
         membership.endSeen(partition, end)
     }
 
-    public mutating func storedOffsetsFailed() {
-        assign(membership.storedOffsetsFailed())
+    public mutating func storedOffsetsFailed(now: Moment) {
+        assign(membership.storedOffsetsFailed(now: now.instant))
     }
 
     /// The assignment goes; `lost`: the group has given it to somebody else already.

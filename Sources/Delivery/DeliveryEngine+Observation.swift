@@ -16,14 +16,4 @@ extension DeliveryEngine {
     public func unsettledOffset(of partition: PartitionID) -> Offset? {
         membership.unsettledOffset(of: partition)
     }
-
-    /// Counts a retry under its reason; what APNs calls it, and we do not know, under one.
-    mutating func countRetry(because reason: Reason) {
-        counts.retries += 1
-        if case .unknownAPNs = reason {
-            retriesByReason[.unknownAPNs(""), default: 0] += 1
-        } else {
-            retriesByReason[reason, default: 0] += 1
-        }
-    }
 }

@@ -65,7 +65,7 @@ extension DeliveryEngine {
         wait.waiters = wait.waiters.filter { waiter in
             deliveries[waiter.delivery]?.phase == .awaitingSchema
         }
-        var excess = schemaWaits.count + wait.waiters.count - schemaShare
+        var excess = schemaWaits.count + wait.waiters.count - settings.shareOfBlocked
         var remaining: [SchemaWaits.Waiter] = []
         for waiter in wait.waiters {
             let isInTime = due <= waiter.since + settings.retryHereFor
@@ -125,7 +125,9 @@ extension DeliveryEngine {
     mutating func wait(_ id: DeliveryID, for schema: SchemaReference, now: Moment) {
         deliveries.update(id) { $0.phase = .awaitingSchema }
         let wait = schemaWaits.waits[schema]
-        if let wait, wait.attempts > 1, schemaWaits.count >= schemaShare, canPostpone(id) {
+        if let wait, wait.attempts > 1, schemaWaits.count >= settings.shareOfBlocked,
+            canPostpone(id)
+        {
             counts.madeRoom += 1
             giveUpWaiting(id, now: now)
             return
@@ -134,12 +136,8 @@ extension DeliveryEngine {
         schemaWaits.append(.init(delivery: id, since: now.instant), for: schema)
     }
 
-    /// Of the events in hand, how many may wait for schemas that cannot be had.
-    private var schemaShare: Int { max(1, settings.intake.events / 8) }
-
     private func canPostpone(_ id: DeliveryID) -> Bool {
-        settings.canPostpone && deliveries[id]?.arrival.isEvent == true
-            && deliveries[id]?.arrival.isBroadcast == false
+        deliveries[id]?.event.map(canPostpone) ?? false
     }
 
     mutating func fetchSchemasAgain(now: Moment) {
@@ -151,6 +149,6 @@ extension DeliveryEngine {
     /// Takes it to a retry topic: the registry may be back by then.
     private mutating func giveUpWaiting(_ id: DeliveryID, now: Moment) {
         let failure = AttemptFailure(reason: .local(.schemaUnavailable), httpStatus: nil)
-        later(id, because: failure, notBefore: nil, now: now)
+        postpone(id, because: failure, notBefore: nil, now: now)
     }
 }

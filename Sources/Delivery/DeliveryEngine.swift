@@ -8,7 +8,7 @@ public import Vocabulary
 /// nothing. The shard calls it in turns:
 ///
 /// 1. inputs, in the past tense, for everything that happened (`recordArrived`,
-///    `responseArrived`, `deliveryReported`, …): they note facts and decide single deliveries;
+///    `responseArrived`, `published`, …): they note facts and decide single deliveries;
 /// 2. `turnEnded(now:)`: time passes, streams open, offsets are committed;
 /// 3. `takeActions(into:)`: what is to be done, in order;
 /// 4. queries: `intakeBudget`, `nextDeadline`.
@@ -127,7 +127,8 @@ public struct DeliveryEngine: Sendable {
         gate.budget(now: now)
     }
 
-    /// How many bytes of them: the shard stops after the record that uses them up.
+    /// How many bytes of them, as the gate counts them: the shard stops behind the record that uses
+    /// them up, which is known once that is decoded.
     public var intakeByteBudget: Int { gate.byteBudget }
 
     /// When the next turn is due, if nothing happens before.
@@ -166,8 +167,7 @@ public struct DeliveryEngine: Sendable {
     public mutating func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
         guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
         else { return nil }
-        let isBroadcast = deliveries[id]?.arrival.isBroadcast == true
-        return DeliveryAttempt(route: route, isBroadcast: isBroadcast, sentAt: sentAt)
+        return DeliveryAttempt(route: route, sentAt: sentAt)
     }
 
     /// What the delivery's request is made of; nil when it has left, or is never sent.

@@ -44,6 +44,10 @@ public struct EngineSettings: Sendable {
     public var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
     public var canPostpone: Bool { !later.delays.isEmpty }
+    /// Deliveries that may wait in memory for what does not move at all, while others can flow.
+    var shareOfBlocked: Int { max(1, intake.events / 8) }
+    /// Deliveries that may wait for what moves slowly, when the bound is nearly full.
+    var shareOfSlow: Int { max(1, intake.events / 4) }
     public var hygiene: HygieneSettings
     /// Outcomes and the offsets that they settle are written in one transaction.
     public var isTransactional: Bool

@@ -65,20 +65,6 @@ extension EventDecoder {
         return invalid(fields, problem.reason, problem.violations)
     }
 
-    /// A payload that is nothing but too large has a reason of its own.
-    private borrowing func reason(
-        for violations: [Violation],
-        _ root: JSONNode
-    ) -> LocalReason {
-        let payload = check.document.pointer(to: root) + "/payload"
-        let isOnlyTooLarge =
-            !violations.isEmpty
-            && violations.allSatisfy {
-                $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
-            }
-        return isOnlyTooLarge ? .payloadTooLarge : .schemaViolation
-    }
-
     // MARK: Fields
 
     /// The broadcast, if every field that it needs is there; the schema has seen to that.

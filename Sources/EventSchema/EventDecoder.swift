@@ -123,13 +123,18 @@ public struct EventDecoder: ~Copyable {
 
     private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
         let violations = eventSchema.violations(in: check.document, root)
+        return invalid(fields, reason(for: violations, root), violations)
+    }
+
+    /// A payload that is nothing but too large has a reason of its own.
+    borrowing func reason(for violations: [Violation], _ root: JSONNode) -> LocalReason {
         let payload = check.document.pointer(to: root) + "/payload"
         let isOnlyTooLarge =
             !violations.isEmpty
             && violations.allSatisfy {
                 $0.instanceLocation == payload && $0.keywordLocation.hasSuffix("/x-maxBytes")
             }
-        return invalid(fields, isOnlyTooLarge ? .payloadTooLarge : .schemaViolation, violations)
+        return isOnlyTooLarge ? .payloadTooLarge : .schemaViolation
     }
 
     mutating func ownViolations(

@@ -12,9 +12,10 @@ struct HTTP2Error: Error, Hashable {
 
 /// One side of one HTTP/2 connection as a byte machine over nghttp2: it does no I/O of its own.
 ///
-/// Frames of the peer go in by `receive`, frames for the peer come out by `produce`. What they
+/// Frames of the peer go in by `receive`, frames for the peer come out by `produceFrame`. What they
 /// mean is told through the callbacks, which note facts in the context and never call back into
-/// nghttp2 (programmers-guide, "Remarks"), except for looking up a stream's user data.
+/// nghttp2 (programmers-guide, "Remarks"), except for a stream's user data: all look it up, and a
+/// server's `headersBegan` sets it.
 @safe struct HTTP2Session: ~Copyable {
     let raw: OpaquePointer
     /// Outlives the session, which `deinit` ends.
@@ -222,12 +223,9 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomString
     public static let protocolError = HTTP2ErrorCode(rawValue: 1)
     public static let internalError = HTTP2ErrorCode(rawValue: 2)
     public static let flowControlError = HTTP2ErrorCode(rawValue: 3)
-    public static let settingsTimeout = HTTP2ErrorCode(rawValue: 4)
     public static let streamClosed = HTTP2ErrorCode(rawValue: 5)
-    public static let frameSizeError = HTTP2ErrorCode(rawValue: 6)
     public static let refusedStream = HTTP2ErrorCode(rawValue: 7)
     public static let cancel = HTTP2ErrorCode(rawValue: 8)
-    public static let compressionError = HTTP2ErrorCode(rawValue: 9)
     public static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
 
     public var description: String {

@@ -5,8 +5,9 @@ private typealias Context = UnsafeMutablePointer<ServerStreams>
 /// nghttp2's callbacks of a server: each finds its stream, notes one fact and returns.
 ///
 /// SAFETY (all of them): the context is the `Pinned<ServerStreams>` of the connection, which
-/// outlives the session; while nghttp2 runs, nobody else touches it. Looking up a stream's user
-/// data is the one call back into nghttp2; it changes nothing.
+/// outlives the session; while nghttp2 runs, nobody else touches it. Two calls go back into
+/// nghttp2: looking up a stream's user data, which changes nothing, and, in `headersBegan`, setting
+/// it, which stores a pointer in the stream and neither sends, nor opens or closes anything.
 func setServerCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, headersBegan)
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldArrived)
@@ -38,7 +39,6 @@ private func headersBegan(
     let streamID = unsafe frame.pointee.hd.stream_id
     let slot = unsafe streams.pointee.requestBegan(streamID)
     let userData = unsafe StreamTable<ServerStream>.userData(of: slot)
-    // Stores a pointer, nothing else.
     return unsafe nghttp2_session_set_stream_user_data(session, streamID, userData)
 }
 

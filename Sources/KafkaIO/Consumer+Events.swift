@@ -12,8 +12,8 @@ extension Consumer {
         case RD_KAFKA_EVENT_OFFSET_COMMIT: return [.commitFinished(commitResults(of: event))]
         case RD_KAFKA_EVENT_ERROR:
             guard let error = client.error(of: event) else { return [] }
-            guard let partition = event.partition, !error.isFatal else { return [.failed(error)] }
-            return [.partitionFailed(reader.intern(partition), error)]
+            guard let place = event.place, !error.isFatal else { return [.failed(error)] }
+            return [.partitionFailed(reader.intern(place.partition), error, at: place.offset)]
         case RD_KAFKA_EVENT_STATS: return [.statistics(event.statistics)]
         case RD_KAFKA_EVENT_LOG: return event.logLine.map { [.logged($0)] } ?? []
         default: return []
@@ -38,25 +38,16 @@ extension Consumer {
         }
     }
 
-    private func storedOffsets(_ elements: [PartitionList.Element]) -> [StoredOffset] {
-        elements.map { element in
-            StoredOffset(
-                partition: reader.intern(element.partition),
-                offset: element.offset >= 0 ? Offset(element.offset) : nil,
-                metadata: element.metadata,
-                error: element.error
-            )
-        }
+    private func storedOffsets(_ answers: [PartitionAnswer]) -> [StoredOffset] {
+        answers.map { StoredOffset($0, of: reader.intern($0.partition)) }
     }
 
-    /// The request's own error goes to each partition that has none of its own.
     private func commitResults(of event: borrowing LibraryEvent) -> [CommitResult] {
-        let asked = commitEnded()
-        let general = event.error
-        var errors: [PartitionID: KafkaError] = [:]
-        for element in event.partitions {
-            errors[reader.intern(element.partition)] = element.error
-        }
-        return asked.map { CommitResult(partition: $0, error: errors[$0] ?? general) }
+        CommitResult.results(
+            of: commitEnded(),
+            in: reader.partitions,
+            event.partitions,
+            general: event.error
+        )
     }
 }

@@ -90,18 +90,16 @@ public final class Consumer {
 
     /// Hands over what has happened, at most `budget` events, each as it is taken from the queue.
     ///
-    /// It ends behind the record that uses up `byteBudget`, and behind the first event for which
-    /// `take` returns false: it is to be acted on before the next poll.
+    /// It ends behind the first event for which `take` returns false: it is to be acted on before the
+    /// next poll.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it, so a loop that only
     ///   waits on the eventfd comes back by itself.
     public func poll(
         budget: Int,
-        byteBudget: Int = .max,
         _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
-        var bytesLeft = byteBudget
         for _ in 0..<budget {
             guard let event = client.nextEvent() else {
                 if let last = endOfQueue() { _ = take(last) }
@@ -113,11 +111,10 @@ public final class Consumer {
                 continue
             }
             let record = unsafe reader.record(from: message)
-            bytesLeft -= record.byteCount
             if let begun = reader.takeBegun(), let known = knownOffsets(of: begun) {
                 _ = take(.endSeen(begun, Offset(known.upperBound)))
             }
-            guard take(.recordArrived(record)), bytesLeft > 0 else { break }
+            guard take(.recordArrived(record)) else { break }
         }
         client.ring()
         return true
@@ -221,11 +218,12 @@ public final class Consumer {
         paused.subtract(stopped)
     }
 
-    /// Starts one assigned partition anew: the way out of `partitionFailed`.
+    /// Starts assigned partitions anew: the way out of `partitionFailed`.
     ///
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
-    /// the partition.)
-    public func restart(_ partition: PartitionID, at start: StartOffset) throws(KafkaError) {
+    /// the partition.) Not to be called again, nor `unassign`, for some 100 ms: 2.0.2 aborts the
+    /// process when it is told to stop a partition that is stopping already.
+    public func restart(_ anew: [PartitionID: StartOffset]) throws(KafkaError) {
         // A rebalance may have come in the same batch of events: then there is nothing to restart.
         guard phase == .assigned else { return }
         let assignment = starts.keys.sorted()
@@ -234,12 +232,12 @@ public final class Consumer {
             throw error
         }
         let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
-        let anew = zip(assignment, positions).map { other, position in
-            if other == partition { return (other, start) }
+        let next = zip(assignment, positions).map { partition, position in
+            if let start = anew[partition] { return (partition, start) }
             // A partition that has delivered nothing yet has no position.
-            return (other, position >= 0 ? .at(Offset(position)) : starts[other] ?? .stored)
+            return (partition, position >= 0 ? .at(Offset(position)) : starts[partition] ?? .stored)
         }
-        try replaceAssignment(anew)
+        try replaceAssignment(next)
         let stopped = paused.sorted()
         paused.removeAll()
         pause(stopped)

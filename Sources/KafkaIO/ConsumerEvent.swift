@@ -75,8 +75,9 @@ public enum ConsumerEvent: Sendable {
     case commitFinished([CommitResult])
     /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
     case statistics([UInt8])
-    /// The partition delivers nothing until `restart` or the next assignment.
-    case partitionFailed(PartitionID, KafkaError)
+    /// The partition delivers nothing until `restart` or the next assignment; the offset is that
+    /// which could not be read, where the library tells.
+    case partitionFailed(PartitionID, KafkaError, at: Offset?)
     /// Informational unless `isFatal`; then this member is out of the group for good.
     case failed(KafkaError)
     case logged(KafkaLogLine)

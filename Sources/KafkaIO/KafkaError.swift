@@ -91,9 +91,10 @@ extension KafkaError.Code {
     public static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     /// The stored or given offset does not exist (`auto.offset.reset=error`).
     public static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-    /// No error, but the place up to which a partition is read.
-    public static let partitionEnd = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
     public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    public static let topicAuthorizationFailed = Self(
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+    )
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// The transactional producer was replaced by one with the same `transactional.id`.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)

@@ -49,21 +49,22 @@ import Vocabulary
         unsafe rd_kafka_event_message_next(raw)
     }
 
-    /// The partition that an `ERROR` is about.
-    var partition: TopicPartition? {
+    /// The partition that an `ERROR` is about, and the offset, if it is about one.
+    var place: (partition: TopicPartition, offset: Offset?)? {
         guard let pointer = unsafe rd_kafka_event_topic_partition(raw) else { return nil }
         // SAFETY: the caller owns this copy (rdkafka.h); it is read, then freed.
         defer { unsafe rd_kafka_topic_partition_destroy(pointer) }
-        return unsafe TopicPartition(pointer.pointee)
+        let offset = unsafe pointer.pointee.offset
+        return unsafe (TopicPartition(pointer.pointee), offset >= 0 ? Offset(offset) : nil)
     }
 
     /// The elements of a `REBALANCE` or `OFFSET_COMMIT` event.
-    var partitions: [PartitionList.Element] {
+    var partitions: [PartitionAnswer] {
         unsafe PartitionList.elements(of: rd_kafka_event_topic_partition_list(raw))
     }
 
     /// The one group in the answer to `ListConsumerGroupOffsets`.
-    var storedOffsets: Result<[PartitionList.Element], KafkaError> {
+    var storedOffsets: Result<[PartitionAnswer], KafkaError> {
         if let error { return .failure(error) }
         var count = 0
         guard let result = unsafe rd_kafka_event_ListConsumerGroupOffsets_result(raw),

@@ -6,15 +6,6 @@ import Vocabulary
 ///
 /// A list that is never freed makes `rd_kafka_destroy` hang (it may hold partition references).
 @safe struct PartitionList: ~Copyable {
-    /// One entry, copied out.
-    struct Element {
-        var partition: TopicPartition
-        /// An offset, or one of `RD_KAFKA_OFFSET_…`.
-        var offset: Int64
-        var metadata: String?
-        var error: KafkaError?
-    }
-
     let raw: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
     init(capacity: Int) {
@@ -48,7 +39,7 @@ import Vocabulary
 
     static func elements(
         of list: UnsafePointer<rd_kafka_topic_partition_list_t>?
-    ) -> [Element] {
+    ) -> [PartitionAnswer] {
         guard let list = unsafe list else { return [] }
         return (0..<Int(unsafe list.pointee.cnt)).map { index in
             let entry = unsafe list.pointee.elems[index]
@@ -57,7 +48,7 @@ import Vocabulary
                 let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: entry.metadata_size)
                 metadata = unsafe String(decoding: buffer, as: UTF8.self)
             }
-            return unsafe Element(
+            return unsafe PartitionAnswer(
                 partition: TopicPartition(entry),
                 offset: entry.offset,
                 metadata: metadata,

@@ -66,7 +66,7 @@ public final class TopicReader {
             } else if event.type == RD_KAFKA_EVENT_ERROR,
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
-                if let partition = event.partition { ended.insert(partition) }
+                if let partition = event.place?.partition { ended.insert(partition) }
             } else if let error = client.readingError(of: event) {
                 throw error
             }
@@ -170,7 +170,7 @@ extension ClientHandle {
     func readingError(of event: borrowing LibraryEvent) -> KafkaError? {
         guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event) else { return nil }
         if error.isFatal { return error }
-        return event.partition == nil || error.isRetryable ? nil : error
+        return event.place == nil || error.isRetryable ? nil : error
     }
 
     /// A client for whoever reads topics outside of a group, and wants to know of their ends.

@@ -54,7 +54,7 @@ public final class TopicScan {
             } else if event.type == RD_KAFKA_EVENT_ERROR,
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
-                if let partition = event.partition { ends[reader.intern(partition)] = nil }
+                if let partition = event.place?.partition { ends[reader.intern(partition)] = nil }
             } else if let error = client.readingError(of: event) {
                 throw error
             }

@@ -123,6 +123,26 @@ private let second = ConnectionID(rawValue: 2)
         }
     }
 
+    @Test(arguments: [true, false])
+    func `connections that end before any answer back off, whoever they are`(requiresProof: Bool) {
+        var bench = PoolBench(requiresProof: requiresProof)
+        bench.pool.useBegan()
+        for id in UInt32(1)...7 {
+            let before = bench.now
+            #expect(bench.advanceToDeadline() == [.connect(ConnectionID(rawValue: id))])
+            if id > 1 { #expect(bench.now - before >= .milliseconds(500) * (1 << (id - 2))) }
+            bench.open(id)
+            bench.pool.goAwayReceived(ConnectionID(rawValue: id))
+            bench.close(id)
+        }
+        // One that stood for long and was asked for nothing says nothing against the peer.
+        #expect(bench.advanceToDeadline() == [.connect(ConnectionID(rawValue: 8))])
+        bench.open(8)
+        _ = bench.advance(by: .seconds(60))
+        bench.close(8)
+        #expect(bench.advance() == [.connect(ConnectionID(rawValue: 9))])
+    }
+
     @Test func `churn of working connections is limited too`() {
         var bench = PoolBench(.init(reconnect: .init(burst: 3, refillInterval: .seconds(2))))
         bench.pool.useBegan()

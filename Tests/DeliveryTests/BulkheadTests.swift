@@ -288,6 +288,31 @@ import Vocabulary
         }
     }
 
+    @Test func `an endpoint that takes connections and answers nothing is left alone`() throws {
+        var bench = try BulkheadBench {
+            $0.later = RetryTiers([.seconds(60)])
+        }
+        // The other app's connection has answered; this one is gone, and each of its successors goes
+        // away before any answer.
+        for number in 0..<4 { try bench.arrive("\(number)", token: "aa0\(number)") }
+        for _ in 0..<20 {
+            for connection in bench.engine.pool(of: BulkheadBench.news).connections {
+                bench.engine.connectionOpened(
+                    connection.id,
+                    maxConcurrentStreams: 100,
+                    now: bench.now
+                )
+                bench.engine.goAwayReceived(connection.id, reason: nil, now: bench.now)
+                bench.engine.connectionClosed(connection.id, now: bench.now)
+            }
+            bench.turn(after: .seconds(1))
+        }
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase != .closed)
+        #expect(bench.engine.counts.madeRoom == 4)
+        try bench.arrive("mail", app: "Mail")
+        #expect(bench.turn() == ["mail"])
+    }
+
     @Test func `one device takes no more than its share of a full bound`() throws {
         for (events, expected) in [(76, 56), (60, 0)] {
             var bench = try BulkheadBench {

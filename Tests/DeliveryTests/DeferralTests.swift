@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 /// An engine with two tiers and three partitions, one of them a retry topic's, and a clock.
-private struct Desk {
+struct Desk {
     static let source = PartitionID(index: 0)
     static let tier = PartitionID(index: 1)
     static let otherTier = PartitionID(index: 2)
@@ -18,8 +18,9 @@ private struct Desk {
         timestamp: Timestamp(milliseconds: Self.startMilliseconds)
     )
 
-    /// Every event has one attempt in a round; delays in seconds.
+    /// Unless said otherwise, every event has one attempt in a round; delays in seconds.
     init(
+        attempts: Int = 1,
         later delays: [Int] = [60, 900],
         giveUpAfter: Duration = .seconds(24 * 3600),
         intake: IntakeGate.Limits = .init(events: 100, bytes: 1 << 20)
@@ -31,7 +32,7 @@ private struct Desk {
         )
         let settings = try EngineSettings(
             credentials: [scope],
-            retry: RetryPolicy(attempts: 1),
+            retry: RetryPolicy(attempts: attempts),
             later: RetryTiers(delays.map { .seconds($0) }),
             giveUpAfter: giveUpAfter,
             intake: intake
@@ -414,7 +415,7 @@ private struct Desk {
 
     @Test func `a full intake and a tier do not resume each other's partitions`() throws {
         var desk = try Desk(intake: .init(events: 2, bytes: 1 << 20))
-        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 20))
+        _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 20)) { $0.id = "tier" }
         _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 50))
         // The connection's first stream is its only one until APNs has answered.
         desk.accept([try #require(Desk.sent(try desk.arrive(0)))])

@@ -89,6 +89,17 @@ import Vocabulary
         #expect(gate.timeAdvanced(now: start + .seconds(6)) == .resume)
     }
 
+    @Test func `a few large records keep it paused until half of their bytes are gone`() {
+        var gate = IntakeGate(limits: .init(events: 100, bytes: 1600))
+        for _ in 0..<4 { gate.entered(byteCount: 400) }
+        _ = gate.timeAdvanced(now: start)
+        #expect(gate.timeAdvanced(now: start) == .pause)
+        gate.left(byteCount: 400)
+        #expect(gate.timeAdvanced(now: start) == nil)
+        gate.left(byteCount: 400)
+        #expect(gate.timeAdvanced(now: start) == .resume)
+    }
+
     @Test func `room that comes back in time opens it without a pause`() {
         var gate = gate(holding: 88, of: 100)
         _ = gate.timeAdvanced(now: start)

@@ -183,9 +183,9 @@ struct OutcomeTransactionsTests {
         _ = bench.machine.admit(now: bench.now)
         bench.machine.close()
         #expect(!bench.machine.isReadyToCommit)
-        bench.machine.finished(MachineBench.id(2))
+        bench.machine.memberFinished()
         #expect(!bench.machine.isReadyToCommit)
-        bench.machine.finished(MachineBench.id(1))
+        bench.machine.memberFinished()
         #expect(bench.machine.isReadyToCommit)
     }
 
@@ -250,7 +250,7 @@ struct OutcomeTransactionsTests {
         #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1), MachineBench.id(2)])
         #expect(bench.refusal(of: MachineBench.id(2)) == [MachineBench.id(1)])
         bench.machine.close()
-        bench.machine.finished(MachineBench.id(1))
+        bench.machine.memberFinished()
         #expect(bench.machine.isReadyToCommit)
         let isCommitting = bench.machine.commit([])
         #expect(isCommitting)
@@ -326,7 +326,7 @@ private struct MachineBench {
 
     private mutating func commit() {
         machine.close()
-        machine.finished(Self.id(1))
+        machine.memberFinished()
         _ = machine.commit([])
     }
 }

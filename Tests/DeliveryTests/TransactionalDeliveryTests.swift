@@ -233,7 +233,7 @@ struct TransactionalDeliveryTests {
 }
 
 /// A bench whose producer is made ready, or not yet.
-private struct TransactionalBench {
+struct TransactionalBench {
     var bench: Bench
 
     init(isOpen: Bool = false) throws {
@@ -269,18 +269,18 @@ private struct TransactionalBench {
 }
 
 extension [Action] {
-    fileprivate var steps: [TransactionStep] {
+    var steps: [TransactionStep] {
         compactMap { action in
             if case .transact(let step) = action { step } else { nil }
         }
     }
 
-    fileprivate var commits: [PartitionCommit]? {
+    var commits: [PartitionCommit]? {
         for case .commit(let commits) in steps { return commits }
         return nil
     }
 
-    fileprivate var publications: [PublicationTag] {
+    var publications: [PublicationTag] {
         compactMap { action in
             if case .publishAgain(let id, let publication) = action {
                 PublicationTag(id, publication)

@@ -90,18 +90,18 @@ import Vocabulary
         #expect(wrong.map(\.0.offset.rawValue) == [])
     }
 
-    @Test func `A poll ends after the record that uses the byte budget up`() throws {
+    @Test func `A poll ends after the event that is to be acted on`() throws {
         let topic = try SharedCluster.freshTopic()
-        try Source().fill(topic, count: 10, size: 1000)
+        try Source().fill(topic, count: 10)
         let member = try Member(group: topic.name, topic: topic)
         try member.turn { !member.assigned.isEmpty }
         var largest = 0
         var total = 0
         try turn(member.wakeup, until: { total == 10 }) {
             var records = 0
-            let more = member.consumer.poll(budget: 1000, byteBudget: 2500) { event in
+            let more = member.consumer.poll(budget: 1000) { event in
                 if case .recordArrived = event { records += 1 }
-                return true
+                return records < 3
             }
             largest = max(largest, records)
             total += records
@@ -257,26 +257,57 @@ import Vocabulary
         let member = try Member(group: topic.name, topic: topic)
         member.start = { $0.index == 1 ? .at(Offset(1000)) : .beginning }
         try member.turn { member.partitionFailures.count == 1 && member.records.count > 20 }
-        let (failed, error) = try #require(member.partitionFailures.first)
+        let (failed, error, offset) = try #require(member.partitionFailures.first)
+        #expect(offset == Offset(1000))
         #expect(error.code == .offsetOutOfReach)
         #expect(!error.isFatal)
         #expect(!member.records.contains { $0.partition == failed })
 
         let held = try #require(member.assigned.first { $0 != failed })
         member.consumer.pause([held])
-        try member.consumer.restart(failed, at: .beginning)
+        let heldCount = member.records.count { $0.partition == held }
+        try member.consumer.restart([failed: .beginning])
         try source.fill(topic, count: 60)
         let last = try #require(member.assigned.last)
         try member.turn {
             let counts = [failed, last].map { id in member.records.count { $0.partition == id } }
             return counts[0] > 20 && counts[1] > 20
         }
+        #expect(member.records.count { $0.partition == held } == heldCount, "it stays paused")
         member.consumer.resume([held])
         try member.turn { member.records.count >= 120 }
         for partition in member.assigned {
             let offsets = member.records.filter { $0.partition == partition }.map(\.offset.rawValue)
             #expect(offsets == (0..<offsets.count).map { Int64($0) })
         }
+        try member.close()
+    }
+
+    @Test func `A partition that has delivered nothing yet begins where it was to begin`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        let member = try Member(group: topic.name, topic: topic)
+        member.start = { $0.index == 1 ? .at(Offset(1000)) : .beginning }
+        try member.turn { !member.partitionFailures.isEmpty }
+        let failed = try #require(member.partitionFailures.first?.partition)
+        // The group has no stored offset that the other one could go on from.
+        try member.consumer.restart([failed: .beginning])
+        try Source().fill(topic, count: 60)
+        try member.turn { member.records.count == 60 }
+        #expect(member.partitionFailures.count == 1)
+        try member.close()
+    }
+
+    @Test func `Many partitions that fail at once are restarted in one`() throws {
+        let topic = try SharedCluster.freshTopic(partitions: 24)
+        let source = try Source()
+        try source.fill(topic, count: 480)
+        let member = try Member(group: topic.name, topic: topic)
+        member.start = { _ in .at(Offset(5000)) }
+        try member.turn { member.partitionFailures.count == 24 }
+        let starts = member.assigned.map { ($0, StartOffset.beginning) }
+        try member.consumer.restart(Dictionary(uniqueKeysWithValues: starts))
+        try member.turn { member.records.count >= 480 }
+        #expect(member.records.count == 480)
         try member.close()
     }
 

@@ -82,7 +82,7 @@ final class Member {
     var commits: [[CommitResult]] = []
     var stored: [Result<[StoredOffset], KafkaError>] = []
     var failures: [KafkaError] = []
-    var partitionFailures: [(PartitionID, KafkaError)] = []
+    var partitionFailures: [(partition: PartitionID, error: KafkaError, at: Offset?)] = []
     var logs: [KafkaLogLine] = []
 
     init(
@@ -142,8 +142,8 @@ final class Member {
         case .storedOffsetsFetched(let result): stored.append(result)
         case .commitFinished(let results): commits.append(results)
         case .failed(let error): failures.append(error)
-        case .partitionFailed(let partition, let error):
-            partitionFailures.append((partition, error))
+        case .partitionFailed(let partition, let error, let offset):
+            partitionFailures.append((partition, error, offset))
         case .logged(let line): logs.append(line)
         case .statistics: break
         case .closed: isClosed = true

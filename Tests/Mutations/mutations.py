@@ -118,7 +118,13 @@ MUTATIONS = [
     ),
     Mutation(
         "ignore the peer's stream limit",
-        [expression(CONNECTION, "max(0, maxConcurrentStreams - openStreams)", "100")],
+        [
+            expression(
+                CONNECTION,
+                "max(0, streamLimit - openStreams)",
+                "phase == .ready ? 100 : max(0, streamLimit - openStreams)",
+            )
+        ],
     ),
     Mutation(
         "open many streams before the first success",
@@ -317,6 +323,10 @@ MUTATIONS = [
     ),
     Mutation(
         "put a broadcast off",
-        [statements(DEFERRAL, "        guard !event.isBroadcast else { return nil }\n")],
+        [
+            expression(
+                DEFERRAL, "settings.canPostpone && !event.isBroadcast", "settings.canPostpone"
+            )
+        ],
     ),
 ]

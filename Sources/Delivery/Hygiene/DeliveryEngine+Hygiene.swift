@@ -7,7 +7,7 @@ struct Hygiene: Sendable {
     /// Tokens that died while this shard had events in hand: those did not find them in the list
     /// that the process shares, when they arrived.
     var recentlyDead: SuppressionList
-    /// Those of them that the shared list does not hold yet.
+    /// Tokens of which the shared list has not been told the last word yet.
     var untold: Set<KeyedHash> = []
     var window: DedupWindow
     /// By the route's index; empty: no fuse.
@@ -30,7 +30,7 @@ struct DeliveryHashes: Hashable, Sendable {
     /// Of the device's line, or of the channel's, which is in no table of tokens.
     let token: KeyedHash
     let notification: KeyedHash
-    /// The token was called dead then, and registered anew since: APNs' answer decides.
+    /// When the token was called dead, if it was; or `SuppressionList.noted`.
     var unregisteredAt: Timestamp?
 }
 
@@ -53,13 +53,14 @@ extension DeliveryEngine {
         _ names: DeliveryHashes,
         now: Moment
     ) -> Bool {
-        if let since = names.unregisteredAt, !arrival.content.isRegistered(after: since) {
+        // An event before it in the line may show that the token lives; then its turn decides.
+        if let since = names.unregisteredAt, !arrival.content.isRegistered(after: since),
+            !pacing.hasLine(names.token)
+        {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
-        // What comes out of a retry topic is no duplicate of its own first round.
-        let isRepeated = hygiene.window.arrived(names.notification, from: arrival.place)
-        if isRepeated, !arrival.isRetry {
+        if hygiene.window.arrived(names.notification, from: arrival.place) {
             conclude(id, with: .duplicate, now: now)
             return true
         }
@@ -119,11 +120,12 @@ extension DeliveryEngine {
         unregisteredSince: (KeyedHash) -> Timestamp?,
         now: Moment
     ) -> Bool {
-        guard hygiene.recentlyDead.count > 0, let names = deliveries[id]?.hashes,
-            hygiene.recentlyDead[names.token] != nil,
-            let since = deadSince(names.token, unregisteredSince)
+        guard let names = deliveries[id]?.hashes,
+            names.unregisteredAt != nil
+                || hygiene.recentlyDead.count > 0 && hygiene.recentlyDead[names.token] != nil
         else { return false }
-        guard deliveries[id]?.arrival.content.isRegistered(after: since) == true else {
+        let since = deadSince(names.token, unregisteredSince)
+        if let since, deliveries[id]?.arrival.content.isRegistered(after: since) == false {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
@@ -155,28 +157,36 @@ extension DeliveryEngine {
         }
         guard hygiene.settings.suppressesUnregistered else { return }
         switch (conclusion.kind, conclusion.tokenAction) {
-        case (.unregistered, .hold): readmit(names.token)
+        case (.unregistered, .hold):
+            readmit(names.token)
+            suppress(names.token, since: SuppressionList.noted)
         case (.unregistered, _):
-            let since = conclusion.unregisteredAt ?? now.timestamp
-            hygiene.recentlyDead.insert(names.token, since: since)
-            hygiene.untold.insert(names.token)
-            actions.append(.suppressToken(names.token, since: since))
+            suppress(names.token, since: conclusion.unregisteredAt ?? now.timestamp)
         case (.accepted, _) where names.unregisteredAt != nil:
             conclusion.isTokenReadmitted = true
             readmit(names.token)
-        default: break
+        case (_, .keep): break
+        case (_, .remove), (_, .checkEnvironment), (_, .checkTopic), (_, .hold):
+            suppress(names.token, since: SuppressionList.noted)
         }
     }
 
-    /// A delivery left; without an outcome somebody else sends it, or this shard does later.
+    /// A delivery leaves, or goes to a retry topic: without an outcome somebody else sends it, or this
+    /// shard does later, and neither is a duplicate of what ends here.
     mutating func forget(_ delivery: Delivery) {
         guard !delivery.hasOutcome, let names = delivery.hashes else { return }
         hygiene.window.withdraw(names.notification, from: delivery.arrival.place)
     }
 
+    private mutating func suppress(_ token: KeyedHash, since: Timestamp) {
+        hygiene.recentlyDead.insert(token, since: since)
+        hygiene.untold.insert(token)
+        actions.append(.suppressToken(token, since: since))
+    }
+
     private mutating func readmit(_ token: KeyedHash) {
         hygiene.recentlyDead.remove(token)
-        hygiene.untold.remove(token)
+        hygiene.untold.insert(token)
         actions.append(.readmitToken(token))
     }
 }
@@ -188,8 +198,9 @@ extension Arrival {
 }
 
 extension Event {
-    /// Whether the app reported the token after APNs had called it dead.
+    /// Whether the app reported the token after APNs had called it dead, if it did.
     fileprivate func isRegistered(after unregisteredAt: Timestamp) -> Bool {
-        tokenRegisteredAt.map { $0 > unregisteredAt } ?? false
+        unregisteredAt == SuppressionList.noted
+            || tokenRegisteredAt.map { $0 > unregisteredAt } ?? false
     }
 }

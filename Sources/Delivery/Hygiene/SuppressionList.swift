@@ -1,23 +1,31 @@
 public import Vocabulary
 
-/// The device tokens that APNs called dead (410), each with the time since when.
+/// The device tokens that APNs called dead (410), each with the time since when; and those of which
+/// the token-status topic says anything else, which is to be taken back when they work.
 ///
 /// A table with open addressing and linear probing: 16 bytes a slot, at least a quarter of the
 /// slots free. It doubles as it fills, so a token costs 22 to 43 bytes, and a million tokens
 /// 32 MiB. Nothing else is kept: no token can be read out of it.
 ///
 /// A full list makes room by forgetting the token that has been dead longest among the
-/// `evictionWidth` entries next to the new one. What was forgotten costs one request: APNs says
-/// 410 again.
+/// `evictionWidth` entries next to the new one, or one that is not dead. What was forgotten costs one
+/// request, as APNs says 410 again; or a word that stays.
 public struct SuppressionList: Hashable, Sendable {
     private struct Slot: Hashable {
         /// 0 is a free slot.
         var hash: UInt64 = 0
         var milliseconds: Int64 = 0
+
+        var isDead: Bool { milliseconds != SuppressionList.noted.milliseconds }
     }
+
+    /// In place of a time: the token is not dead, but something is said of it.
+    public static let noted = Timestamp(milliseconds: .min)
 
     public let maxCount: Int
     public private(set) var count = 0
+    /// Those of them that are dead.
+    public private(set) var deadCount = 0
     /// Entries that made room for others.
     public private(set) var evictions = 0
     private var slots: [Slot]
@@ -41,13 +49,13 @@ public struct SuppressionList: Hashable, Sendable {
         return slots * MemoryLayout<Slot>.stride
     }
 
-    /// Since when APNs has called the token dead; nil: nothing is known against it.
+    /// Since when APNs has called the token dead, or `noted`; nil: nothing is known against it.
     public subscript(token: KeyedHash) -> Timestamp? {
         let slot = slots[position(of: token.rawValue)]
         return slot.hash == 0 ? nil : Timestamp(milliseconds: slot.milliseconds)
     }
 
-    /// Notes that the token is dead; APNs' last word replaces an earlier one.
+    /// Enters that the token is dead, or `noted`; APNs' last time replaces an earlier one.
     public mutating func insert(_ token: KeyedHash, since timestamp: Timestamp) {
         guard maxCount > 0 else { return }
         var index = position(of: token.rawValue)
@@ -60,7 +68,12 @@ public struct SuppressionList: Hashable, Sendable {
             // Either may have moved what was free.
             index = position(of: token.rawValue)
             count += 1
+        } else if timestamp == Self.noted {
+            return
+        } else if slots[index].isDead {
+            deadCount -= 1
         }
+        if timestamp != Self.noted { deadCount += 1 }
         slots[index] = Slot(
             hash: token.rawValue,
             milliseconds: timestamp.milliseconds
@@ -108,6 +121,7 @@ public struct SuppressionList: Hashable, Sendable {
 
     /// Frees the slot and closes the gap, so that no search ends early at it.
     private mutating func free(_ freed: Int) {
+        if slots[freed].isDead { deadCount -= 1 }
         var gap = freed
         var index = next(freed)
         while slots[index].hash != 0 {

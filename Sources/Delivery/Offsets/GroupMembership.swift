@@ -6,14 +6,15 @@ public import Vocabulary
 /// Eager protocol: an assignment comes whole and goes whole.
 public struct GroupMembership: Sendable {
     public enum Phase: Hashable, Sendable {
-        /// Nothing is assigned. Next: `fetchingOffsets`, `left`.
+        /// Nothing is assigned. Next: `fetchingOffsets`, `consuming` (an assignment of nothing),
+        /// `releasing`.
         case idle
-        /// Next: `consuming`, `releasing`.
+        /// Next: `consuming`, `releasing`, `idle` (the partitions are lost).
         case fetchingOffsets(attempt: Int)
-        /// Next: `releasing`.
+        /// Next: `releasing`, `idle` (the partitions are lost).
         case consuming
         /// Intake is closed and what is in hand finishes, until the moment given.
-        /// Next: `committing`.
+        /// Next: `committing`, `idle` (the partitions are lost).
         case releasing(Release, until: Instant)
         /// The last commit is under way, until the moment given. Next: `idle`, `left`.
         case committing(Release, until: Instant)
@@ -36,7 +37,7 @@ public struct GroupMembership: Sendable {
         var reuseWithin = Duration.seconds(600)
     }
 
-    private static let offsetFetchAttempts = 3
+    private static let offsetFetchAttempts = 6
     private static let offsetFetchPause = Duration.milliseconds(500)
 
     private let timing: Timing
@@ -136,11 +137,15 @@ public struct GroupMembership: Sendable {
         return (.assign(starts), ignored)
     }
 
-    mutating func storedOffsetsFailed() -> Action? {
+    /// Kafka did not say where the group stands; after some tries the partitions begin without.
+    ///
+    /// Not at once: a coordinator that moves refuses for a while.
+    mutating func storedOffsetsFailed(now: Instant) -> Action? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
         if attempt < Self.offsetFetchAttempts {
             phase = .fetchingOffsets(attempt: attempt + 1)
-            return .fetchStoredOffsets(partitions)
+            nextOffsetFetch = now + Self.offsetFetchPause
+            return nil
         }
         return storedOffsetsFetched([:])?.action
     }

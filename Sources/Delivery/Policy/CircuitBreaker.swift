@@ -137,8 +137,10 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
+    /// A connection stands, which is reason to try.
+    ///
+    /// Not that the endpoint works: it may open every connection and end it before any answer.
     public mutating func connectSucceeded(now: Instant) {
-        connectFailures = 0
         guard phase == .open(until: nil) else { return }
         begin(.halfOpen(Trial()), now: now)
     }

@@ -74,7 +74,7 @@ extension DeliveryEngine {
     /// One more record of the delivery is acknowledged.
     mutating func acknowledged(_ id: DeliveryID, missing: Publications) {
         deliveries.update(id) { $0.phase = .publishing(missing) }
-        if missing.isEmpty { transactions?.finished(id) }
+        if missing.isEmpty { transactions?.memberFinished() }
     }
 
     /// Does the present transaction again from its beginning.
@@ -101,7 +101,7 @@ extension DeliveryEngine {
         carryOutSteps()
         for (id, records) in transactions?.admit(now: now.instant) ?? [] {
             guard deliveries.contains(id) else {
-                transactions?.finished(id)
+                transactions?.memberFinished()
                 continue
             }
             deliveries.update(id) { $0.phase = .publishing(records) }

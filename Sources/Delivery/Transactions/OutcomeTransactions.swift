@@ -116,7 +116,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// All records of a member are acknowledged.
-    public mutating func finished(_ id: DeliveryID) {
+    public mutating func memberFinished() {
         guard phase == .open || phase == .closing, unfinished > 0 else { return }
         unfinished -= 1
     }

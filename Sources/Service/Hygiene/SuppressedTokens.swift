@@ -15,9 +15,12 @@ final class SuppressedTokens: Sendable {
         list = Mutex(SuppressionList(maxCount: maxCount))
     }
 
-    var count: Int { tokenCount.load(ordering: .relaxed) }
+    private var count: Int { tokenCount.load(ordering: .relaxed) }
 
-    /// Since when APNs has called the token dead; nil: nothing is known against it.
+    var deadCount: Int { list.withLock(\.deadCount) }
+
+    /// Since when APNs has called the token dead, or `SuppressionList.noted`; nil: nothing is known
+    /// against it.
     subscript(token: KeyedHash) -> Timestamp? {
         guard count > 0 else { return nil }
         return list.withLock { $0[token] }

@@ -50,7 +50,7 @@ final class TokenStatusReader: Sendable {
         self.kafka = kafka
         self.hashKey = hashKey
         self.tokens = tokens
-        metrics = TokenMetrics { tokens.count }
+        metrics = TokenMetrics { tokens.deadCount }
         self.log = log
         stopWakeup = try Wakeup()
         (loading, loadingEnds) = AsyncStream.makeStream()
@@ -140,7 +140,7 @@ final class TokenStatusReader: Sendable {
     ) {
         let now = SystemClock.now
         if reader.hasReachedEnd {
-            log.notice("token status read", [.count: "\(tokens.count) dead tokens"])
+            log.notice("token status read", [.count: "\(tokens.deadCount) dead tokens"])
             endLoading()
         } else if now >= patienceEnds {
             log.error(
@@ -158,6 +158,9 @@ final class TokenStatusReader: Sendable {
         metrics.statusRecordsRead.add()
         switch TokenStatusRecord(key: record.key, value: record.value, hashKey: hashKey) {
         case .unregistered(let token, let since): tokens.insert(token, since: since)
+        case .noted(let token):
+            tokens.remove(token)
+            tokens.insert(token, since: SuppressionList.noted)
         case .cleared(let token): tokens.remove(token)
         case nil: metrics.malformedStatusRecords.add()
         }

@@ -7,8 +7,10 @@ import Vocabulary
 enum TokenStatusRecord: Hashable, Sendable {
     /// APNs called the token dead.
     case unregistered(KeyedHash, since: Timestamp)
-    /// Nothing is held against the token: a tombstone, another status, or a token that is held
-    /// because APNs is not believed.
+    /// The token is not dead, but a word stands: another status, or a token that is held because APNs
+    /// is not believed.
+    case noted(KeyedHash)
+    /// Nothing is held against the token: a tombstone.
     case cleared(KeyedHash)
 
     /// Reads the record; nil for one that is not as the schema has it.
@@ -24,7 +26,7 @@ enum TokenStatusRecord: Hashable, Sendable {
             case .string(let word) = status
         else { return nil }
         guard word == "unregistered", body["token_action"] != .string("hold") else {
-            self = .cleared(token)
+            self = .noted(token)
             return
         }
         guard let since = Self.since(body) else { return nil }

@@ -127,7 +127,7 @@ struct ShardGroup: Service {
     /// The list has its size also when nobody reads the topic.
     var tokenMetrics: TokenMetrics {
         let tokens = settings.suppressedTokens
-        return tokenStatus?.metrics ?? TokenMetrics { tokens.count }
+        return tokenStatus?.metrics ?? TokenMetrics { tokens.deadCount }
     }
 
     /// What all shards did.

@@ -85,13 +85,7 @@ struct StartUp {
 
     var eventLimits: JSONLimits { JSONLimits(maxByteCount: configuration.limits.eventBytes) }
 
-    var payloadPolicy: PayloadPolicy {
-        switch configuration.schemas.payload {
-        case .warn: .warn
-        case .strict: .strict
-        case .off: .off
-        }
-    }
+    var payloadPolicy: PayloadPolicy { configuration.schemas.payload.policy }
 
     private var hygieneSettings: HygieneSettings {
         let tokens = configuration.tokens

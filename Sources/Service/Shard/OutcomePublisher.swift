@@ -15,6 +15,16 @@ struct OutcomePublisher: ~Copyable {
         var retry: RetryTopics
         /// Whether outcomes have the headers of `DeliveryTimes`.
         var hasTimingHeaders: Bool
+
+        /// Where records of the kind go, for the log.
+        func name(of publication: Publication) -> String {
+            switch publication {
+            case .outcome: results.name
+            case .tokenStatus: tokenStatus?.name ?? "no topic"
+            case .deadLetter: deadLetters?.name ?? "no topic"
+            case .retry: "a retry topic"
+            }
+        }
     }
 
     private let topics: Topics
@@ -88,8 +98,9 @@ struct OutcomePublisher: ~Copyable {
         _ source: TopicPartition
     ) -> Encoded? {
         let arrival = delivery.arrival
-        if !shortened.isEmpty, shortened.contains(tag.delivery) {
-            return shortRecord(tag.publication, outcome, of: delivery, source)
+        // The outcome only: a dead letter is the event as it was, or is not written.
+        if !shortened.isEmpty, tag.publication == .outcome, shortened.contains(tag.delivery) {
+            return shortOutcome(outcome, of: delivery, source)
         }
         guard !arrival.isRetry, arrival.record.headers.isEmpty else {
             return originalRecord(tag.publication, outcome, of: delivery, source)
@@ -112,8 +123,7 @@ struct OutcomePublisher: ~Copyable {
     }
 
     /// Without what the outcome takes over from the record, which can be as large as the record.
-    private mutating func shortRecord(
-        _ publication: Publication,
+    private mutating func shortOutcome(
         _ outcome: Outcome,
         of delivery: borrowing Delivery,
         _ source: TopicPartition
@@ -126,7 +136,7 @@ struct OutcomePublisher: ~Copyable {
         record.key = nil
         record.headers = []
         record.traceContext = []
-        return encoded(publication, outcome, record, origin.partition, delivery)
+        return encoded(.outcome, outcome, record, origin.partition, delivery)
     }
 
     /// Takes what the full queue refused, to be published again.

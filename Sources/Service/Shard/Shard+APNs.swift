@@ -33,18 +33,18 @@ extension Shard {
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {
         let answer = APNsAnswer.read(response, now: now.timestamp)
-        if let attempt = engine.attempt(id) {
-            if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
-            troubles.requestAnswered(attempt.route)
-            metrics.countResponse(
-                status: answer.status,
-                reason: answer.reason,
-                route: attempt.route.index,
-                nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
-            )
-            judge(answer, of: attempt)
-        }
-        engine.responseArrived(answer, for: id, now: now)
+        let attempt = engine.attempt(id)
+        let verdict = engine.responseArrived(answer, for: id, now: now)
+        guard let attempt, let verdict else { return }
+        if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
+        troubles.requestAnswered(attempt.route)
+        metrics.countResponse(
+            status: answer.status,
+            reason: answer.reason,
+            route: attempt.route.index,
+            nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
+        )
+        judge(answer, verdict, of: attempt)
     }
 
     private mutating func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
@@ -66,13 +66,16 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private mutating func judge(_ answer: APNsAnswer, of attempt: DeliveryAttempt) {
+    private mutating func judge(
+        _ answer: APNsAnswer,
+        _ verdict: Verdict,
+        of attempt: DeliveryAttempt
+    ) {
         let route = attempt.route
-        let verdict = Verdict.classify(
-            status: answer.status,
-            reason: answer.reason,
-            kind: attempt.isBroadcast ? .broadcast : .device
-        )
+        if verdict.fault == .server {
+            let reason = answer.reason.map { " \($0.text)" } ?? ""
+            troubles.endpointFailed(route, "\(answer.status)\(reason)")
+        }
         guard verdict.fault == .credential else {
             troubles.credentialWorked(route)
             return
@@ -133,7 +136,9 @@ extension Shard {
     /// A request was not answered in time; told of once, until the next answer.
     mutating func timedOut(on id: ConnectionID) {
         metrics.requestTimeouts.add()
-        guard let route = connections.route(of: id), troubles.requestTimedOut(route) else { return }
+        guard let route = connections.route(of: id) else { return }
+        troubles.endpointFailed(route, "no answer in time")
+        guard troubles.requestTimedOut(route) else { return }
         log.warning(
             "APNs does not answer requests in time",
             [
@@ -162,8 +167,8 @@ extension Shard {
 
 extension ConnectionFailure {
     /// Why the pool gave a connection up, in the log's words.
-    init(_ verdict: PoolMachine.Verdict) {
-        switch verdict {
+    init(_ reason: PoolMachine.CloseReason) {
+        switch reason {
         case .connectTimedOut: self = .timedOut
         case .pingUnanswered: self = .pingUnanswered
         case .superseded: self = .closedHere

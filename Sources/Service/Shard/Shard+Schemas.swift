@@ -16,14 +16,6 @@ extension Shard {
         schemas.registry?.fetch(schema, for: control)
     }
 
-    /// Decodes a record as the kind of its source asks.
-    mutating func decode(_ record: inout Record, as role: PartitionRole) -> DecodedRecord {
-        if role.isBroadcast, let broadcastSchema {
-            return decoder.decodeBroadcast(&record, from: role.source, broadcastSchema)
-        }
-        return decoder.decode(&record, from: role.source)
-    }
-
     private mutating func schemaAnswered(_ answer: SchemaRegistry.Answer) {
         guard let schema = answer.result else {
             engine.schemaFetchFailed(answer.schema, now: now)

@@ -1,6 +1,7 @@
 import ConnectionPool
 import Delivery
 import KafkaIO
+import Logging
 import Telemetry
 import Vocabulary
 
@@ -41,6 +42,7 @@ extension Shard {
         guard lastStatus + Self.statusInterval <= now.instant else { return }
         lastStatus = now.instant
         watchTokenFuses()
+        watchBreakers()
         if lastLook + Self.lookInterval <= now.instant { lookAround() }
         recordRoutes()
         reportStatus()
@@ -79,7 +81,7 @@ extension Shard {
                 pool.connections.count { $0.phase.state == state }
             }
             shown.streams.set(pool.openStreams)
-            shown.streamsLimit.set(pool.connections.reduce(0) { $0 + $1.streamsLimit })
+            shown.streamsLimit.set(pool.connections.reduce(0) { $0 + $1.streamLimit })
             shown.waiting.set(engine.waitingCount(of: route))
             shown.setBreaker(engine.breaker(of: route).phase.state)
         }
@@ -90,9 +92,6 @@ extension Shard {
         status.hasJoinedGroup = troubles.hasJoinedGroup
         status.hasEnded = hasConsumerClosed || failure != nil
         status.kafkaTrouble = troubles.kafka(now: now.instant)
-        status.assignedPartitions = engine.assignedPartitions.count
-        status.isIntakePaused = engine.isIntakePaused
-        status.inFlightEvents = engine.inFlightEvents
         status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
         status.oldestArrival = oldestArrival
         status.partitions = partitionSights
@@ -104,17 +103,11 @@ extension Shard {
             handedBack: engine.inFlightEvents + engine.counts.released
         )
         for route in Route.all(credentialCount: settings.engine.credentials.count) {
-            let pool = engine.pool(of: route)
-            guard pool.isInUse else { continue }
+            guard engine.pool(of: route).isInUse else { continue }
             status.routes.append(
                 ShardStatus.RouteStatus(
                     credential: credentialName(route),
                     environment: route.environment,
-                    usableConnections: pool.usableConnections,
-                    connections: pool.connections.count,
-                    openStreams: pool.openStreams,
-                    waiting: engine.waitingCount(of: route),
-                    breaker: engine.breaker(of: route).phase.name,
                     trouble: trouble(route),
                     isTokenFuseBlown: blownFuses.contains(route)
                 )
@@ -128,26 +121,35 @@ extension Shard {
             return "parked: \(reason.text)"
         }
         if let reason = troubles.credentials[route] { return reason }
-        if case .open = engine.breaker(of: route).phase {
-            return "apns.endpoints.\(route.environment.rawValue): too many failures"
+        let endpoint = "apns.endpoints.\(route.environment.rawValue)"
+        guard engine.pool(of: route).usableConnections > 0 else {
+            return "\(endpoint): \(troubles.connections[route] ?? "connecting")"
         }
-        let pool = engine.pool(of: route)
-        if pool.usableConnections > 0 { return nil }
-        let trouble = troubles.connections[route] ?? "connecting"
-        return "apns.endpoints.\(route.environment.rawValue): \(trouble)"
+        guard case .open = engine.breaker(of: route).phase else { return nil }
+        return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
+    }
+
+    private func lastFailure(of route: Route) -> String {
+        troubles.failures[route] ?? troubles.connections[route] ?? "no connection"
+    }
+
+    /// Tells of breakers that opened or closed.
+    private mutating func watchBreakers() {
+        for route in Route.all(credentialCount: settings.engine.credentials.count) {
+            switch engine.breaker(of: route).phase {
+            case .open where shutBreakers.insert(route).inserted:
+                var facts = facts(route)
+                facts[.reason] = lastFailure(of: route)
+                log.warning("APNs fails too often and is left alone for a while", facts)
+            case .closed where shutBreakers.remove(route) != nil:
+                log.notice("APNs answers again", facts(route))
+            case .open, .halfOpen, .closed: break
+            }
+        }
     }
 }
 
 extension CircuitBreaker.Phase {
-    /// The word for the status page.
-    fileprivate var name: String {
-        switch self {
-        case .closed: "closed"
-        case .open: "open"
-        case .halfOpen: "half-open"
-        }
-    }
-
     fileprivate var state: RouteMetrics.BreakerState {
         switch self {
         case .closed: .closed
@@ -164,17 +166,6 @@ extension ConnectionMachine.Phase {
         case .proving: .proving
         case .ready: .ready
         case .draining: .draining
-        }
-    }
-}
-
-extension ConnectionMachine {
-    /// How many streams may be open now.
-    fileprivate var streamsLimit: Int {
-        switch phase {
-        case .connecting, .draining: 0
-        case .proving: min(1, maxConcurrentStreams)
-        case .ready: maxConcurrentStreams
         }
     }
 }

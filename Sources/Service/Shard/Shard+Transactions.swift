@@ -88,18 +88,8 @@ extension Shard {
     }
 
     private mutating func replaceTransactionalProducer() {
-        publisher.forgetRefused()
-        do {
-            let successor = try settings.kafka.makeProducer(
-                shard: index,
-                wakeup: producerWakeup.fileDescriptor
-            )
-            producer.abandon()
-            producer = successor
-            transact(.open)
-        } catch {
-            failure = ServiceError(text: "no new producer: \(error)")
-        }
+        guard replaceProducer() else { return }
+        transact(.open)
     }
 
     private mutating func transactionFailed(_ error: KafkaError) {

@@ -22,8 +22,9 @@ import Vocabulary
 /// Not copyable, and no object: whoever runs it lends it to each turn once, so nothing on a
 /// record's way asks whether it may have the engine or the connections.
 struct Shard: ~Copyable {
-    /// The loop turns this often even when nothing happens: it heals a wake-up that was lost,
-    /// keeps the member within `max.poll.interval.ms`, and shows that the thread lives.
+    /// This often the loop turns even when nothing happens, and both Kafka clients are looked at
+    /// whatever wakes it: that heals a wake-up that was lost, keeps the member within
+    /// `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
     /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
@@ -69,6 +70,8 @@ struct Shard: ~Copyable {
     var clockSkew = ClockSkew()
     /// As they were last told of.
     var blownFuses: Set<Route> = []
+    /// Where the breaker is not closed, as it was last told of.
+    var shutBreakers: Set<Route> = []
     var lastStatus = Instant(nanoseconds: .min)
     var lastLook = Instant(nanoseconds: .min)
     /// What `lookAround` last saw.
@@ -79,6 +82,13 @@ struct Shard: ~Copyable {
     /// Descriptors may be silent though more waits: the last turn did not take everything.
     private var consumerHasMore = true
     private var producerHasMore = false
+    private var nextTick = Instant(nanoseconds: .min)
+    /// Partitions that are to be read from another place.
+    var restarts = PartitionRestarts()
+    /// Of producers that fail as soon as they are made.
+    var producerBackoff = ProducerBackoff()
+    /// The group waits for the assignment to be given up: see `PartitionRestarts.isSettling`.
+    private var owesUnassign = false
     private var actions: [Action] = []
     /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
@@ -172,8 +182,7 @@ struct Shard: ~Copyable {
         let isBusy =
             (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
             || connections.hasUnsentFrames
-        let tick = now.instant + Self.tick
-        try loop.wait(until: isBusy ? now.instant : nextDeadline(tick)) { id, readiness in
+        try loop.wait(until: isBusy ? now.instant : nextDeadline) { id, readiness in
             switch id {
             case ShardPeers.LoopID.control: control.wakeup.drain()
             case ShardPeers.LoopID.consumer:
@@ -188,7 +197,8 @@ struct Shard: ~Copyable {
             }
         }
         now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-        if now.instant >= tick {
+        if now.instant >= nextTick {
+            nextTick = now.instant + Self.tick
             consumerHasMore = true
             producerHasMore = true
         }
@@ -205,6 +215,8 @@ struct Shard: ~Copyable {
         takeTransactionAnswer()
         takeSchemas()
         takeRecords(budget: budget)
+        restartPartitions()
+        if producerBackoff.isDue(now: now.instant), replaceProducer() { engine.producerReplaced() }
         let deadTokens = settings.suppressedTokens
         engine.turnEnded(now: now, unregisteredSince: { deadTokens[$0] })
         carryOutActions()
@@ -212,12 +224,13 @@ struct Shard: ~Copyable {
         record()
     }
 
-    private func nextDeadline(_ tick: Instant) -> Instant {
-        min(
-            engine.nextDeadline(now: now.instant) ?? tick,
-            connections.nextAttemptAt(now: now.instant) ?? tick,
-            tick
-        )
+    private var nextDeadline: Instant {
+        let others = [
+            engine.nextDeadline(now: now.instant), connections.nextAttemptAt(now: now.instant),
+            restarts.nextDeadline, owesUnassign ? restarts.settles : nil,
+            producerBackoff.nextDeadline,
+        ]
+        return others.reduce(nextTick) { min($0, $1 ?? $0) }
     }
 
     // MARK: What happened
@@ -226,10 +239,9 @@ struct Shard: ~Copyable {
         guard consumerHasMore, budget > 0 else { return }
         // Here, and not at each record: all shards count references to it.
         let deadTokens = settings.suppressedTokens
-        consumerHasMore = consumer.poll(
-            budget: budget,
-            byteBudget: engine.intakeByteBudget
-        ) { consumerHappened($0, deadTokens: deadTokens) }
+        consumerHasMore = consumer.poll(budget: budget) {
+            consumerHappened($0, deadTokens: deadTokens) && engine.intakeByteBudget > 0
+        }
     }
 
     private mutating func takeReports() {
@@ -287,8 +299,8 @@ struct Shard: ~Copyable {
         case .drainStalled(let id):
             stalled(id)
             connections.drain(id)
-        case .close(let id, let verdict):
-            connections.close(id, ConnectionFailure(verdict), &happenings)
+        case .close(let id, let reason):
+            connections.close(id, ConnectionFailure(reason), &happenings)
         case .refreshProviderToken(let credential, let sentAt):
             inUse[credential].token?.expired(sentAt: sentAt, now: now)
             requests.tokenReplaced()
@@ -303,33 +315,52 @@ struct Shard: ~Copyable {
         case .publishAgain(let id, let publication): publish(PublicationTag(id, publication))
         case .transact(let step): transact(step)
         case .stop(let reason): stop(reason)
-        case .fetchStoredOffsets, .assign, .unassign, .commit, .pause, .resume, .leaveGroup:
-            do throws(KafkaError) {
-                try carryOutInGroup(action)
-            } catch {
-                failure = ServiceError(text: "Kafka: \(error)")
+        case .fetchStoredOffsets(let partitions):
+            let isTransactional = settings.engine.isTransactional
+            inGroup {
+                $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
             }
+        case .assign(let starts):
+            inGroup { consumer throws(KafkaError) in
+                try consumer.assign(starts.map { ($0.partition, StartOffset($0.position)) })
+            }
+        case .unassign: unassign()
+        case .commit(let commits):
+            inGroup { consumer throws(KafkaError) in
+                try consumer.commit(commits.map(CommitRequest.init))
+            }
+        case .pause(let partitions): inGroup { $0.pause(partitions) }
+        case .resume(let partitions): inGroup { $0.resume(partitions) }
+        case .leaveGroup:
+            inGroup { $0.beginClose() }
+            closeDeadline = now.instant + Self.closeTimeout
         }
     }
 
-    private mutating func carryOutInGroup(_ action: Action) throws(KafkaError) {
-        switch action {
-        case .fetchStoredOffsets(let partitions):
-            consumer.fetchStoredOffsets(
-                of: partitions,
-                waitingForTransactions: settings.engine.isTransactional
-            )
-        case .assign(let starts):
-            try consumer.assign(starts.map { ($0.partition, StartOffset($0.position)) })
-        case .unassign: try consumer.unassign()
-        case .commit(let commits):
-            try consumer.commit(commits.map(CommitRequest.init))
-        case .pause(let partitions): consumer.pause(partitions)
-        case .resume(let partitions): consumer.resume(partitions)
-        case .leaveGroup:
-            consumer.beginClose()
-            closeDeadline = now.instant + Self.closeTimeout
-        default: break
+    private mutating func unassign() {
+        restarts.assignmentEnded()
+        owesUnassign = restarts.isSettling(now: now.instant)
+        guard !owesUnassign else { return }
+        inGroup { consumer throws(KafkaError) in try consumer.unassign() }
+    }
+
+    private mutating func restartPartitions() {
+        if owesUnassign { unassign() }
+        let due = restarts.takeDue(now: now.instant)
+        guard !due.isEmpty else { return }
+        do throws(KafkaError) {
+            try consumer.restart(due.mapValues(StartOffset.init))
+        } catch {
+            failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
+        }
+    }
+
+    /// What the consumer cannot do there is fatal; its queue is looked at afterwards.
+    private mutating func inGroup(_ act: (Consumer) throws(KafkaError) -> Void) {
+        do throws(KafkaError) {
+            try act(consumer)
+        } catch {
+            failure = ServiceError(text: "Kafka: \(error)")
         }
         consumerHasMore = true
     }

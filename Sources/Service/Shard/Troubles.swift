@@ -8,11 +8,15 @@ struct Troubles: Sendable {
 
     private var kafkaError: KafkaError?
     private var kafkaFailedAt: Instant?
+    /// What Kafka says of records that it does not take, by their kind.
+    private var refusedRecords: [Publication: (text: String, at: Instant)] = [:]
     /// What APNs said of the credential, by route.
     private(set) var credentials: [Route: String] = [:]
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     private(set) var connections: [Route: String] = [:]
+    /// What the endpoint's last failure was, by route.
+    private(set) var failures: [Route: String] = [:]
     /// Where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
     var hasJoinedGroup = false
@@ -20,9 +24,29 @@ struct Troubles: Sendable {
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
     /// there is nothing to do announces itself by nothing.
     func kafka(now: Instant) -> String? {
-        guard let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime
-        else { return nil }
-        return kafkaError.description
+        if let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime {
+            return kafkaError.description
+        }
+        let refusals = refusedRecords.values.filter { now - $0.at < Self.kafkaTroubleLifetime }
+        return refusals.map(\.text).min()
+    }
+
+    /// Kafka did not take a record.
+    ///
+    /// - Returns: whether this is news.
+    mutating func recordRefused(
+        _ publication: Publication,
+        to topic: String,
+        _ error: KafkaError,
+        at now: Instant
+    ) -> Bool {
+        let text = "\(topic): \(error)"
+        let last = refusedRecords.updateValue((text, now), forKey: publication)
+        return last.map { $0.text != text || now - $0.at >= Self.kafkaTroubleLifetime } ?? true
+    }
+
+    mutating func recordTaken(_ publication: Publication) {
+        if !refusedRecords.isEmpty { refusedRecords[publication] = nil }
     }
 
     mutating func kafkaFailed(_ error: KafkaError, at now: Instant) {
@@ -62,6 +86,10 @@ struct Troubles: Sendable {
 
     mutating func requestAnswered(_ route: Route) {
         if !unanswering.isEmpty { unanswering.remove(route) }
+    }
+
+    mutating func endpointFailed(_ route: Route, _ text: String) {
+        failures[route] = text
     }
 
     mutating func connectionFailed(_ route: Route, _ text: String) {

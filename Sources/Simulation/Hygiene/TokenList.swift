@@ -1,3 +1,4 @@
+import Delivery
 import Vocabulary
 
 /// The list of dead tokens that the members of one process share, by device.
@@ -9,6 +10,8 @@ final class TokenList {
     }
 
     private(set) var dead: [Int32: Entry] = [:]
+    /// Tokens that are not dead, but of which the topic says something.
+    private var noted: Set<Int32> = []
     /// When the process last learnt that a token is alive.
     private(set) var readmitted: [Int32: Instant] = [:]
     /// Records of the token-status topic that were read.
@@ -27,17 +30,28 @@ final class TokenList {
                 suppress(status.device, since: since, at: now)
             } else {
                 readmit(status.device, at: now)
+                if status.isNoted { noted.insert(status.device) }
             }
         }
     }
 
+    /// What the process has against a token.
+    subscript(device: Int32) -> Timestamp? {
+        dead[device]?.since ?? (noted.contains(device) ? SuppressionList.noted : nil)
+    }
+
     func suppress(_ device: Int32, since: Timestamp, at now: Instant) {
+        guard since != SuppressionList.noted else {
+            noted.insert(device)
+            return
+        }
         guard dead[device]?.since != since else { return }
         dead[device] = Entry(since: since, knownFrom: now)
     }
 
     func readmit(_ device: Int32, at now: Instant) {
         dead[device] = nil
+        noted.remove(device)
         readmitted[device] = now
     }
 }
@@ -47,4 +61,6 @@ struct TokenStatus: Hashable, Sendable {
     let device: Int32
     /// Nil: nothing is held against the token.
     let unregisteredSince: Timestamp?
+    /// A word stands, though the token is not dead.
+    let isNoted: Bool
 }

@@ -6,7 +6,7 @@ extension World {
     /// What the member's process has against a token.
     func unregisteredSince(by member: Member) -> (KeyedHash) -> Timestamp? {
         let (tokens, devices) = (member.tokens, apns.deviceOfHash)
-        return { hash in devices[hash].flatMap { tokens.dead[$0]?.since } }
+        return { hash in devices[hash].flatMap { tokens[$0] } }
     }
 
     /// A list of its own, or that of another member of the same process.
@@ -16,11 +16,15 @@ extension World {
     }
 
     mutating func suppress(_ hash: KeyedHash, since: Timestamp, by member: Member) {
-        guard let device = apns.deviceOfHash[hash], apns.declaredDead(device, since: since) else {
+        guard let device = apns.deviceOfHash[hash],
+            since == SuppressionList.noted || apns.declaredDead(device, since: since)
+        else {
             return found(.suppressedIsDead, "APNs never said so of what is to be suppressed")
         }
-        coverage.note(.tokenSuppressed)
-        member.deadTokens[device] = since
+        if since != SuppressionList.noted {
+            coverage.note(.tokenSuppressed)
+            member.deadTokens[device] = since
+        }
         member.tokens.suppress(device, since: since, at: now)
     }
 
@@ -36,7 +40,8 @@ extension World {
         let isDead = outcome.kind == .unregistered && outcome.tokenAction != .hold
         return TokenStatus(
             device: events[Int(event)].device,
-            unregisteredSince: isDead ? outcome.unregisteredAt ?? outcome.completedAt : nil
+            unregisteredSince: isDead ? outcome.unregisteredAt ?? outcome.completedAt : nil,
+            isNoted: !isDead && !outcome.isTokenReadmitted
         )
     }
 

@@ -53,7 +53,7 @@ extension World {
         defer { wake(member) }
         guard isKafkaDown == 0, !strikes(plan.chances.offsetFetchFails) else {
             coverage.note(.offsetFetchFailed)
-            return member.engine.storedOffsetsFailed()
+            return member.engine.storedOffsetsFailed(now: moment)
         }
         var positions: [PartitionID: CommittedPosition?] = [:]
         for partition in group.assignment[id] ?? [] {

@@ -64,7 +64,7 @@ extension World {
         else { return }
         coverage.note(.goAway)
         member.connections[connection]?.isDraining = true
-        member.engine.goAwayReceived(connection)
+        member.engine.goAwayReceived(connection, reason: nil, now: moment)
         for delivery in openStreams(of: state).dropFirst(state.streams.count / 2) {
             guard endStream(of: delivery, on: connection, by: member) else { continue }
             unprocessed(delivery, by: member)

@@ -21,6 +21,24 @@ import Vocabulary
         #expect(list.count == 0)
     }
 
+    @Test func `a token of which something else is said is no dead one, and does not hide one`() {
+        var list = SuppressionList(maxCount: 10)
+        let (token, other) = (KeyedHash(rawValue: 7), KeyedHash(rawValue: 8))
+        list.insert(token, since: SuppressionList.noted)
+        #expect(list[token] == SuppressionList.noted)
+        #expect(list.deadCount == 0)
+        list.insert(token, since: Self.time(5))
+        list.insert(token, since: SuppressionList.noted)
+        list.insert(other, since: SuppressionList.noted)
+        #expect(list[token] == Self.time(5))
+        #expect([list.count, list.deadCount] == [2, 1])
+        list.insert(token, since: Self.time(6))
+        #expect(list.deadCount == 1)
+        list.remove(other)
+        list.remove(token)
+        #expect([list.count, list.deadCount] == [0, 0])
+    }
+
     @Test(arguments: [UInt64(1), 2, 3])
     func `it agrees with a dictionary through any history`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -12,6 +12,7 @@ import Vocabulary
         /// What was sent before the present phase is answered.
         case lateSuccess
         case lateFailure(UInt64)
+        case lateAbandoned
         case connectFailure
         case connected
         case wait(Int)
@@ -54,6 +55,7 @@ import Vocabulary
             case .lateSuccess: breaker.requestSucceeded(sentAt: before, now: now)
             case .lateFailure(let device):
                 breaker.requestFailed(Self.device(device), sentAt: before, now: now)
+            case .lateAbandoned: breaker.requestAbandoned(sentAt: before)
             case .connectFailure: breaker.connectFailed()
             case .connected: breaker.connectSucceeded(now: now)
             case .wait(let seconds):
@@ -96,6 +98,7 @@ import Vocabulary
             (tried, .halfOpen()),
             (tried + [.start, .start], .halfOpen(underway: 2)),
             (tried + [.start, .abandoned], .halfOpen()),
+            (tried + [.start, .lateAbandoned], .halfOpen(underway: 1)),
             (tried + [.start, .success], .halfOpen(succeeded: 1)),
             (tried + [.start, .failure(1)], .halfOpen(failed: 1)),
             (tried + [.start, .failure(1), .start, .failure(1)], .halfOpen(failed: 1)),
@@ -113,6 +116,8 @@ import Vocabulary
                 [.connectFailure, .connectFailure, .connected, .connectFailure],
                 .openUntilConnected
             ),
+            // A peer that opens every connection and answers nothing is no better.
+            ([.connected, .connectFailure, .connected, .connectFailure], .openUntilConnected),
         ] as [([Step], Expectation)]
     )
     private func `failures open it, time or a connection lets probes through, and probes close it`(

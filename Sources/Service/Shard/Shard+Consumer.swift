@@ -7,8 +7,6 @@ import Telemetry
 import Vocabulary
 
 extension Shard {
-    // MARK: Consumer
-
     /// - Returns: false for a record that stops its partition: nothing behind it may be taken in
     ///   this turn.
     mutating func consumerHappened(
@@ -47,7 +45,8 @@ extension Shard {
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
             control.statistics.put(consumer: text, unsettled: unsettledOffsets)
-        case .partitionFailed(let partition, let error): partitionFailed(partition, error)
+        case .partitionFailed(let partition, let error, let offset):
+            partitionFailed(partition, error, at: offset)
         case .failed(let error): kafkaFailed(error)
         case .logged(let line): kafkaLogged(line)
         case .closed: hasConsumerClosed = true
@@ -83,6 +82,14 @@ extension Shard {
         return settings.engine.later.wait(of: history, now: now.timestamp) <= .zero
     }
 
+    /// Decodes a record as the kind of its source asks.
+    mutating func decode(_ record: inout Record, as role: PartitionRole) -> DecodedRecord {
+        if role.isBroadcast, let broadcastSchema {
+            return decoder.decodeBroadcast(&record, from: role.source, broadcastSchema)
+        }
+        return decoder.decode(&record, from: role.source)
+    }
+
     /// - Returns: nil for a record that comes from a source, or says nothing sensible.
     private func history(of record: borrowing Record, as role: PartitionRole) -> RetryHistory? {
         guard let purpose = role.purpose else { return nil }
@@ -107,12 +114,8 @@ extension Shard {
 
     /// Tells the engine which source each partition is of; a retry topic is of its source's.
     private mutating func nameSources(of partitions: [PartitionID]) {
-        let sources = settings.sources.prefix(settings.engine.sourceWeights.count)
         for partition in partitions {
-            let topic = consumer.name(of: partition).topic
-            let source =
-                sources.firstIndex(of: topic)
-                ?? sources.firstIndex { topic.name.hasPrefix("\($0.name).retry.") }
+            let source = settings.sources.firstIndex(of: role(of: partition).source)
             engine.partitionNamed(partition, source: source ?? 0)
         }
     }
@@ -122,7 +125,7 @@ extension Shard {
         if settings.engine.isTransactional {
             engine.storedOffsetsUndecided(now: now)
         } else {
-            engine.storedOffsetsFailed()
+            engine.storedOffsetsFailed(now: now)
         }
     }
 
@@ -155,6 +158,7 @@ extension Shard {
         for result in results {
             guard let error = result.error else { continue }
             failed.append(result.partition)
+            troubles.kafkaFailed(error, at: now.instant)
             log.warning(
                 "offset not committed",
                 [.partition: names([result.partition]), .error: error.description]
@@ -165,35 +169,43 @@ extension Shard {
         engine.commitFinished(failed: failed)
     }
 
-    /// The committed offset does not exist any more (retention), or the partition cannot be read.
-    private mutating func partitionFailed(_ partition: PartitionID, _ error: KafkaError) {
+    /// The next offset does not exist any more (retention), or the partition cannot be read.
+    private mutating func partitionFailed(
+        _ partition: PartitionID,
+        _ error: KafkaError,
+        at offset: Offset?
+    ) {
+        var facts: [LogKey: String] = [.partition: names([partition]), .error: error.description]
         guard error.code == .offsetOutOfReach else {
             troubles.kafkaFailed(error, at: now.instant)
-            log.warning(
-                "partition cannot be read",
-                [.partition: names([partition]), .error: error.description]
-            )
+            log.warning("partition cannot be read", facts)
             return
         }
-        let start = startAnew(partition)
+        if let offset, let position = engine.position(of: partition), offset != position {
+            troubles.kafkaFailed(error, at: now.instant)
+            facts[.source] = "\(names([partition]))@\(position.rawValue)"
+            log.error(
+                "a damaged batch, or a gap in the log: the partition is read again from its last offset",
+                facts
+            )
+            restarts.lostPlace(partition, at: position, now: now.instant)
+            return
+        }
         log.error(
             "the offset to read from is not in Kafka: events were deleted, or the topic was made anew",
-            [.partition: names([partition]), .error: error.description]
+            facts
         )
+        let start = startAnew(partition)
         engine.partitionRestarted(partition)
-        do {
-            try consumer.restart(partition, at: start)
-        } catch {
-            failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
-        }
+        restarts.outOfReach(partition, from: start, now: now.instant)
     }
 
-    /// Behind what Kafka still has, go on with the oldest; beyond it, as `kafka.start` says, but a
-    /// retry topic with the oldest.
-    private mutating func startAnew(_ partition: PartitionID) -> StartOffset {
+    /// Behind what Kafka still has, go on with the oldest; beyond it, or where the group never
+    /// committed, as `kafka.start` says, but a retry topic with the oldest.
+    private mutating func startAnew(_ partition: PartitionID) -> StartPosition {
         if settings.engine.start == .earliest || isOfRetryTopic(partition) { return .beginning }
-        guard let position = engine.position(of: partition),
-            let known = consumer.knownOffsets(of: partition),
+        guard let position = engine.position(of: partition) else { return .end }
+        guard let known = consumer.knownOffsets(of: partition),
             position.rawValue > known.upperBound
         else { return .beginning }
         return .end
@@ -212,7 +224,7 @@ extension Shard {
     }
 
     /// What matters comes as an error event too, so the library's own words are for detail.
-    private func kafkaLogged(_ line: KafkaLogLine) {
+    func kafkaLogged(_ line: KafkaLogLine) {
         log.log(
             // A property that only one of the two clients has is no warning to us.
             level: line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
@@ -224,131 +236,6 @@ extension Shard {
     private func names(_ partitions: [PartitionID]) -> String {
         partitions.map { consumer.name(of: $0).description }.joined(separator: " ")
     }
-
-    // MARK: Producer
-
-    mutating func producerHappened(_ event: ProducerEvent) {
-        switch event {
-        case .deliveryReported(let rawTag, let error):
-            guard let tag = PublicationTag(rawValue: rawTag) else { return }
-            if let error {
-                publicationFailed(tag, error)
-            } else {
-                published(tag)
-            }
-        case .failed(let error):
-            if error.isFatal, settings.engine.isTransactional {
-                transactionalProducerFailed(error)
-            } else if error.isFatal {
-                replaceProducer(after: error)
-            } else {
-                troubles.kafkaFailed(error, at: now.instant)
-                log.warning("trouble with Kafka", [.error: error.description])
-            }
-        case .statistics(let text): control.statistics.put(producer: text)
-        case .logged(let line): kafkaLogged(line)
-        }
-    }
-
-    mutating func publish(_ tag: PublicationTag) {
-        if let error = Self.publish(tag, of: &engine, partitionRoles, &publisher, producer) {
-            publicationFailed(tag, error)
-        }
-    }
-
-    /// Parts of the shard, for while the engine lends a delivery the whole cannot be used.
-    private static func publish(
-        _ tag: PublicationTag,
-        of engine: inout DeliveryEngine,
-        _ partitionRoles: PartitionRoles,
-        _ publisher: inout OutcomePublisher,
-        _ producer: Producer
-    ) -> KafkaError? {
-        var failure: KafkaError?
-        engine.lend(tag.delivery) { delivery in
-            do throws(KafkaError) {
-                try publisher.publish(
-                    tag,
-                    of: delivery,
-                    // Its record came by `recordArrived`, so the role is known.
-                    source: partitionRoles[delivery.arrival.record.partition].name,
-                    through: producer
-                )
-            } catch {
-                failure = error
-            }
-        }
-        return failure
-    }
-
-    private mutating func published(_ tag: PublicationTag) {
-        guard !settings.engine.isTransactional else {
-            // It counts when its transaction is committed.
-            engine.published(tag)
-            return
-        }
-        switch tag.publication {
-        case .outcome: metrics.resultsProduced.add()
-        case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(engine.delivery(tag.delivery))
-        case .retry: countDeferral(engine.delivery(tag.delivery))
-        }
-        settle(tag)
-    }
-
-    /// The record is written, or never will be: nobody waits for it any more.
-    private mutating func settle(_ tag: PublicationTag) {
-        guard let delivery = engine.publicationAbandoned(tag, now: now) else { return }
-        publisher.concluded(tag.delivery)
-        countOutcome(of: delivery)
-    }
-
-    private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
-        if settings.engine.isTransactional, error.isPurge { return }
-        metrics.produceErrors[tag.publication.label].add()
-        log.warning("record not taken by Kafka", [.error: error.description])
-        guard error.code == .messageSizeTooLarge else {
-            engine.publicationFailed(tag, now: now)
-            return
-        }
-        switch tag.publication {
-        case .outcome:
-            // Without metadata, key and trace context every outcome fits; if the broker refuses
-            // even that, it is tried until somebody raises the topic's limit.
-            _ = publisher.shorten(tag.delivery)
-            engine.publicationFailed(tag, isRefused: true, now: now)
-        case .tokenStatus, .deadLetter:
-            log.error(
-                "\(tag.publication) record is larger than its topic allows; only the outcome tells",
-                [.error: error.text]
-            )
-            settle(tag)
-        case .retry:
-            log.error(
-                "retry record is larger than its topic allows: the event is not tried again",
-                [.error: error.text]
-            )
-            engine.deferralRefused(tag.delivery, now: now)
-        }
-    }
-
-    /// A fatal producer is of no use any more (librdkafka 2.0.2 can end up so after a plain
-    /// restart of a broker): a new one takes over everything that was not acknowledged.
-    private mutating func replaceProducer(after error: KafkaError) {
-        log.error("producer failed, making a new one", [.error: error.description])
-        do {
-            let successor = try settings.kafka.makeProducer(
-                shard: index,
-                wakeup: producerWakeup.fileDescriptor
-            )
-            producer.abandon()
-            producer = successor
-            publisher.forgetRefused()
-            engine.producerReplaced()
-        } catch {
-            failure = ServiceError(text: "no new producer: \(error)")
-        }
-    }
 }
 
 extension StartOffset {
@@ -359,18 +246,5 @@ extension StartOffset {
         case .end: self = .end
         case .stored: self = .stored
         }
-    }
-}
-
-extension KafkaError {
-    /// The record was dropped because its transaction is aborted.
-    fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
-}
-
-extension ProducerEvent {
-    /// A record is written, which holds whoever reported it.
-    var isSuccess: Bool {
-        if case .deliveryReported(_, nil) = self { return true }
-        return false
     }
 }

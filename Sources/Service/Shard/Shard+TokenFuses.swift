@@ -31,7 +31,7 @@ extension Shard {
         log.error("token fuse blown: no token is to be removed", facts)
     }
 
-    private func facts(_ route: Route) -> [LogKey: String] {
+    func facts(_ route: Route) -> [LogKey: String] {
         [.credential: credentialName(route), .environment: route.environment.rawValue]
     }
 

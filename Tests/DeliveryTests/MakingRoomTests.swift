@@ -1,0 +1,44 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+@Suite struct MakingRoomTests {
+    @Test func `an event that waited long before its route closed has its five seconds all the same`()
+        throws
+    {
+        var bench = try BulkheadBench(streams: 1) {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 1, openFor: .seconds(60))
+            $0.later = RetryTiers([.seconds(60)])
+        }
+        for name in ["1", "old"] { try bench.arrive(name) }
+        #expect(bench.turn() == ["1"])
+        bench.turn(after: .seconds(20))
+        bench.answer("1", 500, .internalServerError)
+        bench.turn()
+        for _ in 0..<4 { bench.turn(after: .seconds(1)) }
+        #expect(bench.reasons["old"] == nil, "the endpoint may recover")
+        for _ in 0..<2 { bench.turn(after: .seconds(1)) }
+        #expect(bench.reasons["old"] == .local(.endpointUnavailable))
+    }
+
+    /// Of a bound of 80, which is nearly full.
+    @Test(arguments: [(news: 40, mail: 38, madeRoom: 0), (41, 37, 20)])
+    func `of two slow routes only one that has more than half of the bound makes room`(
+        news: Int,
+        mail: Int,
+        madeRoom: Int
+    ) throws {
+        var bench = try BulkheadBench(streams: 1) {
+            $0.later = RetryTiers([.seconds(60)])
+            $0.intake.events = 80
+            $0.pool.maxConnections = 1
+        }
+        for number in 0..<news { try bench.arrive("news \(number)") }
+        for number in 0..<mail { try bench.arrive("mail \(number)", app: "Mail") }
+        for _ in 0..<8 { bench.turn(after: .seconds(1)) }
+        #expect(bench.engine.counts.madeRoom == madeRoom)
+        #expect(bench.engine.waitingCount(of: BulkheadBench.mail) == mail - 1)
+    }
+}

@@ -1,0 +1,75 @@
+import APNsRules
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// What is sent again at once, or at APNs' word, is sent neither without end nor too early.
+@Suite struct RetryBoundTests {
+    @Test func `a stream that is refused without end is an attempt like any other now and then`()
+        throws
+    {
+        var bench = try BulkheadBench()
+        try bench.arrive("1")
+        for _ in 0..<8 {
+            #expect(bench.turn() == ["1"])
+            bench.breakStream("1", .unprocessed)
+        }
+        #expect(bench.turn() == [], "it waits for once")
+        #expect(bench.engine.counts.unprocessed == 8)
+        #expect(bench.engine.counts.retries == 1)
+        #expect(bench.turn(after: .seconds(1)) == ["1"])
+        // The count begins anew.
+        bench.breakStream("1", .unprocessed)
+        #expect(bench.turn() == ["1"])
+        bench.answer("1")
+        bench.turn()
+        #expect(bench.outcomes["1"]?.attempts == 2)
+    }
+
+    @Test func `what was refused on a connection that shuts down goes out on another, in time`()
+        throws
+    {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        try bench.arrive("1")
+        bench.turn()
+        bench.answer("1", 503, .shutdown, retryAfter: .seconds(5))
+        #expect(bench.turn() == [])
+        #expect(bench.lastActions.contains(.drain(connection)))
+        let next = try #require(bench.lastActions.connection)
+        bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn(after: .milliseconds(4_999)) == [])
+        #expect(bench.turn(after: .seconds(1)) == ["1"])
+        #expect(bench.lastActions.contains { if case .send(_, on: next) = $0 { true } else { false } })
+    }
+
+    @Test func `a device rests as long as APNs asks, also when the attempts are used up`() throws {
+        var bench = try BulkheadBench { $0.retry = RetryPolicy(attempts: 1) }
+        for name in ["1", "2"] { try bench.arrive(name, token: "aa") }
+        #expect(bench.turn() == ["1"])
+        bench.answer("1", 429, .tooManyRequests, retryAfter: .seconds(20))
+        #expect(bench.turn() == [])
+        #expect(bench.outcomes["1"]?.kind == .undeliverable)
+        #expect(bench.turn(after: .milliseconds(19_999)) == [])
+        #expect(bench.turn(after: .milliseconds(1)) == ["2"])
+    }
+
+    @Test func `a key that is replaced again and again uses up the attempts`() throws {
+        var bench = try BulkheadBench()
+        try bench.arrive("1")
+        for _ in 0..<5 {
+            #expect(bench.turn() == ["1"])
+            bench.turn(after: .seconds(1))
+            bench.engine.credentialReplaced(0, now: bench.now)
+            bench.answer("1", 403, .invalidProviderToken)
+            bench.turn()
+            let next = try #require(bench.lastActions.connection)
+            bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+        }
+        #expect(bench.turn() == [])
+        #expect(bench.outcomes["1"]?.attempts == 5)
+        #expect(bench.reasons["1"] == .apns(.invalidProviderToken))
+        #expect(bench.engine.parking(of: 0).isWorking, "the present key was not refused")
+    }
+}

@@ -1,0 +1,25 @@
+import HTTP2IO
+import Testing
+
+@Suite struct UnwrittenStreamTests {
+    /// The GOAWAY does not name these streams as unprocessed; that they never left does.
+    @Test(arguments: [3, .max] as [Int32])
+    func `what was submitted when a GOAWAY came leaves no more, and is certainly unprocessed`(
+        lastStreamID: Int32
+    ) throws {
+        let pair = try Pair.opened()
+        try pair.client.submit(requestHeaders(1), body: [1, 2], tag: 1)
+        try pair.client.submit(requestHeaders(2), body: [], tag: 2)
+        pair.server.sendGoAway(lastStreamID: lastStreamID)
+        pair.carryToClient()
+        pair.run()
+        #expect(pair.requests.isEmpty)
+        #expect(
+            pair.clientEvents == [
+                .goAwayReceived(lastStreamID: lastStreamID, errorCode: .noError, debugData: []),
+                .streamFailed(tag: 1, .neverWritten), .streamFailed(tag: 2, .neverWritten),
+                .closed(.goAway(.noError)),
+            ]
+        )
+    }
+}

@@ -1,0 +1,78 @@
+import KafkaIO
+import Testing
+import Vocabulary
+
+/// What becomes of the library's word on each partition.
+@Suite struct PartitionAnswerTests {
+    private static let moved = KafkaError(code: .notCoordinator)
+    private static let unstable = KafkaError(code: .unstableOffsetCommit)
+    private static let tooLarge = KafkaError(code: .offsetMetadataTooLarge)
+
+    private static func name(_ number: Int32) -> TopicPartition {
+        TopicPartition(topic: KafkaTopic("source"), partition: number)
+    }
+
+    @Test(
+        arguments: [
+            (offset: 0, metadata: nil, error: nil, stored: 0),
+            (7, "v1:8-9", nil, 7),
+            (7, nil, unstable, 7),
+            // RD_KAFKA_OFFSET_INVALID: nothing was committed, or Kafka does not say.
+            (-1001, nil, nil, nil),
+            (-1001, "", unstable, nil),
+            (-1, nil, nil, nil),
+        ] as [(offset: Int64, metadata: String?, error: KafkaError?, stored: Int64?)]
+    )
+    func `a stored offset is what the coordinator says, its error included`(
+        offset: Int64,
+        metadata: String?,
+        error: KafkaError?,
+        stored: Int64?
+    ) {
+        let answer = PartitionAnswer(
+            partition: Self.name(3),
+            offset: offset,
+            metadata: metadata,
+            error: error
+        )
+        let partition = PartitionID(index: 5)
+        let expected = StoredOffset(
+            partition: partition,
+            offset: stored.map { Offset($0) },
+            metadata: metadata,
+            error: error
+        )
+        #expect(StoredOffset(answer, of: partition) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("all is well", [0: nil, 1: nil], nil, [nil, nil]),
+            ("one was refused", [0: nil, 1: tooLarge], nil, [nil, tooLarge]),
+            ("the request failed", [0: nil, 1: nil], moved, [moved, moved]),
+            ("its own error says more", [0: nil, 1: tooLarge], moved, [moved, tooLarge]),
+            ("no partition is told of", [:], moved, [moved, moved]),
+            ("another one's error", [0: nil, 1: nil, 2: tooLarge], nil, [nil, nil]),
+        ] as [(String, [Int32: KafkaError?], KafkaError?, [KafkaError?])]
+    )
+    func `a commit's own error goes to each partition that has none of its own`(
+        story: String,
+        answers: [Int32: KafkaError?],
+        general: KafkaError?,
+        errors: [KafkaError?]
+    ) {
+        var table = PartitionTable()
+        // Numbered otherwise than Kafka does.
+        let asked = [1, 0].map { table.intern(Self.name($0)) }.reversed()
+        let results = CommitResult.results(
+            of: Array(asked),
+            in: table,
+            answers.map {
+                PartitionAnswer(partition: Self.name($0.key), offset: 9, error: $0.value)
+            },
+            general: general
+        )
+        let expected = zip(asked, errors).map { CommitResult(partition: $0, error: $1) }
+        #expect(results == expected, "\(story)")
+    }
+}

@@ -49,10 +49,10 @@ extension EventDecoder {
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard schema.admits(check.document, wrapped.root), let event = event(fields),
+        guard schema.admits(wrapped.root, &check), let event = event(fields),
             let payload = fields[.payload]
         else {
-            let violations = schema.violations(in: check.document, wrapped.root)
+            let violations = schema.violations(of: wrapped.root, refusedIn: &check)
             return invalid(fields, reason(for: violations, wrapped.root), violations)
         }
         let own = ownViolations(payload, of: event, from: topic)
@@ -61,7 +61,8 @@ extension EventDecoder {
         guard let known = registeredSchemas[reference] else {
             return .awaitingSchema(event, reference)
         }
-        guard let problem = problem(with: known, reference) else { return .event(event) }
+        let document = wrapped.envelope ?? check.document
+        guard let problem = problem(with: known, reference, document) else { return .event(event) }
         return invalid(fields, problem.reason, problem.violations)
     }
 

@@ -89,13 +89,13 @@ public struct EventDecoder: ~Copyable {
         let own = ownViolations(payload, of: event, from: topic)
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
         guard payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) else {
-            return registered(event, fields, wrapped.schema)
+            return registered(event, fields, wrapped)
         }
-        let violations = appleSchema.violations(in: check.document, wrapped.root)
+        let violations = appleSchema.violations(of: wrapped.root, refusedIn: &check)
         if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
         var warned = event
         warned.warnings = violations
-        return registered(warned, fields, wrapped.schema)
+        return registered(warned, fields, wrapped)
     }
 
     /// Against the schema that the record names, which describes the whole of the JSON text.
@@ -103,13 +103,14 @@ public struct EventDecoder: ~Copyable {
     private mutating func registered(
         _ event: consuming Event,
         _ fields: EventFields,
-        _ reference: SchemaReference?
+        _ wrapped: WrappedEvent
     ) -> DecodedRecord {
-        guard let reference, let registeredSchemas else { return .event(event) }
+        guard let reference = wrapped.schema, let registeredSchemas else { return .event(event) }
         guard let known = registeredSchemas[reference] else {
             return .awaitingSchema(event, reference)
         }
-        guard let problem = problem(with: known, reference) else { return .event(event) }
+        let document = wrapped.envelope ?? check.document
+        guard let problem = problem(with: known, reference, document) else { return .event(event) }
         return invalid(fields, problem.reason, problem.violations)
     }
 
@@ -121,8 +122,9 @@ public struct EventDecoder: ~Copyable {
         )
     }
 
-    private borrowing func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
-        let violations = eventSchema.violations(in: check.document, root)
+    /// What the event's schema has just refused.
+    private mutating func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
+        let violations = eventSchema.violations(of: root, refusedIn: &check)
         return invalid(fields, reason(for: violations, root), violations)
     }
 
@@ -156,10 +158,11 @@ public struct EventDecoder: ~Copyable {
     /// Of one outcome; the same bound as that of one schema.
     private static let maxViolations = 20
 
-    /// What the schema that the record names has against it; nil: nothing.
+    /// What the schema that the record names has against its text; nil: nothing.
     borrowing func problem(
         with known: RegisteredSchema,
-        _ reference: SchemaReference
+        _ reference: SchemaReference,
+        _ document: JSONDocument
     ) -> (reason: LocalReason, violations: [Violation])? {
         switch known {
         case .unknown:
@@ -169,9 +172,7 @@ public struct EventDecoder: ~Copyable {
             return (.unusableSchema, [Self.violation(of: reference, cause)])
         case .usable(let schema):
             let named = NamedSchema(name: reference.description, schema: schema)
-            return named.violations(in: check.document, check.document.root).map {
-                (.schemaViolation, $0)
-            }
+            return named.violations(in: document, document.root).map { (.schemaViolation, $0) }
         }
     }
 

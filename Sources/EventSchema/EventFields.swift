@@ -88,7 +88,7 @@ struct EventFields {
         of schema: Schema,
         _ check: inout SchemaCheck
     ) {
-        check.start(schema.program)
+        check.start(schema.program, root)
         guard root.isObject, let present = check.members(of: root, for: schema.program) else {
             self = EventFields(root, check.document)
             return

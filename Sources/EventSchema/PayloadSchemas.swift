@@ -17,8 +17,7 @@ public struct NamedSchema: Sendable {
         in document: JSONDocument,
         _ node: JSONNode
     ) -> [Violation]? {
-        if schema.admits(document, node) { return nil }
-        return schema.violations(in: document, node).map { violation in
+        schema.refusal(of: node, in: document)?.map { violation in
             var violation = violation
             violation.keywordLocation = "\(name)#\(violation.keywordLocation)"
             return violation

@@ -30,6 +30,8 @@ extension JSONDocument {
         {
             return value == other
         }
+        // Equal numbers are rounded equally.
+        guard double(left) == double(right) else { return false }
         return JSONNumber(text: source[left.range]) == JSONNumber(text: source[right.range])
     }
 

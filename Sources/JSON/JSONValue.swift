@@ -1,6 +1,7 @@
 /// A JSON value as a tree, for schemas and other texts that are read once.
 ///
-/// Equality is JSON Schema's (Core, 4.2.2): `1` equals `1.0`, and members have no order.
+/// Equality is JSON Schema's (Core, 4.2.2): `1` equals `1.0`, members have no order, and texts are
+/// equal by their bytes, whatever Unicode calls equivalent.
 public indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -21,6 +22,33 @@ public indirect enum JSONValue: Hashable, Sendable {
         var document = JSONDocument(limits: limits)
         try document.parse(text)
         return try document.value(of: document.root)
+    }
+
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let value), .bool(let other)): value == other
+        case (.integer(let value), .integer(let other)): value == other
+        case (.number(let value), .number(let other)): value == other
+        case (.string(let text), .string(let other)): text.hasSameBytes(as: other)
+        case (.array(let items), .array(let others)): items == others
+        case (.object(let object), .object(let other)): object == other
+        case (.null, _), (.bool, _), (.integer, _), (.number, _), (.string, _), (.array, _),
+            (.object, _):
+            false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .number(let value): hasher.combine(value)
+        case .string(let text): hasher.combine(ExactText(text))
+        case .array(let items): hasher.combine(items)
+        case .object(let object): hasher.combine(object)
+        }
     }
 
     public subscript(name: String) -> JSONValue? {
@@ -58,25 +86,28 @@ public indirect enum JSONValue: Hashable, Sendable {
 }
 
 /// The members of a JSON object, in source order, without repeated names.
+///
+/// Names are the same if their bytes are.
 public struct JSONObject: Hashable, Sendable {
-    public struct Member: Hashable, Sendable {
+    public struct Member: Sendable {
         public let name: String
         public let value: JSONValue
     }
 
     public private(set) var members: [Member] = []
-    private var positions: [String: Int] = [:]
+    private var positions: [ExactText: Int] = [:]
 
     public init() {}
 
     public subscript(name: String) -> JSONValue? {
-        positions[name].map { members[$0].value }
+        positions[ExactText(name)].map { members[$0].value }
     }
 
     /// - Returns: false, and nothing is changed, if the name is there already.
     public mutating func append(_ name: String, _ value: JSONValue) -> Bool {
-        guard positions[name] == nil else { return false }
-        positions[name] = members.count
+        let key = ExactText(name)
+        guard positions[key] == nil else { return false }
+        positions[key] = members.count
         members.append(Member(name: name, value: value))
         return true
     }
@@ -87,8 +118,8 @@ public struct JSONObject: Hashable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(members.count)
-        for name in members.lazy.map(\.name).sorted() { hasher.combine(name) }
+        // A set, because members have no order.
+        hasher.combine(Set(positions.keys))
     }
 }
 

@@ -65,6 +65,10 @@ private func base64(_ bytes: [UInt8]) -> String {
             .cloudEventsStructured,
             record(cloudEvent(#""datacontenttype":"text/json","data_base64":"\#(base64(text))""#))
         ),
+        (
+            .cloudEventsStructured,
+            record([0, 0, 0, 1, 2] + cloudEvent(#""data_base64":"\#(base64(text))""#))
+        ),
         (.confluent, record([0, 0, 0, 1, 2] + text)),
         (.confluent, record([1] + Array(repeating: 0xAB, count: 16) + text)),
         (
@@ -160,7 +164,7 @@ private func base64(_ bytes: [UInt8]) -> String {
 }
 
 @Suite struct RegisteredSchemaTests {
-    private static let record = FramingTests.wrapped[7].1
+    private static let record = EventText.record([0, 0, 0, 1, 2] + EventText().bytes)
     private static let reference = SchemaReference.id(258)
 
     private static func decode(
@@ -221,6 +225,51 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.reason == .schemaViolation)
         #expect(event.violations.map(\.keywordLocation) == ["schemas/ids/258#/required"])
     }
+
+    /// The identifier describes the record's JSON text, in which `data_base64` is one string.
+    @Test(
+        arguments: [#"{"required":["specversion"]}"#, #"{"required":["payload"]}"#],
+        [false, true]
+    )
+    func `a CloudEvent's schema is of the CloudEvent`(schema: String, isBroadcast: Bool) throws {
+        let event = isBroadcast ? Self.broadcast : EventText()
+        let base64 = #""data_base64":"\#(base64(event.bytes))""#
+        let data = "\"data\":\(String(decoding: event.bytes, as: UTF8.self))"
+        let known = RegisteredSchema.usable(try Schema(text: Array(schema.utf8)))
+        for members in [base64, data] {
+            var record = EventText.record([0, 0, 0, 1, 2] + cloudEvent(members))
+            var decoder = EventDecoder(registeredSchemas: [:])
+            func decode() -> DecodedRecord {
+                guard isBroadcast else { return decoder.decode(&record, from: KafkaTopic("n")) }
+                return decoder.decodeBroadcast(&record, from: KafkaTopic("n"), BroadcastSchema())
+            }
+            guard case .awaitingSchema = decode() else {
+                Issue.record("does not wait")
+                return
+            }
+            decoder.registeredSchemas = [Self.reference: known]
+            switch decode() {
+            case .event(let event):
+                #expect(schema.contains("specversion"))
+                #expect(record.eventBytes?[event.payload].starts(with: "{ \"aps\"".utf8) == true)
+            case .invalid(let event):
+                #expect(schema.contains("payload"))
+                #expect(event.id == "e1")
+                #expect(event.violations.map(\.keywordLocation) == ["schemas/ids/258#/required"])
+                #expect(event.violations.map(\.instanceLocation) == [""])
+            case .awaitingSchema, .tombstone: Issue.record("\(members)")
+            }
+        }
+    }
+
+    private static let broadcast = EventText(members: [
+        ("id", "\"e1\""), ("channel_id", "\"aGk+/w==\""), ("bundle_id", "\"com.example.App\""),
+        (
+            "payload",
+            #"{ "aps" : {"event":"update","timestamp":1790000000,"content-state":{}}}"#
+        ),
+        ("expiration", "0"),
+    ])
 
     @Test func `a GUID is written as the registry's path has it`() {
         let guid: [UInt8] = [1] + (0..<16).map { UInt8($0 * 16 + 1) }

@@ -69,6 +69,8 @@ private let zeros = String(repeating: "0", count: 400)
         (#"{"$schema":"https://example.com/mine"}"#, "/$schema"),
         (#"{"multipleOf":1.00000000000000000001}"#, "/multipleOf"),
         (#"{"multipleOf":0}"#, "/multipleOf"), (#"[]"#, ""), ("{", ""),
+        ("{\"$ref\":\"#/$defs/e\u{301}\",\"$defs\":{\"\u{e9}\":true}}", "/$ref"),
+        ("{\"const\":{\"\u{e9}\":1,\"\u{e9}\":2}}", ""),
     ])
     func `a keyword that cannot be enforced is refused`(text: String, pointer: String) {
         let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(text.utf8)) }
@@ -156,6 +158,28 @@ private let zeros = String(repeating: "0", count: 400)
                     + "\"allOf\":[{\"properties\":{\"e\u{301}\":{\"type\":\"integer\"}}}]}",
                 ["{\"\u{e9}\":\"x\"}", "{\"e\u{301}\":1}"],
                 ["{\"\u{e9}\":1}", "{\"e\u{301}\":\"x\"}"]
+            ),
+            (
+                "{\"properties\":{\"\u{e9}\":{\"type\":\"string\"},"
+                    + "\"e\u{301}\":{\"type\":\"integer\"}}}",
+                ["{\"\u{e9}\":\"x\",\"e\u{301}\":1}"],
+                ["{\"\u{e9}\":1}", "{\"e\u{301}\":\"x\"}"]
+            ),
+            (
+                "{\"const\":{\"\u{e9}\":1,\"e\u{301}\":2}}",
+                ["{\"e\u{301}\":2,\"\u{e9}\":1}"],
+                ["{\"e\u{301}\":1,\"\u{e9}\":2}", "{\"\u{e9}\":1}"]
+            ),
+            (
+                "{\"items\":{\"$ref\":\"#/$defs/e\u{301}\"},\"$defs\":"
+                    + "{\"\u{e9}\":{\"type\":\"string\"},\"e\u{301}\":{\"type\":\"integer\"}}}",
+                ["[1]"], ["[\"x\"]"]
+            ),
+            (
+                "{\"$schema\":\"http://json-schema.org/draft-07/schema\",\"items\":"
+                    + "{\"$ref\":\"#e\u{301}\"},\"definitions\":{\"a\":{\"$id\":\"#\u{e9}\","
+                    + "\"type\":\"string\"},\"b\":{\"$id\":\"#e\u{301}\",\"type\":\"integer\"}}}",
+                ["[1]"], ["[\"x\"]"]
             ),
             (
                 "{\"required\":[\"\u{e9}\",\"e\u{301}\"]}",

@@ -6,6 +6,8 @@ import Testing
         ("null", "null", true), ("null", "false", false), ("true", "true", true),
         ("1", "true", false),
         ("1", "1.0", true), ("1", "\"1\"", false), ("1e400", "1e401", false),
+        ("1.5", "15e-1", true), ("0.0", "-0.0", true), ("1e400", "10e399", true),
+        ("0.1", "0.10000000000000000001", false), ("1.5", "1.25", false),
         (#""é""#, #""\u00e9""#, true), (#""a""#, #""b""#, false), (#""é""#, "\"e\u{301}\"", false),
         ("[1,[2]]", "[1.0,[2]]", true), ("[1,2]", "[2,1]", false), ("[1]", "[1,1]", false),
         (#"{"a":1,"b":[2]}"#, #"{"b":[2],"a":1}"#, true), (#"{"a":1}"#, #"{"a":2}"#, false),
@@ -36,6 +38,20 @@ import Testing
         try document.parse(Array("[\(left),\(others),\(right)]".utf8))
         let isUnique = document.hasUniqueItems(document.root)
         #expect(isUnique == !expected)
+    }
+
+    @Test func `a tree's texts and names are told apart by their bytes`() throws {
+        func tree(_ text: String) throws -> JSONValue { try .parse(Array(text.utf8)) }
+        let both = try tree("{\"\u{e9}\":1,\"e\u{301}\":2}")
+        #expect(both["\u{e9}"] == .integer(1))
+        #expect(both["e\u{301}"] == .integer(2))
+        let reversed = try tree("{\"e\u{301}\":2,\"\u{e9}\":1}")
+        #expect(both == reversed)
+        #expect(both.hashValue == reversed.hashValue)
+        #expect(try tree("{\"\u{e9}\":1}") != tree("{\"e\u{301}\":1}"))
+        #expect(try tree("[\"\u{e9}\"]") != tree("[\"e\u{301}\"]"))
+        #expect(try Set([tree("\"\u{e9}\""), tree("\"e\u{301}\""), tree("\"\u{e9}\"")]).count == 2)
+        #expect(throws: JSONError.self) { try tree("{\"\u{e9}\":1,\"\u{e9}\":2}") }
     }
 
     /// Compared in both orders at each level, it would take longer than anybody waits.

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.events import encoded, new_event, record, records
+from harness.events import APP, encoded, new_event, record, records
 from harness.kafka import Written
 from harness.service import outcomes_of, position_of
 
@@ -166,6 +166,39 @@ def test_a_tombstone_is_skipped_and_settled(broker, simulators, benches):
     service.drain()
     assert [outcome["outcome"] for _, outcome in outcomes_of(broker, bench.topics)] == ["accepted"]
     assert broker.read_all(bench.topics.dead_letters) == []
+
+
+def doubling_schema():
+    """Both alternatives look at the same children: each level of a payload doubles the work."""
+    member = {"a": {"$ref": "#"}, "u": {"uniqueItems": True}, "z": {"type": "string"}}
+    same = {"$ref": "#/$defs/same"}
+    return {"anyOf": [same, same], "$defs": {"same": {"properties": member}}}
+
+
+def test_a_payload_that_takes_for_ever_to_check_stops_nobody(
+    broker, simulators, benches, tmp_path
+):
+    bench, simulator = benches(broker), simulators()
+    (tmp_path / "tree.json").write_text(json.dumps(doubling_schema()))
+    payload = {"u": [{f"k{number}": number} for number in range(200)], "z": 1}
+    for _ in range(50):
+        payload = {"a": payload}
+    # What stands around a payload allows no more work for it.
+    endless = new_event(payload=payload, metadata={"pad": "x" * 900_000})
+    neighbour = new_event()
+    bench.produce([record(endless), record(neighbour)], partition=0)
+    schemas = {
+        "directory": str(tmp_path),
+        "payload_schemas": [{"bundle_ids": [APP], "schema": "tree"}],
+    }
+    service = bench.run(simulator, schemas=schemas)
+    bench.wait_for_outcomes(2, service=service)
+    service.drain()
+    outcomes = {outcome["event_id"]: outcome for _, outcome in outcomes_of(broker, bench.topics)}
+    refused = outcomes[endless["id"]]
+    assert (refused["outcome"], refused["reason"]) == ("invalid", "SchemaViolation")
+    assert violations_match(refused, "/payload", "tree#")
+    assert outcomes[neighbour["id"]]["outcome"] == "accepted"
 
 
 @pytest.mark.parametrize("mode", ["warn", "strict", "off"])

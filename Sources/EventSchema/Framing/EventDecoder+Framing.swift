@@ -8,6 +8,9 @@ struct WrappedEvent {
     /// What positions in the document lack to positions in the record's `eventBytes`.
     var offset = 0
     var schema: SchemaReference?
+    /// What `schema` describes, where that is not the decoder's document: the CloudEvent, out of
+    /// whose `data_base64` the event was decoded.
+    var envelope: JSONDocument?
     /// The default of the event's own `occurred_at`.
     var occurredAt: Timestamp?
 
@@ -48,6 +51,7 @@ extension EventDecoder {
         switch cloudEvent.content {
         case .json(let data): wrapped.root = data
         case .bytes(let bytes):
+            if wrapped.schema != nil, registeredSchemas != nil { wrapped.envelope = check.document }
             try parse(bytes)
             record.decodedValue = bytes
             wrapped.root = check.document.root

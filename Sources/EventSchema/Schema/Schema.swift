@@ -60,8 +60,8 @@ public struct Schema: Sendable {
     /// `unevaluatedItems` or `unevaluatedProperties` for a container of more than 64 children,
     /// `uniqueItems` for more than 16, or a `format` other than `uuid` and `date-time`.
     ///
-    /// A value that takes more than a million steps and 100 a byte, or 2000 subschemas inside each
-    /// other, is not admitted.
+    /// A value that takes more than 100,000 steps and 20 a byte, a million steps and 2 a byte, or
+    /// 2000 subschemas inside each other, is not admitted.
     public func admits(_ document: JSONDocument, _ value: JSONNode) -> Bool {
         var check = SchemaCheck(document)
         return admits(value, &check)
@@ -69,7 +69,7 @@ public struct Schema: Sendable {
 
     /// The same, where a document is checked more than once.
     func admits(_ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
-        check.start(program)
+        check.start(program, value)
         return program.admits(root, value, &check) && !check.isExhausted
     }
 
@@ -81,8 +81,37 @@ public struct Schema: Sendable {
         in document: JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {
-        guard !admits(document, value) else { return [] }
-        var explainer = SchemaExplainer(program: program, document: document)
-        return explainer.violations(value, of: root)
+        refusal(of: value, in: document) ?? []
+    }
+
+    /// The same, and how many steps it took to find out.
+    public func violations(
+        in document: JSONDocument,
+        _ value: JSONNode,
+        stepCount: inout Int
+    ) -> [Violation] {
+        var check = SchemaCheck(document)
+        let isAdmitted = admits(value, &check)
+        defer { stepCount = check.stepCount }
+        return isAdmitted ? [] : violations(of: value, refusedIn: &check)
+    }
+
+    /// The violations of a value; nil where `admits` is true.
+    func refusal(of value: JSONNode, in document: JSONDocument) -> [Violation]? {
+        var check = SchemaCheck(document)
+        return admits(value, &check) ? nil : violations(of: value, refusedIn: &check)
+    }
+
+    /// The violations of a value that `admits` has just refused.
+    ///
+    /// Where the work ran out it is not begun again: to say so is all then.
+    func violations(of value: JSONNode, refusedIn check: inout SchemaCheck) -> [Violation] {
+        guard !check.isExhausted else {
+            return [SchemaExplainer.tooMuchWork(value, check.document)]
+        }
+        var explainer = SchemaExplainer(program: program, check: check)
+        let violations = explainer.violations(value, of: root)
+        check = explainer.check
+        return violations
     }
 }

@@ -7,7 +7,7 @@ import Vocabulary
 /// each of its levels.
 struct SchemaCheck {
     private(set) var document: JSONDocument
-    private var work: SchemaWork
+    private var work = SchemaWork(byteCount: 0)
     /// The program whose names `objects` speaks of.
     private var program: ObjectIdentifier?
     /// How many arrays and objects stand around the present value, from where the check began.
@@ -22,7 +22,6 @@ struct SchemaCheck {
     @inline(__always)
     init(_ document: JSONDocument) {
         self.document = document
-        work = SchemaWork(byteCount: document.byteCount)
     }
 
     /// Goes on with another text, of which nothing is known.
@@ -34,8 +33,8 @@ struct SchemaCheck {
 
     /// Begins anew, with another schema or another value; what is known of members is kept as long
     /// as the schema is the same.
-    mutating func start(_ program: SchemaProgram) {
-        work = SchemaWork(byteCount: document.byteCount)
+    mutating func start(_ program: SchemaProgram, _ value: JSONNode) {
+        work = SchemaWork(byteCount: value.byteCount)
         guard self.program != ObjectIdentifier(program) else { return }
         self.program = ObjectIdentifier(program)
         for level in objects.indices { objects[level].index = -1 }
@@ -44,9 +43,16 @@ struct SchemaCheck {
     /// When the work has run out, answers mean nothing.
     var isExhausted: Bool { work.isExhausted }
 
+    /// How many steps were taken since the last `start`.
+    var stepCount: Int { work.stepCount }
+
     /// Whether one more subschema that applies no others may be applied to a value.
     @inline(__always)
     mutating func spend(_ value: JSONNode) -> Bool { work.spend(value) }
+
+    /// Whether something may be done that takes as long as so many steps.
+    @inline(__always)
+    mutating func spend(steps: Int) -> Bool { work.spend(steps: steps) }
 
     /// Whether one more subschema may be applied to a value; after true, `end` is called.
     @inline(__always)

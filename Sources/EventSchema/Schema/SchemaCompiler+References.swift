@@ -44,7 +44,7 @@ extension SchemaCompiler {
         guard fragment.hasPrefix("/") else {
             // The document may be known by another name as well.
             let resource = index.resources[index.resource(at: root)]
-            guard let target = resource.anchors[fragment] else {
+            guard let target = resource.anchors[ExactText(fragment)] else {
                 let message = "'\(uri.text)' has no anchor '\(fragment)'"
                 throw refusal(keyword, message, context)
             }

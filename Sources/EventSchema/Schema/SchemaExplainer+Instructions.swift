@@ -85,7 +85,7 @@ extension SchemaExplainer {
     ) {
         for index in range {
             let name = program.operands[Int(index)]
-            guard !program.has(name, object, check.document) else { continue }
+            guard !program.has(name, object, &check) else { continue }
             let text = shortened(program.names.text(Int(name)))
             fail(object, keyword, "'\(text)' is missing", showsValue: false)
         }
@@ -105,6 +105,7 @@ extension SchemaExplainer {
                 let text = program.names.text(Int(rule.properties.names) + position)
                 visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
             }
+            guard program.maySearch(name, rule.patterns, &check) else { return }
             let text = check.document.content(of: name)
             var index = Int(rule.patterns.lowerBound)
             while index < Int(rule.patterns.upperBound) {

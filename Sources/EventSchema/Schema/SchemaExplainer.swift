@@ -12,10 +12,9 @@ struct SchemaExplainer {
     private var secretDepth = 0
     var check: SchemaCheck
 
-    init(program: SchemaProgram, document: JSONDocument) {
+    init(program: SchemaProgram, check: SchemaCheck) {
         self.program = program
-        check = SchemaCheck(document)
-        check.start(program)
+        self.check = check
     }
 
     /// What is wrong with a value that the whole schema does not admit.
@@ -24,16 +23,17 @@ struct SchemaExplainer {
         of root: Int32
     ) -> [Violation] {
         explain(root, value)
-        if check.isExhausted {
-            report.add(
-                Violation(
-                    instanceLocation: check.document.pointer(to: value),
-                    keywordLocation: "",
-                    message: "is too much work to check: too many steps, or too deep"
-                )
-            )
-        }
+        if check.isExhausted { report.add(Self.tooMuchWork(value, check.document)) }
         return report.finished()
+    }
+
+    /// What is said of a value when the work ran out.
+    static func tooMuchWork(_ value: JSONNode, _ document: JSONDocument) -> Violation {
+        Violation(
+            instanceLocation: document.pointer(to: value),
+            keywordLocation: "",
+            message: "is too much work to check: too many steps, or too deep"
+        )
     }
 
     /// Reports what is wrong with a value that a node does not admit.

@@ -4,7 +4,14 @@ import JSON
 struct SchemaLocation: Hashable, Sendable {
     let document: Int
     /// JSON Pointer from the document's root.
-    let pointer: String
+    var pointer: String { exactPointer.text }
+    /// Two names may differ although Unicode calls them equivalent.
+    private let exactPointer: ExactText
+
+    init(document: Int, pointer: String) {
+        self.document = document
+        exactPointer = ExactText(pointer)
+    }
 
     func appending(_ token: String) -> SchemaLocation {
         SchemaLocation(document: document, pointer: pointer + "/" + JSONPointer.escaped(token))
@@ -26,7 +33,7 @@ struct SchemaIndex: Sendable {
         let draft: SchemaDraft
         /// Its `$schema`, or that of the resource around it.
         let metaschema: String?
-        var anchors: [String: SchemaLocation] = [:]
+        var anchors: [ExactText: SchemaLocation] = [:]
         var dynamicAnchors: [String: SchemaLocation] = [:]
     }
 
@@ -34,7 +41,7 @@ struct SchemaIndex: Sendable {
     var builtInDocumentCount = 0
     private(set) var documents: [Document] = []
     private(set) var resources: [Resource] = []
-    private var resourcesByURI: [String: Int] = [:]
+    private var resourcesByURI: [ExactText: Int] = [:]
     /// The resource of every place that is known to hold a schema.
     private var resourcesByLocation: [SchemaLocation: Int] = [:]
     /// Every place that is known to hold a schema, in document order.
@@ -42,7 +49,7 @@ struct SchemaIndex: Sendable {
 
     var documentURIs: [String] { documents.dropFirst(builtInDocumentCount).map(\.uri) }
 
-    func resource(uri: String) -> Int? { resourcesByURI[uri] }
+    func resource(uri: String) -> Int? { resourcesByURI[ExactText(uri)] }
 
     /// The resource that a place belongs to: its own, or that of the nearest schema around it.
     func resource(at location: SchemaLocation) -> Int {
@@ -134,13 +141,13 @@ extension SchemaIndex {
         _ resource: Int,
         _ indexer: Indexer
     ) throws(SchemaError) {
-        if let other = resourcesByURI[uri], other != resource,
+        if let other = resourcesByURI[ExactText(uri)], other != resource,
             !indexer.mayReplace || other >= indexer.firstOwnResource
         {
             let message = "the URI '\(uri)' belongs to another schema already"
             throw error(location, message)
         }
-        resourcesByURI[uri] = resource
+        resourcesByURI[ExactText(uri)] = resource
     }
 
     private mutating func visit(
@@ -215,7 +222,7 @@ extension SchemaIndex {
                 try register(uri, location, value, parent, &indexer)
             }
         }
-        if !fragment.isEmpty { resources[resource].anchors[fragment] = location }
+        if !fragment.isEmpty { resources[resource].anchors[ExactText(fragment)] = location }
         return resource
     }
 
@@ -232,10 +239,10 @@ extension SchemaIndex {
                 let message = "must be a letter or '_', then letters, digits, '-', '.' and '_'"
                 throw error(location.appending(keyword), message)
             }
-            if let other = resources[resource].anchors[name], other != location {
+            if let other = resources[resource].anchors[ExactText(name)], other != location {
                 throw error(location.appending(keyword), "the anchor '\(name)' is there twice")
             }
-            resources[resource].anchors[name] = location
+            resources[resource].anchors[ExactText(name)] = location
             if isDynamic { resources[resource].dynamicAnchors[name] = location }
         }
     }

@@ -9,9 +9,9 @@ struct SchemaNotes: Sendable {
     var itemKeywords: [(prefix: String, rest: String)] = []
     /// Every property that a schema names, and its node.
     var propertyNodes: [(name: String, node: Int32)] = []
-    /// Nodes whose values are never shown.
+    /// Nodes of whose values not even the size is told.
     var secretNodes: Set<Int32> = []
-    /// Members whose values are never shown, wherever they stand.
+    /// Members of whose values not even the size is told, wherever they stand.
     private(set) var secretNames: Set<String> = ["device_token"]
 
     /// Finds what `writeOnly` hides (JSON Schema Validation, 9.4): the schemas that have it, those

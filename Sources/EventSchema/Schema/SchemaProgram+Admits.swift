@@ -68,21 +68,22 @@ extension SchemaProgram {
         switch instruction.operation {
         case .never: return false
         case .type: return hasType(instruction, value, check.document)
-        case .constant: return isEqual(value, instruction.a, check.document)
-        case .enumeration, .stringEnumeration: return isListed(instruction, value, check.document)
+        case .constant: return isEqual(value, instruction.a, &check)
+        case .enumeration, .stringEnumeration: return isListed(instruction, value, &check)
         case .format:
             return value.isString ? hasFormat(instruction, value, &check) : true
         case .string:
             return !value.isString
-                || isString(value, by: stringRules[Int(instruction.a)], check.document)
+                || isString(value, by: stringRules[Int(instruction.a)], &check)
         case .minLength, .maxLength, .pattern:
-            return value.isString ? holdsForString(instruction, value, check.document) : true
+            return value.isString ? holdsForString(instruction, value, &check) : true
         case .maxBytes:
             guard value.isString else { return value.byteCount <= Int(instruction.a) }
             guard value.isEscaped else { return value.byteCount - 2 <= Int(instruction.a) }
+            guard check.spend(steps: value.byteCount >> 5) else { return false }
             return check.document.content(of: value).count <= Int(instruction.a)
         case .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf:
-            return value.isNumber ? holdsForNumber(instruction, value, check.document) : true
+            return value.isNumber ? holdsForNumber(instruction, value, &check) : true
         case .minItems, .maxItems, .uniqueItems, .items, .contains:
             return value.isArray ? holdsForArray(instruction, value, &check) : true
         case .required: return !value.isObject || hasRequired(instruction, value, &check)
@@ -150,8 +151,11 @@ extension SchemaProgram {
         switch instruction.operation {
         case .minItems: return array.count >= Int(instruction.a)
         case .maxItems: return array.count <= Int(instruction.a)
-        case .uniqueItems: return check.document.hasUniqueItems(array)
+        case .uniqueItems:
+            return check.spend(steps: Self.stepsToCompare(array))
+                && check.document.hasUniqueItems(array)
         case .contains:
+            guard check.spend(steps: array.count >> 2) else { return false }
             var matches: Int32 = 0
             var cursor = ChildCursor(array)
             while let item = cursor.nextItem(in: check.document) {
@@ -178,5 +182,13 @@ extension SchemaProgram {
             }
             return true
         }
+    }
+
+    /// What it takes to compare all items: few are compared in pairs, many by their hashes.
+    private static func stepsToCompare(_ array: JSONNode) -> Int {
+        let entryCount = array.next &- array.index
+        guard array.count <= 16 else { return 4 &* entryCount &+ array.byteCount >> 3 }
+        let innerCount = entryCount &- array.count
+        return array.count &* (array.count >> 3 &+ innerCount &+ array.byteCount >> 5)
     }
 }

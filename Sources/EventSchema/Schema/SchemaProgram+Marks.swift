@@ -63,7 +63,7 @@ extension SchemaProgram {
             return true
         case .apply: return admits(instruction.a, value, &marks, &check)
         case .dependentSchema:
-            guard value.isObject, has(instruction.a, value, check.document) else { return true }
+            guard value.isObject, has(instruction.a, value, &check) else { return true }
             return admits(instruction.b, value, &marks, &check)
         case .anyOf, .oneOf:
             var matches = 0
@@ -142,8 +142,9 @@ extension SchemaProgram {
         case (.members, .object):
             let rule = memberRules[Int(instruction.a)]
             if rule.additional >= 0 { return marks.insertAll() }
+            guard check.spend(steps: value.count >> 3) else { return }
             while let (name, _) = cursor.nextMember(in: check.document) {
-                if isNamed(name, by: rule, check.document) { marks.insert(position) }
+                if isNamed(name, by: rule, &check) { marks.insert(position) }
                 position += 1
             }
         case (.items, .array):
@@ -151,6 +152,7 @@ extension SchemaProgram {
             if rule.rest >= 0 { return marks.insertAll() }
             for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
         case (.contains, .array):
+            guard check.spend(steps: value.count >> 2) else { return }
             while let item = cursor.nextItem(in: check.document) {
                 if admitsChild(instruction.a, item, &check) { marks.insert(position) }
                 position += 1
@@ -163,11 +165,11 @@ extension SchemaProgram {
     private func isNamed(
         _ name: JSONNode,
         by rule: MemberRule,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
-        if position(of: name, in: rule.properties, document) != nil { return true }
-        guard !rule.patterns.isEmpty else { return false }
-        let text = document.content(of: name)
+        if position(of: name, in: rule.properties, check.document) != nil { return true }
+        guard !rule.patterns.isEmpty, maySearch(name, rule.patterns, &check) else { return false }
+        let text = check.document.content(of: name)
         var index = Int(rule.patterns.lowerBound)
         while index < Int(rule.patterns.upperBound) {
             if patterns[Int(operands[index])].matches(text) { return true }

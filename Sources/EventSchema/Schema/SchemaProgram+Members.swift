@@ -11,10 +11,10 @@ extension SchemaProgram {
         case .minProperties: return object.count >= Int(instruction.a)
         case .maxProperties: return object.count <= Int(instruction.a)
         case .dependentRequired:
-            guard has(instruction.a, object, check.document) else { return true }
-            return hasAll(instruction.b..<instruction.c, object, check.document)
+            guard has(instruction.a, object, &check) else { return true }
+            return hasAll(instruction.b..<instruction.c, object, &check)
         case .dependentSchema:
-            guard has(instruction.a, object, check.document) else { return true }
+            guard has(instruction.a, object, &check) else { return true }
             return admits(instruction.b, object, &check)
         default:
             var cursor = ChildCursor(object)
@@ -32,7 +32,7 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) -> Bool {
         guard let symbols = check.members(of: object, for: self) else {
-            return hasAll(instruction.a..<instruction.b, object, check.document)
+            return hasAll(instruction.a..<instruction.b, object, &check)
         }
         return symbolSets[Int(instruction.c)].isSubset(of: symbols)
     }
@@ -67,6 +67,7 @@ extension SchemaProgram {
         _ object: JSONNode,
         _ check: inout SchemaCheck
     ) -> Bool {
+        guard check.spend(steps: object.count >> 3) else { return false }
         var cursor = ChildCursor(object)
         if rule.patterns.isEmpty, rule.properties.count == 0 {
             guard rule.additional >= 0 else { return true }
@@ -105,6 +106,7 @@ extension SchemaProgram {
             guard admitsChild(node, member, &check) else { return false }
         }
         if !rule.patterns.isEmpty {
+            guard maySearch(name, rule.patterns, &check) else { return false }
             let text = check.document.content(of: name)
             var index = Int(rule.patterns.lowerBound)
             while index < Int(rule.patterns.upperBound) {
@@ -144,17 +146,24 @@ extension SchemaProgram {
         }
     }
 
-    func has(_ name: Int32, _ object: JSONNode, _ document: JSONDocument) -> Bool {
-        document.member(of: object, named: Int(name), in: names) != nil
+    /// Whether a name may be tried with patterns, which are pairs in `operands`.
+    func maySearch(_ name: JSONNode, _ patterns: Range<Int32>, _ check: inout SchemaCheck) -> Bool {
+        check.spend(steps: patterns.count >> 1 &* (1 &+ name.byteCount >> 5))
+    }
+
+    /// Whether an object has a name; it is looked for from the first member on.
+    func has(_ name: Int32, _ object: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        check.spend(steps: 1 &+ object.count >> 3)
+            && check.document.member(of: object, named: Int(name), in: names) != nil
     }
 
     private func hasAll(
         _ range: Range<Int32>,
         _ object: JSONNode,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         for index in range {
-            guard has(operands[Int(index)], object, document) else { return false }
+            guard has(operands[Int(index)], object, &check) else { return false }
         }
         return true
     }

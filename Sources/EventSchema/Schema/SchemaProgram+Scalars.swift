@@ -23,36 +23,49 @@ extension SchemaProgram {
     func holdsForString(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         switch instruction.operation {
         case .minLength:
             // A scalar is at most four bytes, and never fewer than one.
             return !value.isEscaped && value.byteCount - 2 >= Int(instruction.a) * 4
-                || document.scalarCount(of: value) >= Int(instruction.a)
+                || check.document.scalarCount(of: value) >= Int(instruction.a)
         case .maxLength:
             // No string has more scalars than bytes.
             return value.byteCount - 2 <= Int(instruction.a)
-                || document.scalarCount(of: value) <= Int(instruction.a)
-        default: return borrowedPatterns[Int(instruction.a)].matches(value, in: document)
+                || check.document.scalarCount(of: value) <= Int(instruction.a)
+        default: return matches(value, instruction.a, &check)
         }
+    }
+
+    /// Whether a string matches a pattern; a long one is more steps for each pattern.
+    @inline(__always)
+    private func matches(
+        _ string: JSONNode,
+        _ pattern: Int32,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard string.byteCount < 64 || check.spend(steps: string.byteCount >> 5) else {
+            return false
+        }
+        return borrowedPatterns[Int(pattern)].matches(string, in: check.document)
     }
 
     /// Whether a string keeps to a rule.
     func isString(
         _ value: JSONNode,
         by rule: StringRule,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         let byteCount =
-            value.isEscaped ? document.content(of: value).count : value.byteCount - 2
+            value.isEscaped ? check.document.content(of: value).count : value.byteCount - 2
         guard byteCount <= Int(rule.maxByteCount) else { return false }
         // A scalar is at most four bytes, and never fewer than one.
         if byteCount < Int(rule.minLength) * 4 || byteCount > Int(rule.maxLength) {
-            let count = document.scalarCount(of: value)
+            let count = check.document.scalarCount(of: value)
             guard count >= Int(rule.minLength), count <= Int(rule.maxLength) else { return false }
         }
-        return rule.pattern < 0 || borrowedPatterns[Int(rule.pattern)].matches(value, in: document)
+        return rule.pattern < 0 || matches(value, rule.pattern, &check)
     }
 
     func hasFormat(
@@ -62,7 +75,11 @@ extension SchemaProgram {
     ) -> Bool {
         switch Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) {
         case .dateTime?: check.timestamp(value) != nil
-        case let format?: format.admits(check.document.content(of: value))
+        case .uuid?: Format.uuid.admits(check.document.content(of: value))
+        case let format?:
+            // To read an expression takes ten times as long as anything else.
+            check.spend(steps: format == .regex ? value.byteCount &* 4 : value.byteCount >> 1)
+                && format.admits(check.document.content(of: value))
         case nil: true
         }
     }
@@ -70,12 +87,14 @@ extension SchemaProgram {
     func holdsForNumber(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         if instruction.operation == .multipleOf {
-            return document.isMultiple(value, of: limits[Int(instruction.a)].exact)
+            return check.spend(steps: value.byteCount >> 1)
+                && check.document.isMultiple(value, of: limits[Int(instruction.a)].exact)
         }
-        let order = compare(value, instruction.a, document)
+        guard value.byteCount < 64 || check.spend(steps: value.byteCount >> 5) else { return false }
+        let order = compare(value, instruction.a, check.document)
         switch instruction.operation {
         case .minimum: return order >= 0
         case .maximum: return order <= 0
@@ -112,15 +131,17 @@ extension SchemaProgram {
     func isListed(
         _ instruction: Instruction,
         _ value: JSONNode,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         if instruction.operation == .stringEnumeration {
             guard value.isString else { return false }
             let rule = memberRules[Int(instruction.a)]
-            return position(of: value, in: rule.properties, document) != nil
+            return position(of: value, in: rule.properties, check.document) != nil
         }
+        let steps = value.isNumber ? 1 &+ value.byteCount >> 4 : 1
+        guard check.spend(steps: Int(instruction.b &- instruction.a) &* steps) else { return false }
         for index in instruction.a..<instruction.b {
-            if isEqual(value, operands[Int(index)], document) { return true }
+            if isEqual(value, operands[Int(index)], &check) { return true }
         }
         return false
     }
@@ -129,7 +150,7 @@ extension SchemaProgram {
     func isEqual(
         _ value: JSONNode,
         _ literal: Int32,
-        _ document: JSONDocument
+        _ check: inout SchemaCheck
     ) -> Bool {
         let literal = literals[Int(literal)]
         switch literal.kind {
@@ -138,24 +159,29 @@ extension SchemaProgram {
         case .true: return value.kind == .true
         case .number:
             guard value.isNumber else { return false }
-            return compare(value, literal.first, document) == 0
-        case .string: return document.isEqual(value, to: Int(literal.first), in: names)
+            return compare(value, literal.first, check.document) == 0
+        case .string: return check.document.isEqual(value, to: Int(literal.first), in: names)
         case .array:
-            guard value.isArray, value.count == Int(literal.count) else { return false }
+            guard value.isArray, value.count == Int(literal.count),
+                check.spend(steps: value.count &+ value.byteCount >> 6)
+            else { return false }
             var operand = Int(literal.first)
             var cursor = ChildCursor(value)
-            while let item = cursor.nextItem(in: document) {
-                guard isEqual(item, operands[operand], document) else { return false }
+            while let item = cursor.nextItem(in: check.document) {
+                guard isEqual(item, operands[operand], &check) else { return false }
                 operand += 1
             }
             return true
         case .object:
-            guard value.isObject, value.count == Int(literal.count) else { return false }
+            // Each name is looked for from the first member on.
+            guard value.isObject, value.count == Int(literal.count),
+                check.spend(steps: value.count &* value.count >> 3 &+ value.byteCount >> 6)
+            else { return false }
             for pair in 0..<Int(literal.count) {
                 let operand = Int(literal.first) + 2 * pair
                 let name = Int(operands[operand])
-                guard let member = document.member(of: value, named: name, in: names),
-                    isEqual(member, operands[operand + 1], document)
+                guard let member = check.document.member(of: value, named: name, in: names),
+                    isEqual(member, operands[operand + 1], &check)
                 else { return false }
             }
             return true

@@ -5,7 +5,7 @@ import Testing
 import Vocabulary
 
 @Suite struct MakingRoomTests {
-    @Test func `an event that waited long before its route closed has its five seconds all the same`()
+    @Test func `five seconds count from the event's arrival or its route's end, which is later`()
         throws
     {
         var bench = try BulkheadBench(streams: 1) {
@@ -19,8 +19,12 @@ import Vocabulary
         bench.turn()
         for _ in 0..<4 { bench.turn(after: .seconds(1)) }
         #expect(bench.reasons["old"] == nil, "the endpoint may recover")
+        try bench.arrive("young")
         for _ in 0..<2 { bench.turn(after: .seconds(1)) }
         #expect(bench.reasons["old"] == .local(.endpointUnavailable))
+        #expect(bench.reasons["young"] == nil)
+        for _ in 0..<4 { bench.turn(after: .seconds(1)) }
+        #expect(bench.reasons["young"] == .local(.endpointUnavailable))
     }
 
     /// Of a bound of 80, which is nearly full.

@@ -41,7 +41,10 @@ import Vocabulary
         bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
         #expect(bench.turn(after: .milliseconds(4_999)) == [])
         #expect(bench.turn(after: .seconds(1)) == ["1"])
-        #expect(bench.lastActions.contains { if case .send(_, on: next) = $0 { true } else { false } })
+        let used = bench.lastActions.compactMap { action -> ConnectionID? in
+            if case .send(_, let connection) = action { connection } else { nil }
+        }
+        #expect(used == [next])
     }
 
     @Test func `a device rests as long as APNs asks, also when the attempts are used up`() throws {

@@ -1,0 +1,74 @@
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// How an assignment is asked for, and how it goes.
+@Suite struct GroupReleaseTests {
+    @Test func `stored offsets are asked for six times, half a second apart, then done without`()
+        throws
+    {
+        var bench = try Bench(isAssigned: false)
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        let fetch = Action.fetchStoredOffsets([Bench.partition])
+        let first = bench.turn()
+        #expect(first.contains(fetch))
+        for _ in 2...6 {
+            bench.engine.storedOffsetsFailed(now: bench.now)
+            let due = bench.engine.nextDeadline(now: bench.now.instant)
+            #expect(due == bench.now.instant + .milliseconds(500))
+            let early = bench.turn(after: .milliseconds(499))
+            #expect(!early.contains(fetch))
+            let actions = bench.turn(after: .milliseconds(1))
+            #expect(actions.contains(fetch))
+        }
+        bench.engine.storedOffsetsFailed(now: bench.now)
+        let last = bench.turn(after: .seconds(1))
+        #expect(Bench.start(last) == .stored)
+        #expect(!last.contains(fetch))
+    }
+
+    @Test(
+        arguments: [
+            (revokedAt: nil, leavesAt: 10), (1, 3), (9, 10),
+        ] as [(revokedAt: Int?, leavesAt: Int)]
+    )
+    func `a rebalance does not wait for the whole drain of a shutdown`(
+        revokedAt: Int?,
+        leavesAt: Int
+    ) throws {
+        var bench = try Bench()
+        _ = try bench.arrive(0)
+        bench.engine.commitFinished(failed: [])
+        bench.engine.shutdownRequested(now: bench.now)
+        let draining = bench.turn(after: .seconds(revokedAt ?? 0))
+        #expect(!draining.contains(.leaveGroup))
+        if revokedAt != nil { bench.engine.partitionsRevoked(lost: false, now: bench.now) }
+        let rest = Duration.seconds(leavesAt - (revokedAt ?? 0))
+        let early = bench.turn(after: rest - .milliseconds(1))
+        #expect(!early.contains(.leaveGroup))
+        let actions = bench.turn(after: .milliseconds(1))
+        #expect(actions.contains(.leaveGroup))
+    }
+
+    @Test(arguments: [true, false])
+    func `while what is in hand finishes, what has finished is committed`(isShutdown: Bool) throws {
+        var bench = try Bench()
+        let proof = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.commitFinished(failed: [])
+        _ = bench.finish(proof)
+        bench.engine.commitFinished(failed: [])
+        let id = try #require(Bench.sent(try bench.arrive(1)))
+        _ = try bench.arrive(2)
+        if isShutdown {
+            bench.engine.shutdownRequested(now: bench.now)
+        } else {
+            bench.engine.partitionsRevoked(lost: false, now: bench.now)
+        }
+        _ = bench.turn()
+        let commits = Bench.commits(bench.finish(id)).map(\.offset)
+        #expect(commits == [Offset(2)])
+        #expect(bench.engine.inFlightEvents == 1)
+        #expect(bench.engine.assignedPartitions == [Bench.partition])
+    }
+}

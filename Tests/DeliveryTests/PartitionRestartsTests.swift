@@ -1,0 +1,135 @@
+import Delivery
+import Testing
+import Vocabulary
+
+@Suite struct PartitionRestartsTests {
+    private static let partitions = (0..<3).map(PartitionID.init(index:))
+
+    private enum Step {
+        case outOfReach(Int, StartPosition)
+        case lostPlace(Int, at: Int64)
+        case assignmentEnded
+    }
+
+    /// Does the steps, each at its millisecond.
+    private func restarts(after steps: [(at: Int, step: Step)]) -> PartitionRestarts {
+        var restarts = PartitionRestarts()
+        for (millisecond, step) in steps {
+            let now = time(millisecond)
+            switch step {
+            case .outOfReach(let partition, let position):
+                restarts.outOfReach(Self.partitions[partition], from: position, now: now)
+            case .lostPlace(let partition, let offset):
+                restarts.lostPlace(Self.partitions[partition], at: Offset(offset), now: now)
+            case .assignmentEnded: restarts.assignmentEnded()
+            }
+        }
+        return restarts
+    }
+
+    private func time(_ millisecond: Int) -> Instant {
+        Instant(nanoseconds: Int64(millisecond) * 1_000_000)
+    }
+
+    @Test(
+        arguments: [
+            ("nothing", [], due: nil, []),
+            ("one", [(0, .outOfReach(0, .end))], 250, [(0, .end)]),
+            (
+                "what is due a moment later comes along",
+                [(0, .outOfReach(0, .beginning)), (250, .lostPlace(2, at: 7))],
+                250,
+                [(0, .beginning), (2, .at(Offset(7)))]
+            ),
+            (
+                "what is due later waits",
+                [(0, .outOfReach(0, .beginning)), (251, .lostPlace(2, at: 7))],
+                250,
+                [(0, .beginning)]
+            ),
+            (
+                "the last word on a partition counts",
+                [(0, .lostPlace(1, at: 7)), (100, .outOfReach(1, .beginning))],
+                350,
+                [(1, .beginning)]
+            ),
+            (
+                "a partition that comes no further is nobody's company",
+                [(0, .lostPlace(1, at: 7)), (0, .lostPlace(1, at: 7)), (0, .outOfReach(0, .end))],
+                250,
+                [(0, .end)]
+            ),
+            (
+                "the assignment is gone", [(0, .lostPlace(1, at: 7)), (0, .assignmentEnded)], nil,
+                []
+            ),
+        ] as [(String, [(at: Int, step: Step)], due: Int?, [(Int, StartPosition)])]
+    )
+    private func `all restarts that are due, or will be in a moment, are one`(
+        story: String,
+        steps: [(at: Int, step: Step)],
+        due: Int?,
+        positions: [(Int, StartPosition)]
+    ) {
+        var restarts = restarts(after: steps)
+        #expect(restarts.nextDeadline == due.map(time), "\(story)")
+        let early = restarts.takeDue(now: time((due ?? 1) - 1))
+        #expect(early.isEmpty, "\(story)")
+        let taken = restarts.takeDue(now: time(due ?? 3_600_000))
+        let expected = positions.map { (Self.partitions[$0], $1) }
+        #expect(taken == Dictionary(uniqueKeysWithValues: expected), "\(story)")
+        let again = restarts.takeDue(now: time(due ?? 3_600_000))
+        #expect(again.isEmpty, "\(story)")
+    }
+
+    @Test func `after a restart the assignment is left alone for a moment`() {
+        var restarts = restarts(after: [(0, .outOfReach(0, .end))])
+        #expect(!restarts.isSettling(now: time(249)))
+        _ = restarts.takeDue(now: time(300))
+        #expect(restarts.settles == time(550))
+        #expect(restarts.isSettling(now: time(549)))
+        #expect(!restarts.isSettling(now: time(550)))
+        // The next assignment finds the library as busy as this one left it.
+        restarts.assignmentEnded()
+        #expect(restarts.isSettling(now: time(549)))
+    }
+
+    @Test(
+        arguments: [
+            ("it comes no further", [7, 7, 7, 7, 7, 7, 7, 7, 7], [0, 1, 2, 4, 8, 16, 32, 60, 60]),
+            ("it comes a little further", [7, 7, 7, 8, 8, 8], [0, 1, 2, 0, 1, 2]),
+            ("it is read from elsewhere", [7, 7, nil, 7, 7], [0, 1, 0, 0, 1]),
+        ] as [(String, [Int64?], [Int])]
+    )
+    func `a partition that loses its place at the same offset is tried ever more seldom`(
+        story: String,
+        places: [Int64?],
+        seconds: [Int]
+    ) throws {
+        var restarts = PartitionRestarts()
+        var now = time(0)
+        var waits: [Duration] = []
+        for place in places {
+            if let place {
+                restarts.lostPlace(Self.partitions[1], at: Offset(place), now: now)
+            } else {
+                restarts.outOfReach(Self.partitions[1], from: .beginning, now: now)
+            }
+            let due = try #require(restarts.nextDeadline)
+            waits.append(due - now)
+            _ = restarts.takeDue(now: due)
+            now = due + .seconds(1)
+        }
+        let expected = seconds.map { $0 == 0 ? Duration.milliseconds(250) : .seconds($0) }
+        #expect(waits == expected, "\(story)")
+    }
+
+    @Test func `a new assignment has no relapses, and each partition its own`() {
+        var restarts = restarts(after: [
+            (0, .lostPlace(1, at: 7)), (0, .assignmentEnded), (0, .lostPlace(1, at: 7)),
+            (0, .lostPlace(2, at: 7)),
+        ])
+        let taken = restarts.takeDue(now: time(250))
+        #expect(taken.count == 2)
+    }
+}

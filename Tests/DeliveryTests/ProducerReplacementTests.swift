@@ -1,0 +1,19 @@
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+@Suite struct ProducerReplacementTests {
+    @Test func `what failed before goes once to the new producer, and not again when it was due`()
+        throws
+    {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
+        _ = bench.turn()
+        bench.engine.publicationFailed(PublicationTag(id, .outcome), now: bench.now)
+        bench.engine.producerReplaced()
+        let actions = bench.turn() + bench.turn(after: .seconds(1)) + bench.turn(after: .seconds(1))
+        #expect(actions.count { $0 == .publishAgain(id, .outcome) } == 1)
+    }
+}

@@ -1,0 +1,96 @@
+import APNsRules
+import Delivery
+import Testing
+import Vocabulary
+
+/// What a transaction that does not happen leaves behind, and how an assignment ends with one.
+@Suite struct TransactionalReleaseTests {
+    @Test func `an outcome that went with its assignment makes no duplicate of another record`()
+        throws
+    {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        let event = try #require(bench.bench.engine.delivery(id)?.event)
+        bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
+        _ = bench.bench.turn()
+        bench.bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil])
+        _ = bench.bench.turn()
+        let elsewhere = bench.bench.arrive(2, .event(event))
+        #expect(Bench.sent(elsewhere) != nil)
+    }
+
+    /// Before its commit is under way, Kafka has nothing to decide.
+    @Test(arguments: [(isCommitting: false, leavesAtOnce: true), (true, false)])
+    func `a lost assignment's transaction keeps the shard only while Kafka decides about it`(
+        isCommitting: Bool,
+        leavesAtOnce: Bool
+    ) throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        if isCommitting { bench.bench.engine.published(PublicationTag(id, .outcome)) }
+        let actions = bench.bench.turn(after: .seconds(1))
+        #expect((actions.commits != nil) == isCommitting)
+        bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
+        bench.bench.engine.shutdownRequested(now: bench.bench.now)
+        let leaving = bench.bench.turn()
+        #expect(leaving.contains(.leaveGroup) == leavesAtOnce)
+        let done = bench.succeed()
+        #expect(done == [])
+        _ = bench.bench.turn()
+        #expect(bench.bench.engine.hasLeftGroup)
+    }
+
+    @Test func `an offset whose transaction had no outcome is committed in the next one`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        _ = bench.bench.arrive(1, .tombstone)
+        let offsets = try bench.nextCommits().map(\.offset)
+        #expect(offsets == [Offset(2)])
+        bench.bench.engine.transactionCallFailed(
+            .abortable,
+            isInDoubt: false,
+            now: bench.bench.now
+        )
+        let undone = bench.bench.turn()
+        #expect(undone.steps == [.abort])
+        bench.succeed()
+        let again = try bench.nextCommits().map(\.offset)
+        #expect(again == offsets)
+    }
+
+    @Test func `what a transaction has committed is not committed again`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.published(PublicationTag(id, .outcome))
+        _ = try bench.nextCommits()
+        bench.succeed()
+        // A record is reason to look, and none to commit before it is settled.
+        _ = try bench.bench.arrive(2)
+        let actions = bench.bench.turn(after: .seconds(1))
+        #expect(actions.commits == nil)
+        #expect(bench.bench.engine.inFlightEvents == 1)
+    }
+
+    /// The last commit's three seconds, and not those of the drain before.
+    @Test(arguments: [true, false])
+    func `what has come to its outcome is nothing that a release waits to drain`(
+        isShutdown: Bool
+    ) throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        if isShutdown {
+            bench.bench.engine.shutdownRequested(now: bench.bench.now)
+        } else {
+            bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
+        }
+        _ = bench.bench.turn()
+        _ = bench.bench.turn(after: .milliseconds(2_999))
+        #expect(bench.bench.engine.assignedPartitions == [Bench.partition])
+        let actions = bench.bench.turn(after: .milliseconds(1))
+        #expect(actions.contains(isShutdown ? Action.leaveGroup : .unassign))
+        #expect(bench.bench.engine.delivery(id) == nil)
+    }
+}

@@ -18,9 +18,10 @@ import Vocabulary
             let now = time(millisecond)
             switch step {
             case .outOfReach(let partition, let position):
-                restarts.outOfReach(Self.partitions[partition], from: position, now: now)
+                restarts.failed(Self.partitions[partition], readOnFrom: position, now: now)
             case .lostPlace(let partition, let offset):
-                restarts.lostPlace(Self.partitions[partition], at: Offset(offset), now: now)
+                let position = StartPosition.at(Offset(offset))
+                restarts.failed(Self.partitions[partition], readOnFrom: position, now: now)
             case .assignmentEnded: restarts.assignmentEnded()
             }
         }
@@ -110,11 +111,8 @@ import Vocabulary
         var now = time(0)
         var waits: [Duration] = []
         for place in places {
-            if let place {
-                restarts.lostPlace(Self.partitions[1], at: Offset(place), now: now)
-            } else {
-                restarts.outOfReach(Self.partitions[1], from: .beginning, now: now)
-            }
+            let position = place.map { StartPosition.at(Offset($0)) } ?? .beginning
+            restarts.failed(Self.partitions[1], readOnFrom: position, now: now)
             let due = try #require(restarts.nextDeadline)
             waits.append(due - now)
             _ = restarts.takeDue(now: due)
@@ -122,6 +120,20 @@ import Vocabulary
         }
         let expected = seconds.map { $0 == 0 ? Duration.milliseconds(250) : .seconds($0) }
         #expect(waits == expected, "\(story)")
+    }
+
+    @Test func `a partition that fails again is stuck until a record comes`() {
+        var restarts = restarts(after: [(0, .lostPlace(1, at: 7)), (0, .lostPlace(2, at: 7))])
+        #expect(restarts.stuck.isEmpty)
+        _ = restarts.takeDue(now: time(250))
+        restarts.failed(Self.partitions[1], readOnFrom: .at(Offset(7)), now: time(1000))
+        #expect(restarts.stuck == [Self.partitions[1]])
+        restarts.recordArrived(Self.partitions[2])
+        #expect(restarts.stuck == [Self.partitions[1]])
+        restarts.recordArrived(Self.partitions[1])
+        #expect(restarts.stuck.isEmpty)
+        restarts.failed(Self.partitions[1], readOnFrom: .at(Offset(7)), now: time(2000))
+        #expect(restarts.nextDeadline == time(2250), "it came further in between")
     }
 
     @Test func `a new assignment has no relapses, and each partition its own`() {

@@ -11,9 +11,9 @@ public struct PartitionRestarts: Hashable, Sendable {
         var dueAt: Instant
     }
 
-    /// A partition that lost its place, and may do so again at the same offset.
+    /// A partition that was started anew, and has delivered nothing since.
     private struct Relapse: Hashable {
-        var position: Offset
+        var position: StartPosition
         var wait: Duration
     }
 
@@ -30,27 +30,27 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// The partition's next offset does not exist any more, or not yet: it is read from elsewhere.
-    public mutating func outOfReach(
+    /// A partition failed, and is to be read on from that position.
+    ///
+    /// At once, but ever more seldom if it comes no further: 2.0.2 fails so at a damaged batch, for
+    /// as long as that is damaged.
+    public mutating func failed(
         _ partition: PartitionID,
-        from position: StartPosition,
+        readOnFrom position: StartPosition,
         now: Instant
     ) {
-        relapses[partition] = nil
-        restarts[partition] = Restart(position: position, dueAt: now + Self.settling)
-    }
-
-    /// The library asked for another offset than the next: it is read on where it was.
-    ///
-    /// That is what 2.0.2 makes of a damaged batch. As long as it is, the partition comes no further,
-    /// and is tried ever more seldom.
-    public mutating func lostPlace(_ partition: PartitionID, at position: Offset, now: Instant) {
         var wait = Self.settling
         if let last = relapses[partition], last.position == position {
             wait = min(max(last.wait * 2, Self.firstRelapse), Self.longestRelapse)
         }
         relapses[partition] = Relapse(position: position, wait: wait)
-        restarts[partition] = Restart(position: .at(position), dueAt: now + wait)
+        restarts[partition] = Restart(position: position, dueAt: now + wait)
+    }
+
+    /// A record came of the partition: it can be read.
+    @inline(__always)
+    public mutating func recordArrived(_ partition: PartitionID) {
+        if !relapses.isEmpty { relapses[partition] = nil }
     }
 
     /// The restarts that are due, all in one; the caller carries them out.
@@ -70,6 +70,11 @@ public struct PartitionRestarts: Hashable, Sendable {
     }
 
     // MARK: Queries
+
+    /// Partitions that failed more than once, and have come no further.
+    public var stuck: [PartitionID] {
+        relapses.filter { $0.value.wait > Self.settling }.keys.sorted()
+    }
 
     /// Whether the assignment must not be touched: the last restart is under way.
     public func isSettling(now: Instant) -> Bool { now < settledAt }

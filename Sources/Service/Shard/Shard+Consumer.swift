@@ -16,6 +16,7 @@ extension Shard {
         switch consume event {
         case .recordArrived(let record):
             progress &+= 1
+            restarts.recordArrived(record.partition)
             return recordArrived(record, deadTokens)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
@@ -181,14 +182,18 @@ extension Shard {
             log.warning("partition cannot be read", facts)
             return
         }
-        if let offset, let position = engine.position(of: partition), offset != position {
-            troubles.kafkaFailed(error, at: now.instant)
-            facts[.source] = "\(names([partition]))@\(position.rawValue)"
+        let position = engine.position(of: partition)
+        if let offset, offset != position {
+            if let position { facts[.source] = "\(names([partition]))@\(position.rawValue)" }
             log.error(
                 "a damaged batch, or a gap in the log: the partition is read again from its last offset",
                 facts
             )
-            restarts.lostPlace(partition, at: position, now: now.instant)
+            restarts.failed(
+                partition,
+                readOnFrom: position.map(StartPosition.at) ?? unreadStart(partition),
+                now: now.instant
+            )
             return
         }
         log.error(
@@ -197,7 +202,19 @@ extension Shard {
         )
         let start = startAnew(partition)
         engine.partitionRestarted(partition)
-        restarts.outOfReach(partition, from: start, now: now.instant)
+        restarts.failed(partition, readOnFrom: start, now: now.instant)
+    }
+
+    /// Where a partition goes on of which nothing was read or committed yet.
+    private mutating func unreadStart(_ partition: PartitionID) -> StartPosition {
+        if settings.engine.start == .earliest || isOfRetryTopic(partition) { return .beginning }
+        // The end as it was: that of now may be behind the records that could not be read.
+        let name = consumer.name(of: partition)
+        let last = control.statistics.consumption?.statistics.partitions.first { $0.name == name }
+        guard let next = last?.nextOffset, let known = consumer.knownOffsets(of: partition),
+            known.lowerBound <= next, next <= known.upperBound
+        else { return .end }
+        return .at(Offset(next))
     }
 
     /// Behind what Kafka still has, go on with the oldest; beyond it, or where the group never
@@ -233,7 +250,7 @@ extension Shard {
         )
     }
 
-    private func names(_ partitions: [PartitionID]) -> String {
+    func names(_ partitions: [PartitionID]) -> String {
         partitions.map { consumer.name(of: $0).description }.joined(separator: " ")
     }
 }

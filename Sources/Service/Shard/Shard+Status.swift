@@ -91,7 +91,7 @@ extension Shard {
         var status = ShardStatus()
         status.hasJoinedGroup = troubles.hasJoinedGroup
         status.hasEnded = hasConsumerClosed || failure != nil
-        status.kafkaTrouble = troubles.kafka(now: now.instant)
+        status.kafkaTrouble = troubles.kafka(now: now.instant) ?? unreadable
         status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
         status.oldestArrival = oldestArrival
         status.partitions = partitionSights
@@ -114,6 +114,12 @@ extension Shard {
             )
         }
         control.status = status
+    }
+
+    /// What keeps partitions from being read, though Kafka answers.
+    private var unreadable: String? {
+        let stuck = restarts.stuck
+        return stuck.isEmpty ? nil : "\(names(stuck)): cannot be read on"
     }
 
     private func trouble(_ route: Route) -> String? {

@@ -34,6 +34,8 @@ struct KafkaCommand: AsyncParsableCommand {
             }
             try kafka.createTopic(KafkaTopic(String(name)), partitions: partitions)
         }
+        // Whoever reads that it is ready may end it at once.
+        let signals = await Signals()
         Terminal.print(#"{"bootstrap_servers":"\#(kafka.bootstrapServers)"}"#)
         // Reading blocks, so it has a thread of its own; the process's end ends it.
         Thread.detachNewThread {
@@ -42,7 +44,7 @@ struct KafkaCommand: AsyncParsableCommand {
                 Terminal.print(#"{"done":\#(isDone)}"#)
             }
         }
-        await Signals.untilTermination()
+        await signals.untilTermination()
         Terminal.end(.success)
     }
 }

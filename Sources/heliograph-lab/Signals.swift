@@ -1,10 +1,19 @@
 import UnixSignals
 
-/// SIGTERM and SIGINT.
-enum Signals {
+/// SIGTERM and SIGINT, from the moment that this is made.
+struct Signals {
+    private let sequence: UnixSignalsSequence
+
+    init() async {
+        sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    }
+
     /// Returns when one of them has come.
+    func untilTermination() async {
+        for await _ in sequence { return }
+    }
+
     static func untilTermination() async {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        for await _ in signals { return }
+        await Signals().untilTermination()
     }
 }

@@ -82,8 +82,10 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             if let controlPort {
                 control = try await ControlServer(port: controlPort, simulator: simulator).start()
             }
+            // Whoever reads that it is ready may end it at once.
+            let signals = await Signals()
             try introduce(simulator, keys, control)
-            await Signals.untilTermination()
+            await signals.untilTermination()
             simulator.stop()
             Terminal.end(.success)
         } catch {

@@ -243,7 +243,7 @@ def test_health_command(broker, simulators, benches):
     assert health(f"http://localhost:{service.port}/ready").returncode == 0
     missing = health(f"http://127.0.0.1:{service.port}/nothing")
     assert missing.returncode == 1 and "status 404" in missing.stderr
-    service.child.terminate()
+    service.drain()
     assert health(f"http://127.0.0.1:{service.port}/live").returncode == 1
     for url in ("https://127.0.0.1:1/live", "http://[::1/live", "http://:80/", "http://a:0/"):
         wrong = health(url)

@@ -65,6 +65,24 @@ def test_a_missing_broker_restarts_nothing_and_a_late_one_is_taken(bench, simula
     link.close()
 
 
+def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
+    port = free_port()
+    service = bench.start(
+        bench.configuration(simulator, kafka={"bootstrap_servers": f"127.0.0.1:{port}"})
+    )
+
+    def refusals():
+        lines = service.log_lines("Kafka does not answer, waiting for it")
+        return ["refused" in line["error"] for line in lines]
+
+    eventually(lambda: refusals() == [True], 30, service.child.told)
+    # Connections stand from now on, and nobody answers.
+    with socket.create_server(("127.0.0.1", port)):
+        eventually(lambda: False in refusals(), 60, service.child.told)
+        service.drain(seconds=20)
+    assert refusals()[:2] == [True, False]
+
+
 def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
     kafka = {"bootstrap_servers": f"127.0.0.1:{free_port()}"}
     service = bench.start(bench.configuration(simulator, kafka=kafka))
@@ -88,7 +106,7 @@ def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
     assert "shutting down" in service.fetch("/ready")[1]
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 503}
     assert "heliograph_inflight_events 5\n" in service.fetch("/metrics")[1]
-    eventually(lambda: not service.child.is_running, 60, service.child.told)
+    assert service.child.wait_for_exit(60) == 0
 
 
 def threads_named(service, name):
@@ -180,3 +198,4 @@ def test_a_stuck_shard_fails_live_and_ends_the_process(bench, simulator):
         [silence] = re.findall(r"^heliograph_shard_silence_seconds (\S+)$", text, re.M)
         assert float(silence) >= 20
         eventually(lambda: service.log_lines("a shard is stuck, the process ends"), 20, text)
+    assert service.child.wait_for_exit() == os.EX_TEMPFAIL

@@ -118,6 +118,19 @@ def test_a_second_sigterm_does_not_cut_the_drain_short(broker, simulators, bench
     assert sum(pushes_of(simulator).values()) == bench.kafka.count(bench.topics.results)
 
 
+def test_sighup_stops_nothing(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    service = bench.start(bench.configuration(simulator)).wait_until_ready()
+    message = "SIGHUP changes nothing: files that may change are read again without it"
+    service.child.send(signal.SIGHUP)
+    eventually(lambda: service.log_lines(message), 10, service.child.told)
+    bench.produce(records(10))
+    bench.wait_until_settled(service=service)
+    service.child.send(signal.SIGHUP)
+    service.drain(DRAIN_SECONDS)
+    assert outcome_counts(bench).total() == 10
+
+
 def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     bench = benches(expiring_broker)
     # One simulator each shows who sent what.
@@ -181,6 +194,28 @@ def test_a_static_member_is_known_by_its_instance_id(broker, simulators, benches
     bench.wait_until_settled(service=service)
     service.drain(DRAIN_SECONDS)
     assert outcome_counts(bench) == {place.position: 1 for place in written}
+
+
+def test_of_two_static_twins_the_older_ends_and_says_why(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    settings = bench.configuration(simulator)
+    settings["kafka"]["group_instance_id"] = "press-0"
+    older = bench.start(settings).wait_until_ready()
+    written = bench.produce(records(10))
+    bench.wait_until_settled(service=older)
+    younger = bench.start(settings).wait_until_ready()
+
+    def older_has_ended():
+        written.extend(bench.produce(records(10)))
+        return not older.child.is_running
+
+    eventually(older_has_ended, 60, older.child.told, interval=0.5)
+    assert older.child.wait_for_exit() == 1
+    said = "another process has taken over this one's kafka.group_instance_id"
+    assert [line for line in older.child.lines("stderr") if said in line], older.child.told()
+    bench.wait_until_settled(service=younger)
+    younger.drain(DRAIN_SECONDS)
+    assert set(outcome_counts(bench)) == {place.position for place in written}
 
 
 def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simulators, benches):

@@ -181,6 +181,7 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
         assert body, path
         assert_holds_none(body, bed.secrets, path)
     # What a crash prints, as far as this machine can print it.
+    service.is_to_crash = True
     service.child.send(signal.SIGSEGV)
     eventually(
         lambda: service.child.is_silent
@@ -189,7 +190,7 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
         service.child.told,
     )
     # A signal from outside is no fault of an instruction: the runtime goes on after its report.
-    service.child.kill()
+    service.child.end()
     said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))
     assert "event not delivered" in said
     assert ("event concluded" in said) == (level != "info")

@@ -87,6 +87,23 @@ def garbage_ca_file(settings, folder):
     return settings
 
 
+def unreadable_kafka_file(settings, _):
+    properties = {"security.protocol": "ssl", "ssl.ca.location": "/nope"}
+    settings["kafka"]["properties"].update(properties)
+    return settings
+
+
+def short_fingerprint_key(settings, folder):
+    (folder / "short.key").write_text("short")
+    settings["log"]["fingerprint_key_file"] = str(folder / "short.key")
+    return settings
+
+
+def admin_host_with_a_port(settings, _):
+    settings["admin"]["host"] = "0.0.0.0:9464"
+    return settings
+
+
 def unknown_kafka_property(settings, _):
     settings["kafka"]["properties"]["no.such.property"] = "1"
     return settings
@@ -113,6 +130,9 @@ FATAL_FAULTS = {
     bad_endpoint: r"apns\.endpoints\.production",
     missing_ca_file: r"apns\.ca_file",
     garbage_ca_file: r"apns\.ca_file",
+    unreadable_kafka_file: r"kafka\.properties\.ssl\.ca\.location: '/nope' cannot be read",
+    short_fingerprint_key: r"log\.fingerprint_key_file",
+    admin_host_with_a_port: r"admin\.host: is '0\.0\.0\.0:9464'",
     unknown_kafka_property: r"kafka\.properties\.no\.such\.property",
 }
 

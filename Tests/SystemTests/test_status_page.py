@@ -136,6 +136,37 @@ def test_the_page_follows_the_service(browser, scripted):
     assert browser.run("return document.title").startswith("✕ Not ready")
 
 
+def test_what_waits_in_retry_topics_is_no_lag(browser, scripted):
+    told = status_page.busy()
+    lags = told["metrics"]["kafka_consumer_lag_records"]
+    behind = sum(sample["value"] for sample in lags)
+    put_off = {"topic": "notifications.retry.15m", "partition": "0", "value": 250_000}
+    told["metrics"]["kafka_consumer_lag_records"] = [*lags, put_off]
+    show(browser, scripted, told, "Ready")
+    assert f"{behind:,}" in text_of(browser, "tiles")
+    assert "250,000" in text_of(browser, "lag")
+
+
+@pytest.mark.parametrize(
+    "said, advice",
+    [
+        ("too many failures, last: 503 ServiceUnavailable", "Apple's system status"),
+        ("too many failures, last: RequestTimeout", "Apple's system status"),
+        ("Connection refused", "DNS, proxy, firewall"),
+        ("connecting", "DNS, proxy, firewall"),
+    ],
+)
+def test_the_way_to_apns_is_blamed_only_without_a_connection(browser, scripted, said, advice):
+    told = status_page.busy()
+    reason = f"apns.endpoints.production: {said}"
+    part = "credential example (production)"
+    told["readiness"] = {"ready": False, "reasons": [{"part": part, "reason": reason}]}
+    show(browser, scripted, told, "Not ready")
+    obstacles = text_of(browser, "obstacles")
+    assert advice in obstacles
+    assert ("DNS" in obstacles) == ("DNS" in advice)
+
+
 def test_silence_is_said_and_ends(browser, scripted):
     show(browser, scripted, status_page.busy(), "Ready")
     scripted.is_silent = True

@@ -45,7 +45,8 @@ class Numbers:
     events: int | None = None
     pushes: int | None = None
     repeated: int | None = None
-    bound: int | None = None
+    # A number, or in words where it is not one for all events together.
+    bound: int | str | None = None
     rss_bytes: int = 0
     recovery_seconds: float | None = None
     notes: list = dataclasses.field(default_factory=list)
@@ -122,8 +123,11 @@ class Lab:
         if at_most is not None:
             self.wish(seconds <= at_most, f"recovery in {at_most} s")
 
-    def account(self, bench, simulators, bound, outcomes=("accepted",)):
-        """Nothing is lost, and pushes are repeated within the bound."""
+    def account(self, bench, simulators, bound, outcomes=("accepted",), per_event=None):
+        """Nothing is lost, and pushes are repeated within the bound.
+
+        `bound` is for all events together; None: there is only the one that holds `per_event`.
+        """
         found = outcomes_of(bench.kafka, bench.topics)
         positions = collections.Counter(position_of(outcome) for _, outcome in found)
         written = {place.position for place in bench.written}
@@ -143,8 +147,13 @@ class Lab:
         numbers.events = (numbers.events or 0) + len(written)
         numbers.pushes = (numbers.pushes or 0) + sum(pushes.values())
         numbers.repeated = (numbers.repeated or 0) + repeated
-        numbers.bound = (numbers.bound or 0) + bound
-        assert repeated <= bound, f"{repeated} pushes were repeated; the bound is {bound}"
+        if per_event is not None:
+            numbers.bound = f"{per_event - 1} an event"
+            most = max(pushes.values())
+            assert most <= per_event, f"an event was pushed {most} times, not {per_event} at most"
+        if bound is not None:
+            numbers.bound = (numbers.bound or 0) + bound
+            assert repeated <= bound, f"{repeated} pushes were repeated; the bound is {bound}"
         return found, pushes
 
     def finish(self):

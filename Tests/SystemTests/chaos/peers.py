@@ -69,7 +69,7 @@ def goaway_storm(lab):
             burst_with(bench, prefix, lab.size(300, 5000))
         bench.wait_until_settled(120, service)
         seconds = passed()
-    connects = service.sampler.last.get("apns_connects_total", 0)
+    connects = service.sampler.last["apns_connects_total"]
     service.drain()
     found, _ = lab.account(bench, [simulator], 0)
     for _, outcome in found:

@@ -66,6 +66,7 @@ def running(folder, arguments):
                 yield ForeignServer(folder, child, port)
                 return
             told = child.told()
+            child.end()
     raise AssertionError(f"it does not listen: {told}")
 
 

@@ -22,7 +22,7 @@ QUIET = {"log_level": 0}
 
 @dataclasses.dataclass(frozen=True)
 class Written:
-    """A record to produce, and then where it went."""
+    """A record to produce, to a partition if one is given, and then where it went."""
 
     value: bytes | None
     key: bytes | None = None
@@ -112,7 +112,7 @@ class Kafka:
                 record.value,
                 key=record.key,
                 headers=list(record.headers),
-                partition=partition,
+                partition=partition if partition >= 0 else record.partition,
                 on_delivery=noted(index, record),
             )
             producer.poll(0)
@@ -280,6 +280,7 @@ def separate_broker(folder):
             except AssertionError:
                 if child.is_running or attempt == 4:
                     raise
+                child.end()
                 continue
             yield Kafka(f"127.0.0.1:{port}")
             return

@@ -33,6 +33,8 @@ class Child:
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
         self._open_streams = 2
+        # Whether somebody knows how it ended.
+        self._is_end_known = False
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
@@ -69,6 +71,11 @@ class Child:
     def is_running(self):
         return self._process.poll() is None
 
+    @property
+    def exit_code(self):
+        """None while it runs; negative for death by a signal."""
+        return self._process.poll()
+
     def lines(self, stream):
         with self._spoken:
             return list(self._lines[stream])
@@ -104,6 +111,7 @@ class Child:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {seconds} s: {self.told()}") from None
+        self._is_end_known = True
         for reader in self._readers:
             reader.join(5)
         return code
@@ -123,15 +131,23 @@ class Child:
         return self.wait_for_exit(seconds)
 
     def kill(self):
-        """Ends it as a crash would: SIGKILL."""
+        """Ends it as a crash would: SIGKILL. It must have lived until then."""
+        code = self.end()
+        assert code == -signal.SIGKILL, f"it had ended before it was killed: {self.told()}"
+
+    def end(self):
+        """Ends it if it still runs; the exit code."""
         self.send(signal.SIGKILL)
-        self.wait_for_exit()
+        return self.wait_for_exit()
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.kill()
+    def __exit__(self, *exception):
+        ended_alone = not self.is_running and not self._is_end_known
+        self.end()
+        if exception[0] is None:
+            assert not ended_alone, f"it ended, and nobody had asked for it: {self.told()}"
 
 
 def json_object(line):

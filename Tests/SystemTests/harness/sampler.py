@@ -32,14 +32,16 @@ def violation(before, now):
     The service reads the parts of `events_unaccounted` together; the other metrics are read one
     by one, so they must agree only while nothing moves.
     """
-    unaccounted = now.get("events_unaccounted", 0)
-    if unaccounted != 0:
-        return f"events_unaccounted is {unaccounted:g}"
     names = ("events_consumed_total", *PLACES)
-    if before is None or any(before.get(name) != now.get(name) for name in names):
+    missing = [name for name in ("events_unaccounted", *names) if name not in now]
+    if missing:
+        return f"the page has no {' and no '.join(missing)}"
+    if now["events_unaccounted"] != 0:
+        return f"events_unaccounted is {now['events_unaccounted']:g}"
+    if before is None or any(before.get(name) != now[name] for name in names):
         return None
-    if now.get("events_consumed_total", 0) != sum(now.get(name, 0) for name in PLACES):
-        told = {name: now.get(name) for name in names}
+    if now["events_consumed_total"] != sum(now[name] for name in PLACES):
+        told = {name: now[name] for name in names}
         return f"consumed is not terminal + in flight + deferred + released: {told}"
     return None
 
@@ -58,29 +60,53 @@ class Sampler:
     def __init__(self, service):
         self._service = service
         self._end = threading.Event()
+        self._looking = threading.Lock()
         self.violations = []
         self.samples = 0
         self.peaks = Peaks()
         self.last = {}
+        self.failure = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self):
-        before = None
-        while not self._end.wait(PERIOD_SECONDS) and not self._service.child.is_silent:
+        try:
+            while not self._end.wait(PERIOD_SECONDS) and not self._service.child.is_silent:
+                self.look()
+        except Exception as error:
+            # A thread has nobody to raise it to; `check` tells.
+            self.failure = error
+
+    def look(self):
+        """Takes a sample if the admin port answers."""
+        with self._looking:
             self._look_at_memory()
             if not self._service.has_port:
-                continue
+                return
             status, text = self._service.fetch("/metrics")
-            if status != 200:
-                continue
-            now = metric_sums(text)
-            found = violation(before, now)
-            if found:
-                self.violations.append(found)
-            self.samples += 1
-            self.peaks.in_flight = max(self.peaks.in_flight, int(now.get("inflight_events", 0)))
-            before = self.last = now
+            if status == 200:
+                self._take(metric_sums(text))
+
+    def _take(self, now):
+        found = violation(self.last or None, now)
+        if found:
+            self.violations.append(found)
+        self.samples += 1
+        self.peaks.in_flight = max(self.peaks.in_flight, int(now.get("inflight_events", 0)))
+        self.last = now
+
+    def look_last(self):
+        """Before the end: a service whose admin port was open has been looked at.
+
+        Twice, because the sums are compared when two looks are equal.
+        """
+        if self._end.is_set():
+            return
+        self._assert_well()
+        self.look()
+        self.look()
+        was_seen = self.samples > 0 or not self._service.has_port
+        assert was_seen, f"nobody saw the metrics of {self._service.child.told()}"
 
     def _look_at_memory(self):
         try:
@@ -95,5 +121,10 @@ class Sampler:
         self._end.set()
         self._thread.join(10)
 
+    def _assert_well(self):
+        assert self.failure is None, f"the sampler ended early: {self.failure!r}"
+
     def check(self):
+        self._assert_well()
+        assert not self._thread.is_alive(), "the sampler did not end"
         assert not self.violations, f"the accounts do not balance: {self.violations[:5]}"

@@ -1,8 +1,10 @@
 """`heliograph run` as a process: its configuration, log, admin port and topics."""
 
 import dataclasses
+import http.client
 import json
 import pathlib
+import signal
 import urllib.error
 import urllib.request
 
@@ -14,7 +16,16 @@ from .kafka import Kafka
 from .processes import Child, built_binary, json_object
 from .sampler import Sampler
 
-CRASH_WORDS = ("Fatal error", "Crash", "crashed", "Stack dump", "Backtrace", "Illegal instruction")
+CRASH_WORDS = (
+    "Fatal error",
+    "Crash",
+    "crashed",
+    "Stack dump",
+    "Backtrace",
+    "Illegal instruction",
+    # What a C library says before it aborts.
+    "Assertion",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,12 +106,20 @@ class Service:
         binary = binary or built_binary("heliograph")
         self.child = Child([str(binary), "run", "--config", str(path)], environment)
         self._port = None
+        # A test that makes it crash says so.
+        self.is_to_crash = False
         self.sampler = Sampler(self)
 
     def log_lines(self, message):
         """The log's entries with that message."""
         entries = (json_object(line) for line in self.child.lines("stderr"))
         return [entry for entry in entries if entry and entry.get("message") == message]
+
+    def count(self, message):
+        """How often that was said, with what was only counted and is summed up in another line."""
+        entries = (json_object(line) for line in self.child.lines("stderr"))
+        told = [entry for entry in entries if entry and entry["message"].startswith(message)]
+        return sum(int(entry.get("repeated", 1)) for entry in told)
 
     def messages(self):
         """The messages of the log, in order."""
@@ -132,7 +151,7 @@ class Service:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return 0, ""
 
     def fetch_with_headers(self, path):
@@ -157,11 +176,15 @@ class Service:
 
     def drain(self, seconds=15):
         """SIGTERM; the service must drain and end with 0."""
+        self.sampler.look_last()
         code = self.child.terminate(seconds)
         assert code == 0, f"exit code {code} after SIGTERM: {self.child.told()}"
         self.assert_no_crash()
 
     def assert_no_crash(self):
+        code = self.child.exit_code
+        is_in_order = code is None or code >= 0 or code == -signal.SIGKILL
+        assert is_in_order, f"ended by signal {-code}: {self.child.told()}"
         lines = self.child.lines("stdout") + self.child.lines("stderr")
         # What the log quotes, such as librdkafka's "Fatal error", is no crash.
         said = "\n".join(line for line in lines if json_object(line) is None)
@@ -172,8 +195,16 @@ class Service:
         return self
 
     def __exit__(self, *exception):
-        self.child.__exit__(*exception)
-        self.sampler.stop()
+        """Ends it; a test must not pass over a crash, or over accounts that nobody saw."""
+        try:
+            if exception[0] is None and self.child.is_running:
+                self.sampler.look_last()
+            self.child.__exit__(*exception)
+        finally:
+            self.child.end()
+            self.sampler.stop()
+        if exception[0] is None and not self.is_to_crash:
+            self.assert_no_crash()
         if exception[0] is None:
             self.sampler.check()
 

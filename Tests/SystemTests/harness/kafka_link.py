@@ -1,0 +1,77 @@
+"""A broker's connections on their way through this process, where a batch can be damaged."""
+
+import contextlib
+import select
+import struct
+
+from .link import Link
+
+
+class KafkaLink(Link):
+    """Forwards to a broker of this machine, which is called by the link's own port in its answers.
+
+    `damage(mark)`: in every answer that holds these bytes, one bit of them is turned, until `heal`.
+    With a mark out of an event's value that is a damaged batch: its checksum is wrong.
+    """
+
+    def __init__(self, target):
+        self._mark = None
+        self._left = None
+        self.damaged = 0
+        super().__init__(target)
+
+    def damage(self, mark, times=None):
+        self._left, self._mark = times, mark
+
+    def heal(self):
+        self._mark = None
+
+    def _relay(self, near, far):
+        pending = bytearray()
+        while True:
+            for end in select.select([near, far], [], [])[0]:
+                chunk = end.recv(65536)
+                if not chunk:
+                    return
+                if end is near:
+                    far.sendall(chunk)
+                    continue
+                pending += chunk
+                for answer in whole_frames(pending):
+                    near.sendall(self._changed(answer))
+
+    def _changed(self, answer):
+        # The length stays: a port is four bytes, whatever it is.
+        answer = bytearray(answer.replace(address(self._target), address(self.port)))
+        mark = self._mark
+        place = answer.find(mark) if mark else -1
+        if place >= 0 and self._left != 0:
+            answer[place] ^= 1
+            self.damaged += 1
+            self._left = None if self._left is None else self._left - 1
+        return bytes(answer)
+
+
+def address(port):
+    """As answers to Metadata and FindCoordinator have it: host, then port."""
+    return b"127.0.0.1" + struct.pack(">i", port)
+
+
+def whole_frames(pending):
+    """Takes the answers that are complete; each begins with its length in four bytes."""
+    while len(pending) >= 4:
+        end = 4 + struct.unpack_from(">i", pending)[0]
+        if len(pending) < end:
+            return
+        yield bytes(pending[:end])
+        del pending[:end]
+
+
+@contextlib.contextmanager
+def running_kafka_link(kafka):
+    """A link to the cluster's only broker, and the address of its own."""
+    link = KafkaLink(int(kafka.bootstrap_servers.rpartition(":")[2]))
+    try:
+        yield link, f"127.0.0.1:{link.port}"
+    finally:
+        link.close()

@@ -1,0 +1,102 @@
+"""Requests that Kafka refuses: told of, survived, and repeated ever more seldom."""
+
+import collections
+import datetime
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import records
+from harness.kafka import faulty_cluster
+from harness.service import outcomes_of, position_of
+
+# Error codes of the Kafka protocol.
+NOT_COORDINATOR = 16
+TOPIC_AUTHORIZATION_FAILED = 29
+CLUSTER_AUTHORIZATION_FAILED = 31
+
+
+@pytest.fixture
+def bench(benches):
+    with faulty_cluster() as kafka:
+        yield benches(kafka)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+def wait_until_unready(service, word):
+    def unready():
+        status, text = service.fetch("/ready")
+        return status == 503 and word in text
+
+    eventually(unready, 60, lambda: f"{word} in {service.fetch('/ready')}: {service.child.told()}")
+
+
+def outcome_counts(bench):
+    outcomes = outcomes_of(bench.kafka, bench.topics)
+    return collections.Counter(position_of(outcome) for _, outcome in outcomes)
+
+
+def test_a_right_to_write_that_is_missing_is_told_until_it_is_given(bench, simulator):
+    # One, so that no other outcome is taken meanwhile.
+    written = bench.produce(records(1))
+    bench.kafka.cause(f"fail produce {TOPIC_AUTHORIZATION_FAILED} 4")
+    service = bench.start(bench.configuration(simulator))
+    wait_until_unready(service, bench.topics.results)
+    service.wait_until_ready(60)
+    bench.wait_until_settled(service=service)
+    [line] = service.log_lines("record not taken by Kafka")
+    assert line["level"] == "error"
+    assert bench.topics.results in line["error"]
+    service.drain()
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert len(simulator.requests()) == len(written)
+
+
+def seconds_between(lines):
+    times = [datetime.datetime.fromisoformat(line["time"]) for line in lines]
+    return [(after - before).total_seconds() for before, after in zip(times, times[1:])]
+
+
+def test_a_producer_that_may_not_write_is_replaced_ever_more_seldom(bench, simulator):
+    written = bench.produce(records(10))
+    failures = 4
+    bench.kafka.cause(f"fail initProducerID {CLUSTER_AUTHORIZATION_FAILED} {failures}")
+    service = bench.start(bench.configuration(simulator))
+    wait_until_unready(service, "CLUSTER_AUTHORIZATION_FAILED")
+    bench.wait_for_outcomes(len(written), service=service)
+    service.wait_until_ready(60)
+    bench.wait_until_settled(service=service)
+    service.drain()
+    said = "producer failed, making a new one"
+    assert service.count(said) == failures
+    # At once, and then after 1 s, 2 s and so on; the log tells of the first three.
+    _, second = seconds_between(service.log_lines(said))
+    assert second > 0.5
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert len(simulator.requests()) == len(written)
+
+
+def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, simulator):
+    """Without them a group that begins at the end would begin at the start."""
+    old = bench.produce(records(50))
+    bench.kafka.cause(f"fail offsetFetch {NOT_COORDINATOR} 3")
+    service = bench.start(bench.configuration(simulator, kafka={"start": "latest"}))
+    service.wait_until_ready(60)
+    partitions = bench.kafka.partitions(bench.topics.source)
+    seen = []
+
+    def all_partitions_are_read():
+        seen.extend(bench.produce(records(8)))
+        assert service.child.is_running, service.child.told()
+        return {partition for partition, _ in outcome_counts(bench)} == set(partitions)
+
+    eventually(all_partitions_are_read, 60, service.child.told, interval=0.5)
+    bench.wait_until_settled(service=service)
+    service.drain()
+    counts = outcome_counts(bench)
+    assert not counts.keys() & {place.position for place in old}
+    assert set(counts.values()) == {1}

@@ -1,0 +1,102 @@
+"""Committed offsets that Kafka does not have: the service goes on, as docs/operations.md says."""
+
+import collections
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.service import outcomes_of, position_of
+
+# So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
+PARTITIONS = 24
+BEYOND = 5000
+SAID = "the offset to read from is not in Kafka: events were deleted, or the topic was made anew"
+
+
+@pytest.fixture
+def bench(broker, benches):
+    bench = benches(broker, PARTITIONS)
+    assert len(broker.partitions(bench.topics.source)) == PARTITIONS
+    return bench
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+def produce_everywhere(bench, count=1):
+    partitions = [p for p in range(PARTITIONS) for _ in range(count)]
+    return bench.produce([record(new_event(), partition=p) for p in partitions])
+
+
+def commit_beyond_the_end(bench):
+    """As if the topic had been longer once."""
+    places = [TopicPartition(bench.topics.source, p, BEYOND) for p in range(PARTITIONS)]
+    with bench.kafka.consumer(bench.group) as consumer:
+        answers = consumer.commit(offsets=places, asynchronous=False)
+    assert not [place for place in answers if place.error]
+
+
+def outcome_counts(bench):
+    outcomes = outcomes_of(bench.kafka, bench.topics)
+    return collections.Counter(position_of(outcome) for _, outcome in outcomes)
+
+
+def test_a_topic_that_is_shorter_than_before_is_read_from_its_start(bench, simulator):
+    written = produce_everywhere(bench, 5)
+    commit_beyond_the_end(bench)
+    service = bench.run(simulator, kafka={"start": "earliest"})
+    bench.wait_for_outcomes(len(written), service=service)
+    bench.wait_until_settled(service=service)
+    written += produce_everywhere(bench)
+    bench.wait_for_outcomes(len(written), service=service)
+    bench.wait_until_settled(service=service)
+    service.drain()
+    assert service.log_lines(SAID)
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+    assert len(simulator.requests()) == len(written)
+
+
+def test_a_topic_that_is_shorter_than_before_is_read_from_its_end(bench, simulator):
+    old = produce_everywhere(bench, 5)
+    commit_beyond_the_end(bench)
+    service = bench.run(simulator, kafka={"start": "latest"})
+    seen = []
+
+    def all_partitions_are_read():
+        # What comes before a partition's restart is before its end, and is not read.
+        seen.extend(produce_everywhere(bench))
+        assert service.child.is_running, service.child.told()
+        return {partition for partition, _ in outcome_counts(bench)} == set(range(PARTITIONS))
+
+    eventually(all_partitions_are_read, 60, service.child.told, interval=0.5)
+    new = produce_everywhere(bench, 2)
+    bench.wait_until_settled(service=service)
+    service.drain()
+
+    counts = outcome_counts(bench)
+    assert set(counts.values()) == {1}
+    assert not counts.keys() & {place.position for place in old}
+    assert counts.keys() >= {place.position for place in new}
+    first = {p: min(offset for partition, offset in counts if partition == p) for p, _ in counts}
+    later = {place.position for place in seen if place.offset >= first[place.partition]}
+    assert counts.keys() >= later, "a partition is read without gaps once it is read"
+    assert len(simulator.requests()) == counts.total()
+
+
+def test_a_stop_right_after_all_partitions_failed_ends_in_order(bench, simulator):
+    """The assignment goes while its partitions are being started anew."""
+    written = produce_everywhere(bench, 5)
+    commit_beyond_the_end(bench)
+    settings = bench.configuration(simulator, kafka={"start": "earliest"})
+    first = bench.start(settings)
+    eventually(lambda: first.log_lines(SAID), 30, first.child.told, interval=0.005)
+    first.drain()
+    second = bench.start(settings).wait_until_ready()
+    bench.wait_for_outcomes(len(written), service=second)
+    bench.wait_until_settled(service=second)
+    second.drain()
+    assert outcome_counts(bench) == {place.position: 1 for place in written}

@@ -1,0 +1,158 @@
+"""Records that Kafka refuses for their size, and a full queue: nothing is lost or repeated."""
+
+import collections
+import json
+
+import pytest
+
+from harness.events import encoded, new_event, record, records
+from harness.kafka import Written
+from harness.retries import create_retry_topics, retrying
+from harness.service import position_of
+
+LIMIT = 1500
+# With what the service says of the event beside it, larger than the limit.
+FILLER = "x" * LIMIT
+BUSY = "b5b5"
+SCENARIO = {"rules": [{"prefix": BUSY, "is": "TooManyRequests"}]}
+HEADERS = (("own", b"\x00\xff"), ("nothing", None))
+DROPPED = "deadLetter record is larger than its topic allows; only the outcome tells"
+
+
+@pytest.fixture(params=["plain", "transactional"])
+def bed(request, broker, simulators, benches):
+    return Bed(benches(broker), simulators(SCENARIO), request.param == "transactional")
+
+
+class Bed:
+    """A service whose own records may have so many bytes."""
+
+    def __init__(self, bench, simulator, is_transactional):
+        self.bench = bench
+        self.simulator = simulator
+        self.is_transactional = is_transactional
+
+    def run(self, limit=LIMIT, **changes):
+        properties = {"producer.message.max.bytes": limit}
+        settings = self.bench.configuration(
+            self.simulator, **{"kafka": {"properties": properties}, **changes}
+        )
+        if self.is_transactional:
+            transactional = {"transactional": True, "transactional_id": self.bench.group}
+            settings["results"] |= transactional
+        return self.bench.start(settings).wait_until_ready()
+
+    def settle(self, service):
+        self.bench.wait_until_settled(service=service)
+        service.drain()
+
+    def read(self, topic):
+        return self.bench.kafka.read_committed(topic)
+
+    def outcomes(self):
+        """{position: (message, outcome)}; each event has one."""
+        found = self.read(self.bench.topics.results)
+        told = [(message, json.loads(message.value())) for message in found]
+        outcomes = {position_of(outcome): (message, outcome) for message, outcome in told}
+        assert len(outcomes) == len(told), "an event has two outcomes"
+        return outcomes
+
+    @property
+    def dead_letters(self):
+        return self.read(self.bench.topics.dead_letters)
+
+
+def busy_event(**fields):
+    event = new_event(**fields)
+    return {**event, "device_token": BUSY + event["device_token"][4:]}
+
+
+def test_what_is_too_large_is_told_by_a_shorter_outcome(bed):
+    spacious = record(new_event(metadata={"campaign": FILLER}))
+    hopeless = record(busy_event(payload={"aps": {"alert": "x"}, "filler": FILLER}))
+    unreadable = Written(FILLER.encode(), key=b"unreadable", headers=HEADERS)
+    small = Written(b"{", key=b"small", headers=HEADERS)
+    fitting = record(new_event(metadata={"campaign": "spring"}))
+    written = bed.bench.produce([spacious, hopeless, unreadable, small, fitting])
+    service = bed.run(retry={"attempts": 1, "here_for": "1s"})
+    bed.settle(service)
+
+    outcomes = bed.outcomes()
+    assert outcomes.keys() == {place.position for place in written}
+    found = [outcomes[place.position] for place in written]
+    assert [outcome["outcome"] for _, outcome in found] == [
+        "accepted",
+        "undeliverable",
+        "invalid",
+        "invalid",
+        "accepted",
+    ]
+    assert [outcome.get("metadata") for _, outcome in found] == [None] * 4 + [{"campaign": "spring"}]
+    # A token is the key of an outcome that is short as well.
+    assert [message.key() for message, _ in found] == [place.key for place in written]
+    [letter] = bed.dead_letters
+    assert (letter.key(), letter.value()) == (b"small", b"{")
+    assert service.count(DROPPED) == 2
+    assert {line["level"] for line in service.log_lines(DROPPED)} == {"error"}
+    assert len(bed.simulator.accepted()) == 2
+
+
+def test_a_retry_record_that_is_too_large_ends_the_event(bed):
+    [topic] = create_retry_topics(bed.bench, "1h")
+    large = record(busy_event(payload={"aps": {"alert": "x"}, "filler": FILLER}))
+    small = record(busy_event())
+    refused, deferred = bed.bench.produce([large, small])
+    service = bed.run(retry=retrying("1h", give_up_after="3h"))
+    bed.settle(service)
+
+    [(position, (_, outcome))] = bed.outcomes().items()
+    assert (position, outcome["outcome"]) == (refused.position, "undeliverable")
+    assert outcome["reason"] == "TooManyRequests"
+    [waiting] = bed.read(topic)
+    assert waiting.value() == deferred.value
+    said = "retry record is larger than its topic allows: the event is not tried again"
+    assert service.log_lines(said)
+
+
+def unreadable_with_key(key_bytes):
+    """Its outcome tells of the key and of five violations, its dead letter of the key alone."""
+    event = new_event(device_token=None, **{f"unknown{number}": 1 for number in range(5)})
+    return Written(encoded(event), key=b"k" * key_bytes, headers=HEADERS)
+
+
+def test_a_dead_letter_is_whole_or_is_not_written(bed):
+    """Also where only the outcome is shortened for its size."""
+    limit = 4 * LIMIT
+    sizes = range(limit // 8, limit, limit // 40)
+    written = bed.bench.produce([unreadable_with_key(size) for size in sizes])
+    service = bed.run(limit)
+    bed.settle(service)
+
+    outcomes = bed.outcomes()
+    assert outcomes.keys() == {place.position for place in written}
+    shortened = {len(p.key) for p in written if outcomes[p.position][0].key() is None}
+    letters = {len(letter.key() or b""): letter for letter in bed.dead_letters}
+    keys = {len(place.key): place for place in written}
+    assert letters.keys() < keys.keys(), "the largest does not fit, and none has another key"
+    for size, letter in letters.items():
+        assert (letter.key(), letter.value()) == (keys[size].key, keys[size].value)
+        own = [h for h in letter.headers() if not h[0].startswith("__connect.errors.")]
+        assert own == list(HEADERS)
+        assert len(letter.headers()) > len(HEADERS), "it says what is wrong"
+    assert shortened & letters.keys(), "nowhere was only the outcome too large"
+    assert keys.keys() - shortened, "every outcome was too large"
+    assert service.count(DROPPED) == len(keys) - len(letters)
+
+
+def test_a_full_queue_loses_and_repeats_nothing(bed):
+    """It holds one record: each event that ends with two finds it full."""
+    bad = [Written(b"{", key=b"bad %d" % number) for number in range(200)]
+    written = bed.bench.produce([one for pair in zip(records(200), bad) for one in pair])
+    properties = {"producer.queue.buffering.max.messages": 1, "producer.linger.ms": 0}
+    service = bed.run(kafka={"properties": properties})
+    bed.settle(service)
+
+    assert bed.outcomes().keys() == {place.position for place in written}
+    letters = collections.Counter(letter.key() for letter in bed.dead_letters)
+    assert letters == {place.key: 1 for place in bad}
+    assert len(bed.simulator.requests()) == 200

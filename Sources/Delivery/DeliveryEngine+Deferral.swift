@@ -40,8 +40,6 @@ extension DeliveryEngine {
             )
             return
         }
-        // Now, and not when it leaves: its retry record may be read before its own report is.
-        forget(delivery)
         deliveries.update(id) { $0.decision = .deferral(DecidedDeferral(deferral)) }
         announce(id, [.retry])
     }

@@ -214,7 +214,14 @@ MUTATIONS = [
     # Hygiene
     Mutation(
         "send to a token that is known to be dead",
-        [expression(HYGIENE, "!arrival.content.isRegistered(after: since)", "false")],
+        [
+            expression(HYGIENE, "!arrival.content.isRegistered(after: since)", "false"),
+            expression(
+                HYGIENE,
+                "deliveries[id]?.arrival.content.isRegistered(after: since) == false",
+                "false",
+            ),
+        ],
     ),
     Mutation(
         "send to a token that died while the event waited",

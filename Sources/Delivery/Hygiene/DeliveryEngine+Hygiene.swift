@@ -60,7 +60,10 @@ extension DeliveryEngine {
             conclude(id, with: .suppressed(since: since), now: now)
             return true
         }
-        if hygiene.window.arrived(names.notification, from: arrival.place) {
+        // What comes out of a retry topic is sent: what it repeats may be in hand of an assignment that
+        // is gone, and is then let go without an outcome.
+        let isRepeated = hygiene.window.arrived(names.notification, from: arrival.place)
+        if isRepeated, !arrival.isRetry {
             conclude(id, with: .duplicate, now: now)
             return true
         }
@@ -171,8 +174,7 @@ extension DeliveryEngine {
         }
     }
 
-    /// A delivery leaves, or goes to a retry topic: without an outcome somebody else sends it, or this
-    /// shard does later, and neither is a duplicate of what ends here.
+    /// A delivery left; without an outcome somebody else sends it, or this shard does later.
     mutating func forget(_ delivery: Delivery) {
         guard !delivery.hasOutcome, let names = delivery.hashes else { return }
         hygiene.window.withdraw(names.notification, from: delivery.arrival.place)

@@ -7,13 +7,15 @@ import pytest
 
 from harness.deadlines import eventually
 from harness.events import records
-from harness.kafka import faulty_cluster
+from harness.kafka import Written, faulty_cluster
 from harness.service import outcomes_of, position_of
 
 # Error codes of the Kafka protocol.
 NOT_COORDINATOR = 16
+NOT_ENOUGH_REPLICAS = 19
 TOPIC_AUTHORIZATION_FAILED = 29
 CLUSTER_AUTHORIZATION_FAILED = 31
+OUT_OF_ORDER_SEQUENCE_NUMBER = 45
 
 
 @pytest.fixture
@@ -100,3 +102,30 @@ def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, s
     counts = outcome_counts(bench)
     assert not counts.keys() & {place.position for place in old}
     assert set(counts.values()) == {1}
+
+
+def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator):
+    """All that tells of it are the reports of the records that it drops."""
+    # Outcomes with one key, so one partition has all of them.
+    written = bench.produce([Written(b"{", key=b"bad")] * 100)
+    bench.kafka.cause("delay 1 50")
+    # A request fails and is to be repeated: the one behind it is out of order, no fault of its own.
+    # Twice, for the first outcome may go alone; what waits for the second transaction goes together.
+    for _ in range(2):
+        bench.kafka.cause(f"fail produce {NOT_ENOUGH_REPLICAS} 1")
+        bench.kafka.cause(f"fail produce {OUT_OF_ORDER_SEQUENCE_NUMBER} 1")
+    one_by_one = {"producer.batch.num.messages": 1, "producer.linger.ms": 0}
+    settings = bench.configuration(simulator, kafka={"properties": one_by_one})
+    transactional = {"transactional": True, "transactional_id": bench.group}
+    settings["results"] |= {**transactional, "dead_letter_topic": None}
+    service = bench.start(settings)
+
+    # The embedded Kafka keeps no offsets of a transaction, and shows what is aborted.
+    def committed():
+        return f"results_produced_total {len(written)}\n" in service.fetch("/metrics")[1]
+
+    eventually(committed, 60, lambda: f"outcomes in transactions; {service.child.told()}")
+    given_up = [line["problem"] for line in service.log_lines("librdkafka says")]
+    assert any("skipped sequence" in problem for problem in given_up), service.child.told()
+    service.drain()
+    assert outcome_counts(bench).keys() == {place.position for place in written}

@@ -87,7 +87,12 @@ extension Shard {
     }
 
     private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
-        if settings.engine.isTransactional, error.isPurge { return }
+        if settings.engine.isTransactional, error.isPurge {
+            // An abort that the engine asked for drops records, which is no news to it. So does
+            // librdkafka when it finds that a transaction has failed, and tells of it in no other way.
+            engine.publicationFailed(tag, now: now)
+            return
+        }
         metrics.produceErrors[tag.publication.label].add()
         guard error.code == .messageSizeTooLarge else {
             notTaken(tag.publication, error)
@@ -161,7 +166,7 @@ extension Shard {
 }
 
 extension KafkaError {
-    /// The record was dropped because its transaction is aborted.
+    /// The record was dropped because its transaction has failed or is aborted.
     fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
 }
 

@@ -7,22 +7,20 @@ struct FuseWatch {
     var condemnedInARow = 0
     var rowBegan = Instant(nanoseconds: 0)
     var lastCondemned = Instant(nanoseconds: 0)
-    /// Answers since it must have calmed down, and when the first of them was.
+    /// Answers in a row while it must be calm, and when the first of them was.
     var calmAnswers = 0
     var calmBegan = Instant(nanoseconds: 0)
 
-    mutating func answered(isCondemned: Bool, now: Instant, calmAfter: Duration) {
-        guard isCondemned else {
+    mutating func answered(isCondemned: Bool, isCalm: Bool, now: Instant) {
+        if isCondemned {
+            if condemnedInARow == 0 { rowBegan = now }
+            condemnedInARow += 1
+            lastCondemned = now
+        } else {
             condemnedInARow = 0
-            guard now - lastCondemned >= calmAfter else { return }
-            if calmAnswers == 0 { calmBegan = now }
-            calmAnswers += 1
-            return
         }
-        if condemnedInARow == 0 { rowBegan = now }
-        condemnedInARow += 1
-        lastCondemned = now
-        calmAnswers = 0
+        if calmAnswers == 0 { calmBegan = now }
+        calmAnswers = isCalm ? calmAnswers + 1 : 0
     }
 }
 
@@ -32,7 +30,7 @@ extension World {
     ///
     /// The bounds are wide: a fuse weighs its answers, this only counts them. After three times
     /// its `minimumAnswers` in a row within a half-life, nothing else weighs as much; after eight
-    /// half-lives what was condemned weighs nothing.
+    /// half-lives what was condemned weighs nothing, and half of the share that is calm is calm.
     mutating func checkFuse(
         _ answer: APNsAnswer,
         to delivery: DeliveryID,
@@ -52,11 +50,11 @@ extension World {
             found(.tokensHeldWhileFuseIsBlown, "\(outcome.tokenAction) while \(fuse)")
         }
         if isCondemned, fuse.isBlown { coverage.note(.tokenHeld) }
-        member.fuses[route.index].answered(
-            isCondemned: isCondemned,
-            now: now,
-            calmAfter: settings.halfLife * 8
-        )
+        let lastCondemned = member.fuses[route.index].lastCondemned
+        let isCalm =
+            fuse.share < fuse.baseline + (fuse.threshold - fuse.baseline) / 8
+            || !isCondemned && now - lastCondemned >= settings.halfLife * 8
+        member.fuses[route.index].answered(isCondemned: isCondemned, isCalm: isCalm, now: now)
         let watch = member.fuses[route.index]
         if watch.condemnedInARow >= 3 * settings.minimumAnswers,
             now - watch.rowBegan <= settings.halfLife, !fuse.isBlown
@@ -66,7 +64,7 @@ extension World {
         if watch.calmAnswers > 6 * settings.minimumAnswers,
             now - watch.calmBegan > settings.recovery * 2, fuse.isBlown
         {
-            found(.fuseRecovers, "\(watch.calmAnswers) answers, none condemned")
+            found(.fuseRecovers, "\(watch.calmAnswers) answers at a calm share")
         }
     }
 }

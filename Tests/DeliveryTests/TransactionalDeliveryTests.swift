@@ -201,7 +201,7 @@ struct TransactionalDeliveryTests {
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         _ = bench.turn()
         for _ in 0..<10 {
-            bench.engine.storedOffsetsUndecided(now: bench.now)
+            bench.engine.storedOffsetsFailed(now: bench.now)
             let actions = bench.turn(after: .seconds(1))
             #expect(actions.contains(.fetchStoredOffsets([Bench.partition])))
         }

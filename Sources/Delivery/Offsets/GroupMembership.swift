@@ -53,7 +53,7 @@ public struct GroupMembership: Sendable {
     /// Partitions of retry topics: read from their beginning, whatever `start` says.
     private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
-    /// When to ask again for offsets that a transaction kept from being told.
+    /// When to ask again for offsets that Kafka did not tell.
     private var nextOffsetFetch: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
@@ -139,10 +139,11 @@ public struct GroupMembership: Sendable {
 
     /// Kafka did not say where the group stands; after some tries the partitions begin without.
     ///
-    /// Not at once: a coordinator that moves refuses for a while.
+    /// Not at once: a coordinator that moves refuses for a while. And never with transactions, of
+    /// which one may not be over: a guess at the position could repeat outcomes.
     mutating func storedOffsetsFailed(now: Instant) -> Action? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
-        if attempt < Self.offsetFetchAttempts {
+        if attempt < Self.offsetFetchAttempts || isTransactional {
             phase = .fetchingOffsets(attempt: attempt + 1)
             nextOffsetFetch = now + Self.offsetFetchPause
             return nil
@@ -280,12 +281,6 @@ public struct GroupMembership: Sendable {
     mutating func settleCommitted(_ record: SettledRecord) {
         ledgers.settleCommitted(record)
         reviewHeldBack(record.partition)
-    }
-
-    /// Kafka could not say for certain where the group stands: a transaction is not over.
-    mutating func storedOffsetsUndecided(now: Instant) {
-        guard case .fetchingOffsets = phase else { return }
-        nextOffsetFetch = now + Self.offsetFetchPause
     }
 
     // MARK: Queries

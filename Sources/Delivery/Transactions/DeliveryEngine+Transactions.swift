@@ -52,12 +52,6 @@ extension DeliveryEngine {
         undo(transactions?.producerFailed(failure, now: now.instant))
     }
 
-    /// Kafka did not say where the group stands, because a transaction is not over; it is asked
-    /// again, for a guess could repeat outcomes.
-    public mutating func storedOffsetsUndecided(now: Moment) {
-        membership.storedOffsetsUndecided(now: now.instant)
-    }
-
     // MARK: From the engine
 
     /// Has the records of a decided delivery published: now, or in the next transaction.

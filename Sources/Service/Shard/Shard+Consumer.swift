@@ -42,7 +42,7 @@ extension Shard {
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
             log.warning("committed offsets could not be read", [.error: error.description])
-            storedOffsetsFailed()
+            engine.storedOffsetsFailed(now: now)
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
             control.statistics.put(consumer: text, unsettled: unsettledOffsets)
@@ -121,18 +121,10 @@ extension Shard {
         }
     }
 
-    private mutating func storedOffsetsFailed() {
-        // With transactions a guess at the position could repeat outcomes.
-        if settings.engine.isTransactional {
-            engine.storedOffsetsUndecided(now: now)
-        } else {
-            engine.storedOffsetsFailed(now: now)
-        }
-    }
-
     private mutating func storedOffsetsFetched(_ stored: [StoredOffset]) {
+        // A partition of which Kafka says nothing is not guessed at: see `storedOffsetsFailed`.
         if settings.engine.isTransactional, stored.contains(where: { $0.error != nil }) {
-            storedOffsetsFailed()
+            engine.storedOffsetsFailed(now: now)
             return
         }
         var positions: [PartitionID: CommittedPosition?] = [:]

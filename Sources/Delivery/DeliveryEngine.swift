@@ -40,7 +40,7 @@ public struct DeliveryEngine: Sendable {
     var nextSweep = Instant(nanoseconds: .min)
     var hygiene: Hygiene
     /// Nil: outcomes are written one by one, and offsets after them.
-    var transactions: OutcomeTransactions?
+    public internal(set) var transactions: OutcomeTransactions?
     public internal(set) var counts = EngineCounts()
     /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
     public internal(set) var retriesByReason: [Reason: Int] = [:]

@@ -21,6 +21,9 @@ package struct Coverage: Hashable, Sendable {
         case commitAccepted
         case commitRefused
         case commitAnswerLost
+        case commitInDoubt
+        case transactionCommitted
+        case transactionAborted
         case produceRefused
         case acknowledgementLost
         case produceDoubled

@@ -34,6 +34,8 @@ package struct FaultPlan: Hashable, Sendable {
     var trafficEnd: Duration
     /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
     let isCalm: Bool
+    /// Outcomes and offsets are written in transactions.
+    let isTransactional: Bool
     /// The length of every run.
     package static let length = Duration.seconds(3600)
 
@@ -144,7 +146,10 @@ extension FaultPlan {
         let end = faultsEnd
         let isCalm = seed % Self.calmEvery == 3
         self.isCalm = isCalm
+        isTransactional = seed % Self.transactionalEvery == 4
         chances = isCalm ? .calm : Chances(&dice)
+        // What somebody forges has events sent again, and each of them has a second outcome.
+        if isTransactional { chances.metadataForged = 0 }
         intervals = isCalm ? .calm : Intervals(&dice)
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
@@ -152,6 +157,8 @@ extension FaultPlan {
 
     /// One seed of so many is calm.
     private static let calmEvery: UInt64 = 16
+    /// One seed of so many writes transactions.
+    private static let transactionalEvery: UInt64 = 5
 
     /// A fuse that blows and recovers within minutes; in a quarter of the runs none.
     private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {

@@ -62,6 +62,9 @@ enum Happening: Sendable {
     case offsetsFetched(MemberID, generation: Int)
     case commitReached(Int)
     case commitEnded(Int, isAnswered: Bool)
+    case transactionalCallMade(MemberID, Int, TransactionalCall)
+    case transactionalCallEnded(MemberID, Int, TransactionFailure?)
+    case transactionTimedOut(Int)
     case groupRebalanced
     case tokenStatusRead(MemberID, upTo: Int)
     case heartbeatMissed(MemberID)
@@ -79,8 +82,10 @@ enum Happening: Sendable {
 /// A record on its way from a member's producer to Kafka.
 struct ProduceRequest: Hashable, Sendable {
     let member: MemberID
-    /// Counts the member's producers: one that failed is replaced.
+    /// Counts the member's producers, for one that failed is replaced, and their transactions.
     let producer: Int
+    /// Place of its transaction in the world's list; nil: it is in none.
+    let transaction: Int?
     let tag: PublicationTag
     /// Place of what is produced in the world's list of it.
     let record: Int

@@ -32,8 +32,13 @@ final class Member {
     var settledBefore: [PartitionID: Set<Int64>] = [:]
     /// When reading of the present assignment began.
     var assignedAt = Instant(nanoseconds: 0)
-    /// Counts its producers.
+    /// Counts its producers and their transactions.
     var producer = 0
+    /// Place of its present transaction in the world's list.
+    var transaction: Int?
+    /// The transactional call that was made last, and how many were made.
+    var call: TransactionalCall?
+    var callNumber = 0
     /// Outcomes on their way.
     var publishing: [DeliveryID: Pending] = [:]
     /// By delivery: the streams opened for it, and those given back unprocessed.
@@ -45,8 +50,8 @@ final class Member {
     var urgentLoad = 0
     /// By route.
     var urgent = Array(repeating: UrgentQueue(), count: Applications.credentialCount * 2)
-    /// By device: since when its token is dead, as APNs told this member.
-    var deadTokens: [Int32: Timestamp] = [:]
+    /// By device: since when its token is dead, as APNs told this member, and when it did.
+    var deadTokens: [Int32: (since: Timestamp, toldAt: Instant)] = [:]
     /// Where the records of each event are, by its identity, that are neither at an end nor put off.
     var inHand: [Int32: Set<RecordPlace>] = [:]
     /// Identities of the events that APNs took from it.

@@ -19,6 +19,11 @@ extension World {
         case .offsetsFetched(let id, let generation): offsetsFetched(id, generation)
         case .commitReached(let place): commitReached(place)
         case .commitEnded(let place, let isAnswered): commitEnded(place, isAnswered: isAnswered)
+        case .transactionalCallMade(let id, let number, let call):
+            transactionalCallReached(id, number, call)
+        case .transactionalCallEnded(let id, let number, let failure):
+            transactionalCallAnswered(id, number, failure)
+        case .transactionTimedOut(let place): transactionTimedOut(place)
         case .groupRebalanced: rebalance()
         case .tokenStatusRead(let id, let end): tokenStatusRead(id, upTo: end)
         case .schemaAnswered(let id, let schema, let succeeds):

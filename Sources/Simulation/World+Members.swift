@@ -31,7 +31,10 @@ extension World {
         again(plan.intervals.crash, .memberDied)
         guard areFaultsOn, !members.isEmpty else { return }
         coverage.note(.memberCrashed)
-        let victim = dice.element(members)
+        replaceDead(dice.element(members))
+    }
+
+    mutating func replaceDead(_ victim: Member) {
         noteCrash(of: victim)
         remove(victim)
         // The group notices when the session times out, or at once when the socket closes.

@@ -24,7 +24,8 @@ extension World {
             rateLimits: plan.rateLimit.map {
                 [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]
             } ?? [],
-            hygiene: hygiene(for: plan)
+            hygiene: hygiene(for: plan),
+            isTransactional: plan.isTransactional
         )
     }
 }

@@ -45,6 +45,7 @@ extension World {
         var batch: [Action] = []
         swap(&batch, &actions)
         member.engine.takeActions(into: &batch)
+        if plan.isTransactional { noteEnded(by: member, wanting: batch) }
         for action in batch {
             chronicle?.note("member \(member.id.number): \(action)", at: now)
             carryOut(action, for: member)
@@ -185,8 +186,8 @@ extension World {
         case .refreshProviderToken(let credential, let sentAt):
             refreshProviderToken(of: credential, sentAt: sentAt, by: member)
         case .fetchSchema(let schema): fetchSchema(schema, by: member)
-        // Its engines write no transactions.
-        case .transact, .stop: break
+        case .transact(let step): transact(step, by: member)
+        case .stop(let reason): memberStops(member, because: reason)
         case .suppressToken(let token, let since): suppress(token, since: since, by: member)
         case .readmitToken(let token): readmit(token, by: member)
         case .publish(let delivery, let publications):

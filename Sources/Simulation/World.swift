@@ -30,6 +30,9 @@ package struct World {
     var retryRecords: [RetryRecord] = []
     /// Every commit that was asked for.
     var commits: [CommitRequest] = []
+    var transactions: [SimulatedTransaction] = []
+    /// Places of those that are not over, in the order of their beginning.
+    var openTransactions: [Int] = []
     var areFaultsOn = true
     var isKafkaDown = 0
     var isProduceSlow = 0

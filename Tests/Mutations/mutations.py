@@ -49,6 +49,8 @@ ANSWERS = "Delivery/Policy/RecentAnswers.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
+TRANSACTIONS = "Delivery/Transactions/DeliveryEngine+Transactions.swift"
+TRANSACTION = "Delivery/Transactions/OutcomeTransactions.swift"
 
 SETTLE = (
     "        membership.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)\n"
@@ -335,5 +337,29 @@ MUTATIONS = [
                 DEFERRAL, "settings.canPostpone && !event.isBroadcast", "settings.canPostpone"
             )
         ],
+    ),
+    # Transactions
+    Mutation(
+        "commit offsets of outcomes that wait for the next transaction",
+        [
+            expression(
+                TRANSACTIONS,
+                "transactions.members.compactMap { deliveries[$0]?.settledRecord }",
+                "(transactions.members + transactions.waiting).compactMap {"
+                " deliveries[$0]?.settledRecord }",
+            )
+        ],
+    ),
+    Mutation(
+        "publish outcomes of an assignment that is gone",
+        [expression(TRANSACTIONS, "transactions?.dropAll()", "nil as [DeliveryID]?")],
+    ),
+    Mutation(
+        "commit a transaction before all of it is acknowledged",
+        [expression(TRANSACTION, "phase == .closing && unfinished == 0", "phase == .closing")],
+    ),
+    Mutation(
+        "leave out of the next transaction what an abort has undone",
+        [statements(TRANSACTION, "        waiting = members + waiting\n")],
     ),
 ]

@@ -15,17 +15,21 @@ extension World {
         guard let reader else {
             return found(.metadataIsReadable, "\(commit)")
         }
-        checkCommitIsEarned(commit, reader, partition)
+        // One in a transaction is earned with it.
+        if !plan.isTransactional { checkCommitIsEarned(commit) }
         checkCommitIsComplete(commit, reader, partition, by: member)
     }
 
     /// Promise 1: no offset is committed before every record below it has its outcome in Kafka,
     /// and none is called settled in the metadata.
-    private mutating func checkCommitIsEarned(
-        _ commit: PartitionCommit,
-        _ reader: CommitMetadataReader,
-        _ partition: SimulatedKafka.Partition
-    ) {
+    mutating func checkCommitIsEarned(_ commit: PartitionCommit) {
+        let partition = kafka.partitions[commit.partition.index]
+        let reader = CommitMetadataReader(
+            commit.metadata,
+            base: commit.offset.rawValue,
+            of: partition.name
+        )
+        guard let reader else { return }
         let from = partition.stored?.offset ?? 0
         let to = commit.offset.rawValue
         for offset in min(from, to)..<to where !partition.entries[Int(offset)].isResolved {

@@ -35,6 +35,9 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case broadcastIsNeverLate
         case rebalanceRepeatsNothing
         case drains
+        case oneOutcomeInTransactions
+        case transactionsAreWhole
+        case endsForACause
     }
 
     package let promise: Promise

@@ -18,10 +18,12 @@ extension World {
         }
         if member.deadTokens.count <= Self.deadTokensRemembered,
             let own = member.deadTokens[event.device],
-            // Unless its process has learnt that the token is alive.
-            member.tokens.dead[event.device] != nil
+            // Unless its process has learnt that the token is alive, perhaps to forget it again when
+            // an older word reached the topic later.
+            member.tokens.dead[event.device] != nil,
+            member.tokens.readmitted[event.device].map({ $0 <= own.toldAt }) ?? true
         {
-            since = own
+            since = own.since
         }
         guard let since else { return }
         if let registered = event.tokenRegisteredAt, registered > since { return }
@@ -34,8 +36,9 @@ extension World {
         _ event: SimulatedEvent,
         by member: Member
     ) {
-        // What is carried out now was decided after the turn before.
-        if let readmittedAt = member.tokens.readmitted[event.device],
+        // What is carried out now was decided after the turn before. Of one in a transaction the world
+        // hears before the list does of what the same turn has suppressed.
+        if !plan.isTransactional, let readmittedAt = member.tokens.readmitted[event.device],
             readmittedAt < member.turnBefore, member.tokens.dead[event.device] == nil
         {
             found(.suppressedIsDead, "device \(event.device) is alive, as its process knows")

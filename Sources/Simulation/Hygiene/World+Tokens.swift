@@ -23,7 +23,7 @@ extension World {
         }
         if since != SuppressionList.noted {
             coverage.note(.tokenSuppressed)
-            member.deadTokens[device] = since
+            member.deadTokens[device] = (since, now)
         }
         member.tokens.suppress(device, since: since, at: now)
     }

@@ -51,7 +51,8 @@ extension World {
     mutating func offsetsFetched(_ id: MemberID, _ generation: Int) {
         guard let member = member(id), member.generation == generation else { return }
         defer { wake(member) }
-        guard isKafkaDown == 0, !strikes(plan.chances.offsetFetchFails) else {
+        let isUndecided = isUndecided(group.assignment[id] ?? [])
+        guard isKafkaDown == 0, !isUndecided, !strikes(plan.chances.offsetFetchFails) else {
             coverage.note(.offsetFetchFailed)
             return member.engine.storedOffsetsFailed(now: moment)
         }
@@ -98,6 +99,11 @@ extension World {
     mutating func unassign(_ member: Member) {
         member.cursors = []
         member.uncommitted = [:]
+        if plan.isTransactional {
+            // Their outcomes went with their transaction.
+            let engine = member.engine
+            member.publishing = member.publishing.filter { engine.delivery($0.key) != nil }
+        }
         noteHandBack(by: member)
         group.letGo(member.id, of: member.generation)
         assignIfReady()

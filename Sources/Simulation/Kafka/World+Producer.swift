@@ -35,6 +35,20 @@ extension World {
         guard let facts = member.engine.delivery(delivery),
             let event = event(of: facts.record)
         else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
+        beginPublishing(delivery, publications, facts, event, by: member)
+        for publication in Publication.allCases where publications.contains(publication) {
+            produce(PublicationTag(delivery, publication), facts, event, by: member)
+        }
+    }
+
+    /// A delivery has ended: these records say so.
+    mutating func beginPublishing(
+        _ delivery: DeliveryID,
+        _ publications: Publications,
+        _ facts: Delivery,
+        _ event: Int32,
+        by member: Member
+    ) {
         var needed = Publications.retry
         if let outcome = facts.outcome {
             needed = Publications(neededFor: outcome)
@@ -57,9 +71,6 @@ extension World {
         if let pending = member.publishing[delivery], facts.outcome != nil {
             noteDeparture(of: pending, by: member)
         }
-        for publication in Publication.allCases where publications.contains(publication) {
-            produce(PublicationTag(delivery, publication), facts, event, by: member)
-        }
     }
 
     mutating func publishAgain(
@@ -69,7 +80,11 @@ extension World {
     ) {
         guard let facts = member.engine.delivery(delivery), let event = event(of: facts.record)
         else { return }
-        checkRepublication(of: delivery, publication, by: member)
+        if plan.isTransactional {
+            enterTransaction(delivery, by: member)
+        } else {
+            checkRepublication(of: delivery, publication, by: member)
+        }
         produce(PublicationTag(delivery, publication), facts, event, by: member)
     }
 
@@ -107,6 +122,7 @@ extension World {
         let request = ProduceRequest(
             member: member.id,
             producer: member.producer,
+            transaction: member.transaction,
             tag: tag,
             record: produced.count - 1,
             fate: fate
@@ -143,18 +159,12 @@ extension World {
             // librdkafka holds it back until Kafka is there again.
             return after(dice.seconds(1...5), .produced(request))
         }
-        switch request.fate {
-        case .refused: coverage.note(.produceRefused)
-        case .acknowledgementLost:
-            coverage.note(.acknowledgementLost)
-            written(request)
-        case .doubled:
-            coverage.note(.produceDoubled)
-            written(request)
-            written(request)
-        case .acknowledged: written(request)
-        }
-        let succeeds = request.fate == .acknowledged || request.fate == .doubled
+        let succeeds =
+            if let transaction = request.transaction {
+                produceReached(request, inTransaction: transaction)
+            } else {
+                writtenAtOnce(request)
+            }
         guard let member = member(request.member) else { return }
         // Mostly the report is there at once: a tenth of them takes its time.
         guard dice.comesUp(0.1) else {
@@ -169,6 +179,27 @@ extension World {
                 succeeds: succeeds
             )
         )
+    }
+
+    /// - Returns: whether its producer is told that Kafka has it.
+    private mutating func writtenAtOnce(_ request: ProduceRequest) -> Bool {
+        switch request.fate {
+        case .refused:
+            coverage.note(.produceRefused)
+            return false
+        case .acknowledgementLost:
+            coverage.note(.acknowledgementLost)
+            written(request)
+            return false
+        case .doubled:
+            coverage.note(.produceDoubled)
+            written(request)
+            written(request)
+            return true
+        case .acknowledged:
+            written(request)
+            return true
+        }
     }
 
     mutating func deliveryReported(
@@ -193,8 +224,7 @@ extension World {
             return wake(member)
         }
         member.engine.published(tag)
-        if let pending = member.publishing[tag.delivery] {
-            var pending = pending
+        if !plan.isTransactional, var pending = member.publishing[tag.delivery] {
             pending.awaited.remove(tag.publication)
             member.publishing[tag.delivery] = pending.awaited.isEmpty ? nil : pending
             if pending.awaited.isEmpty {
@@ -206,7 +236,7 @@ extension World {
     }
 
     /// As far as the member can know, the record is done with.
-    private mutating func settled(_ pending: Member.Pending, by member: Member) {
+    mutating func settled(_ pending: Member.Pending, by member: Member) {
         guard pending.arrivedAt >= member.assignedAt,
             let index = member.cursors.firstIndex(where: { $0.partition == pending.partition })
         else { return }
@@ -217,8 +247,12 @@ extension World {
     mutating func producerFailed() {
         again(plan.intervals.producerFailure, .producerFailed)
         guard areFaultsOn, !members.isEmpty else { return }
-        coverage.note(.producerReplaced)
         let member = dice.element(members)
+        guard !plan.isTransactional else {
+            member.engine.transactionalProducerFailed(.unusable, now: moment)
+            return wake(member)
+        }
+        coverage.note(.producerReplaced)
         member.producer += 1
         member.engine.producerReplaced()
         wake(member)
@@ -227,6 +261,17 @@ extension World {
     /// Kafka has the record: everybody can read it.
     private mutating func written(_ request: ProduceRequest) {
         let record = produced[request.record]
+        appear(record)
+        guard let member = member(request.member),
+            var pending = member.publishing[request.tag.delivery]
+        else { return }
+        pending.unwritten.remove(record.publication)
+        member.publishing[request.tag.delivery] = pending
+        guard pending.unwritten.isEmpty else { return }
+        kafka.partitions[record.partition.index].entries[Int(record.offset)].isResolved = true
+    }
+
+    mutating func appear(_ record: ProducedRecord) {
         if let retry = record.retry {
             let source = kafka.partitions[record.partition.index].source
             putOff(record.event, retry, ofSource: source)
@@ -240,13 +285,6 @@ extension World {
             if kind != .duplicate { events[event].endedByItself = true }
             coverage.note(Coverage.Fact(kind))
         }
-        guard let member = member(request.member),
-            var pending = member.publishing[request.tag.delivery]
-        else { return }
-        pending.unwritten.remove(record.publication)
-        member.publishing[request.tag.delivery] = pending
-        guard pending.unwritten.isEmpty else { return }
-        kafka.partitions[record.partition.index].entries[Int(record.offset)].isResolved = true
     }
 }
 

@@ -1,0 +1,40 @@
+import Delivery
+import Vocabulary
+
+/// A transaction of a member's producer as Kafka has it: nobody reads any of it before it is
+/// committed.
+struct SimulatedTransaction {
+    enum State {
+        /// Next: `committed`, `aborted`.
+        case open
+        case committed
+        /// By its member, by the producer that took its place, or because it took too long.
+        case aborted
+    }
+
+    let member: MemberID
+    var state = State.open
+    /// Kafka has something of it, and the time that it may take runs.
+    var hasBegun = false
+    /// librdkafka has given it up: it takes no record any more, and cannot be committed.
+    var hasFailed = false
+    /// The records that Kafka has taken.
+    var written: [ProduceRequest] = []
+    /// What was given to the producer: the deliveries, with all records that each calls for.
+    var deliveries: [DeliveryID: Member.Pending] = [:]
+    var commits: [PartitionCommit] = []
+    /// The group's generation that its offsets are of.
+    var generation = 0
+    /// Whoever asks where the group stands with one of its offsets gets no answer.
+    var holdsOffsets = false
+}
+
+/// A call of a member's transactional producer; the number is that of a transaction in the world's
+/// list.
+enum TransactionalCall: Hashable, Sendable {
+    case open
+    /// The offsets; the commit follows at once.
+    case send(Int)
+    case commit(Int)
+    case abort(Int)
+}

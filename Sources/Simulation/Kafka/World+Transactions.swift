@@ -1,0 +1,255 @@
+import Delivery
+import Vocabulary
+
+/// Members that write outcomes and offsets in transactions.
+extension World {
+    /// After that Kafka aborts a transaction by itself.
+    private static let transactionTimeout = Duration.seconds(15)
+
+    // MARK: Members
+
+    mutating func transact(_ step: TransactionStep, by member: Member) {
+        switch step {
+        case .open: call(.open, by: member)
+        case .begin: beginTransaction(of: member)
+        case .commit(let commits): commitTransaction(with: commits, by: member)
+        case .abort:
+            guard let place = member.transaction else { return }
+            call(.abort(place), by: member)
+        case .repeatCall:
+            guard let last = member.call else { return }
+            call(last, by: member)
+        case .replaceProducer:
+            coverage.note(.producerReplaced)
+            member.producer += 1
+            member.transaction = nil
+            call(.open, by: member)
+        }
+    }
+
+    private mutating func beginTransaction(of member: Member) {
+        // Reports of the one before mean nothing to this one.
+        member.producer += 1
+        member.transaction = transactions.count
+        openTransactions.append(transactions.count)
+        transactions.append(SimulatedTransaction(member: member.id))
+    }
+
+    private mutating func commitTransaction(with commits: [PartitionCommit], by member: Member) {
+        guard let place = member.transaction else { return }
+        for commit in commits {
+            checkCommit(commit, by: member)
+            digest.mix(UInt64(bitPattern: commit.offset.rawValue))
+        }
+        transactions[place].commits = commits
+        transactions[place].generation = member.generation
+        call(commits.isEmpty ? .commit(place) : .send(place), by: member)
+    }
+
+    private mutating func call(_ call: TransactionalCall, by member: Member) {
+        member.callNumber += 1
+        member.call = call
+        after(latency(), .transactionalCallMade(member.id, member.callNumber, call))
+    }
+
+    /// What has ended stands in no line any more, even if no transaction takes it yet; to be called
+    /// before anything that the turn wants is done.
+    mutating func noteEnded(by member: Member, wanting actions: [Action]) {
+        for delivery in member.engine.transactions?.waiting ?? [] {
+            beginPublishing(delivery, by: member)
+        }
+        for case .publishAgain(let delivery, _) in actions {
+            beginPublishing(delivery, by: member)
+        }
+    }
+
+    private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {
+        guard member.publishing[delivery] == nil, let facts = member.engine.delivery(delivery),
+            case .publishing(let records) = facts.phase, let event = event(of: facts.record)
+        else { return }
+        beginPublishing(delivery, records, facts, event, by: member)
+    }
+
+    /// A delivery's records go into the present transaction, perhaps not for the first time.
+    mutating func enterTransaction(_ delivery: DeliveryID, by member: Member) {
+        guard let place = member.transaction else { return }
+        transactions[place].deliveries[delivery] = member.publishing[delivery]
+    }
+
+    mutating func transactionalCallAnswered(
+        _ id: MemberID,
+        _ number: Int,
+        _ failure: TransactionFailure?
+    ) {
+        guard let member = member(id), member.callNumber == number else { return }
+        defer { wake(member) }
+        if let failure {
+            var isInDoubt = false
+            if case .commit = member.call { isInDoubt = true }
+            member.engine.transactionCallFailed(failure, isInDoubt: isInDoubt, now: moment)
+            return
+        }
+        for (delivery, _) in member.engine.transactionCallSucceeded() {
+            guard let pending = member.publishing.removeValue(forKey: delivery) else { continue }
+            // What was put off is in hand until its retry record can be read.
+            noteDeparture(of: pending, by: member)
+            settled(pending, by: member)
+        }
+    }
+
+    /// The process ends by itself, and is started again.
+    mutating func memberStops(_ member: Member, because reason: TransactionEnd) {
+        guard reason == .inDoubt else {
+            return found(.endsForACause, "\(reason), but it has no twin")
+        }
+        coverage.note(.commitInDoubt)
+        replaceDead(member)
+    }
+
+    // MARK: Kafka
+
+    mutating func transactionalCallReached(
+        _ id: MemberID,
+        _ number: Int,
+        _ call: TransactionalCall
+    ) {
+        var failure: TransactionFailure?
+        switch call {
+        case _ where isKafkaDown > 0:
+            return after(.seconds(10), .transactionalCallEnded(id, number, .retriable))
+        case .open:
+            // Whatever an earlier producer of the same name left.
+            for place in openTransactions where transactions[place].member == id {
+                endTransaction(place, .aborted)
+            }
+            if strikes(plan.chances.commitRefused) { failure = .retriable }
+        case .send(let place):
+            failure = offsetsReached(place)
+            if failure == nil, let member = member(id), member.callNumber == number {
+                member.call = .commit(place)
+                return after(latency(), .transactionalCallMade(id, number, .commit(place)))
+            }
+        case .commit(let place):
+            failure = commitReached(ofTransaction: place)
+            if strikes(plan.chances.commitAnswerLost) {
+                coverage.note(.commitAnswerLost)
+                return after(.seconds(5), .transactionalCallEnded(id, number, .retriable))
+            }
+        case .abort(let place):
+            if transactions[place].state == .open {
+                endTransaction(place, .aborted)
+            } else {
+                failure = .fenced
+            }
+        }
+        after(latency(), .transactionalCallEnded(id, number, failure))
+    }
+
+    private mutating func offsetsReached(_ place: Int) -> TransactionFailure? {
+        let transaction = transactions[place]
+        guard transaction.state == .open else { return .fenced }
+        let isOwner = transaction.commits.allSatisfy {
+            group.owns(transaction.member, $0.partition, in: transaction.generation)
+        }
+        guard isOwner, !transaction.hasFailed, !strikes(plan.chances.commitRefused) else {
+            coverage.note(.commitRefused)
+            return .abortable
+        }
+        reached(place)
+        transactions[place].holdsOffsets = true
+        return nil
+    }
+
+    private mutating func reached(_ place: Int) {
+        guard !transactions[place].hasBegun else { return }
+        transactions[place].hasBegun = true
+        after(Self.transactionTimeout, .transactionTimedOut(place))
+    }
+
+    private mutating func commitReached(ofTransaction place: Int) -> TransactionFailure? {
+        switch transactions[place].state {
+        case .committed: return nil
+        case .aborted: return .fenced
+        case .open: break
+        }
+        guard !transactions[place].hasFailed else { return .abortable }
+        coverage.note(.transactionCommitted)
+        let transaction = transactions[place]
+        endTransaction(place, .committed)
+        appear(transaction)
+        for commit in transaction.commits {
+            checkCommitIsEarned(commit)
+            kafka.partitions[commit.partition.index].stored = SimulatedKafka.StoredOffset(
+                offset: commit.offset.rawValue,
+                metadata: commit.metadata
+            )
+        }
+        return nil
+    }
+
+    /// Its records can be read from now on.
+    private mutating func appear(_ transaction: SimulatedTransaction) {
+        var deliveries = transaction.deliveries
+        for request in transaction.written {
+            let record = produced[request.record]
+            appear(record)
+            deliveries[request.tag.delivery]?.unwritten.remove(record.publication)
+            if record.publication == .outcome, events[Int(record.event)].outcomes > 1 {
+                found(.oneOutcomeInTransactions, "event \(record.event) has another one")
+            }
+        }
+        for pending in deliveries.values {
+            guard pending.unwritten.isEmpty else {
+                found(.transactionsAreWhole, "event \(pending.event) lacks a record")
+                continue
+            }
+            kafka.partitions[pending.partition.index].entries[Int(pending.offset)].isResolved = true
+        }
+    }
+
+    private mutating func endTransaction(_ place: Int, _ state: SimulatedTransaction.State) {
+        if state == .aborted { coverage.note(.transactionAborted) }
+        openTransactions.removeAll { $0 == place }
+        transactions[place] = SimulatedTransaction(
+            member: transactions[place].member,
+            state: state
+        )
+    }
+
+    mutating func transactionTimedOut(_ place: Int) {
+        guard transactions[place].state == .open else { return }
+        endTransaction(place, .aborted)
+    }
+
+    /// A record of a transaction comes to Kafka.
+    ///
+    /// - Returns: whether its producer is told that Kafka has it.
+    mutating func produceReached(_ request: ProduceRequest, inTransaction place: Int) -> Bool {
+        guard transactions[place].state == .open, !transactions[place].hasFailed else {
+            return false
+        }
+        reached(place)
+        switch request.fate {
+        case .refused:
+            coverage.note(.produceRefused)
+            transactions[place].hasFailed = dice.comesUp(0.5)
+            return false
+        case .acknowledgementLost:
+            coverage.note(.acknowledgementLost)
+            transactions[place].written.append(request)
+            return false
+        // Its sequence number tells Kafka that it has the record.
+        case .acknowledged, .doubled:
+            transactions[place].written.append(request)
+            return true
+        }
+    }
+
+    /// Whether a transaction that is not over has an offset of one of the partitions.
+    func isUndecided(_ partitions: [PartitionID]) -> Bool {
+        openTransactions.contains { place in
+            transactions[place].holdsOffsets
+                && transactions[place].commits.contains { partitions.contains($0.partition) }
+        }
+    }
+}

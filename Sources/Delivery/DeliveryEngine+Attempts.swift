@@ -135,6 +135,7 @@ extension DeliveryEngine {
         now: Moment,
         _ unregisteredSince: (KeyedHash) -> Timestamp?
     ) {
+        guard membership.mayBeginAttempts(now: now.instant) else { return }
         let deadline = now.instant + settings.requestTimeout
         while lanes[index].breaker.admits, parking[Route(index: index).credential].admits,
             let id = nextToSend(lane: index)

@@ -93,7 +93,7 @@ extension DeliveryEngine {
 
     mutating func turnMembership(now: Moment) {
         let owned = membership.partitions.count
-        let isDrained = membership.isReleasing && !isAnyUnfinished
+        let isDrained = membership.isReleasing && !isAnyUnfinished(now: now)
         actions += membership.timeAdvanced(now: now.instant, isDrained: isDrained)
         if membership.partitions.count < owned { releaseWaiting() }
     }
@@ -121,12 +121,18 @@ extension DeliveryEngine {
         pauses.assigned()
     }
 
-    /// Whether a delivery of the present assignment is in hand; in a transaction, the last commit
-    /// takes those with it that have come to their outcome.
-    private var isAnyUnfinished: Bool {
+    /// Whether a delivery of the present assignment is in hand that may still come to its end; in a
+    /// transaction, the last commit takes those with it that have come to their outcome.
+    private func isAnyUnfinished(now: Moment) -> Bool {
         let isTransactional = settings.isTransactional
+        let mayBegin = membership.mayBeginAttempts(now: now.instant)
         return deliveries.contains { delivery in
-            if isTransactional, case .publishing = delivery.phase { return false }
+            switch delivery.phase {
+            case .publishing where isTransactional: return false
+            case .publishing, .inFlight: break
+            case .awaitingSchema, .waitingForDue, .waitingForStream, .backingOff:
+                guard mayBegin else { return false }
+            }
             return membership.isCurrent(delivery.record.partition, delivery.ledgerEntry)
         }
     }

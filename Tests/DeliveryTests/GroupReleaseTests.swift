@@ -52,6 +52,28 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
+    func `nothing is begun that could not be answered before the partitions go`(
+        isLate: Bool
+    ) throws {
+        var bench = try Bench()
+        let proof = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.commitFinished(failed: [])
+        // Until the first answer, one stream is all that is opened.
+        _ = try bench.arrive(1)
+        bench.engine.partitionsRevoked(lost: false, now: bench.now)
+        _ = bench.turn(after: .milliseconds(isLate ? 1500 : 1499))
+        bench.engine.responseArrived(APNsAnswer(status: 200), for: proof, now: bench.now)
+        let next = bench.turn()
+        #expect((Bench.sent(next) == nil) == isLate)
+        // What waits for nothing else is left to the next owner at once.
+        bench.engine.published(PublicationTag(proof, .outcome))
+        let last = bench.turn()
+        #expect(Bench.commits(last).map(\.offset) == [Offset(1)])
+        bench.engine.commitFinished(failed: [])
+        #expect(bench.turn().contains(.unassign) == isLate)
+    }
+
+    @Test(arguments: [true, false])
     func `while what is in hand finishes, what has finished is committed`(isShutdown: Bool) throws {
         var bench = try Bench()
         let proof = try #require(Bench.sent(try bench.arrive(0)))

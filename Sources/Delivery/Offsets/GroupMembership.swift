@@ -39,6 +39,9 @@ public struct GroupMembership: Sendable {
 
     private static let offsetFetchAttempts = 6
     private static let offsetFetchPause = Duration.milliseconds(500)
+    /// What is sent so shortly before the partitions go may be answered too late, and be sent again
+    /// by their next owner.
+    private static let answerTime = Duration.milliseconds(500)
 
     private let timing: Timing
     private let start: EngineSettings.Start
@@ -304,6 +307,12 @@ public struct GroupMembership: Sendable {
 
     var isReleasing: Bool {
         if case .releasing = phase { true } else { false }
+    }
+
+    /// Whether an attempt that begins now is likely to be answered while its partition is here.
+    func mayBeginAttempts(now: Instant) -> Bool {
+        guard case .releasing(_, let until) = phase else { return true }
+        return now + Self.answerTime < until
     }
 
     var isShuttingDown: Bool {

@@ -130,6 +130,38 @@ extension Bench {
         #expect(Bench.commits(actions).map(\.offset) == [Offset(1)])
     }
 
+    @Test(arguments: [true, false])
+    func `what was committed before an assignment that Kafka told nothing of is known after it`(
+        isTruncated: Bool
+    ) throws {
+        var bench = try Bench()
+        let stuck = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.responseArrived(APNsAnswer(status: 503), for: stuck, now: bench.now)
+        bench.engine.commitFinished(failed: [])
+        let settled = try #require(Bench.sent(try bench.arrive(1)))
+        let commit = try #require(Bench.commits(bench.finish(settled)).first)
+        #expect(commit.offset == Offset(0))
+        bench.engine.commitFinished(failed: [])
+        // The second attempt at record 0 failed, too.
+        bench.engine.responseArrived(APNsAnswer(status: 503), for: stuck, now: bench.now)
+
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        for _ in 1...6 { bench.engine.storedOffsetsFailed(now: bench.now) }
+        #expect(Bench.start(bench.turn()) == .stored)
+        if isTruncated { bench.engine.partitionRestarted(Bench.partition) }
+        #expect(Bench.sent(try bench.arrive(0)) != nil)
+        bench.engine.commitFinished(failed: [Bench.partition])
+
+        #expect(Bench.start(bench.partitionReturns(with: commit)) == .at(Offset(1)))
+        bench.engine.endSeen(Bench.partition, Offset(3))
+        bench.engine.commitFinished(failed: [Bench.partition])
+        #expect((Bench.sent(try bench.arrive(1)) == nil) == !isTruncated)
+        #expect(Bench.sent(try bench.arrive(2)) != nil)
+        #expect(bench.engine.counts.skippedSettled == (isTruncated ? 0 : 1))
+    }
+
     @Test(arguments: [(seconds: 599, start: 1), (600, 0)] as [(seconds: Int, start: Int64)])
     func `after ten minutes nothing is gone on with`(seconds: Int, start: Int64) throws {
         var (bench, id, commit) = try inHand()

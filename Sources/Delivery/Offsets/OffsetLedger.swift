@@ -131,7 +131,11 @@ public struct OffsetLedger: Sendable {
     }
 
     /// The partition is assigned again, and goes on at `nextOffset`.
-    public mutating func resumed() {
+    ///
+    /// - Parameter settled: what an earlier ledger of this shard had committed, and this one was
+    ///   not told of.
+    public mutating func resumed(knowing settled: SettledOffsets? = nil) {
+        if let settled { learn(settled) }
         position = Offset(nextOffset.rawValue - 1)
         unread = first
     }
@@ -260,6 +264,21 @@ public struct OffsetLedger: Sendable {
             restoredRun += 1
         }
         return restoredRun == runs.count || offset.rawValue < runs[restoredRun].lowerBound
+    }
+
+    /// Takes what was let go and is settled nevertheless for settled, and expects the rest.
+    private mutating func learn(_ settled: SettledOffsets) {
+        var line = first
+        while line != Self.none {
+            let next = lines[Int(line)].next
+            if !lines[Int(line)].isInHand, settled.isSettled(lines[Int(line)].offset) {
+                remove(line)
+            }
+            line = next
+        }
+        restored = settled
+        restoredRun = 0
+        isRestoredTrusted = false
     }
 
     private func entry(_ line: Int32) -> Entry {

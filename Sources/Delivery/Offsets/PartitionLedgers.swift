@@ -59,11 +59,15 @@ struct PartitionLedgers: Sendable {
         var ledger: OffsetLedger
         /// The group's position when the assignment began; unknown once a commit has replaced it.
         var begunAt: StoredPosition
+        /// Kafka did not say what was settled when the assignment began, and nothing is committed
+        /// since: an own commit of before may know more than the ledger.
+        var isBlind: Bool
         var isCommitUnderWay = false
 
         mutating func commitSucceeded() {
             guard isCommitUnderWay else { return }
             isCommitUnderWay = false
+            isBlind = false
             begunAt = .unknown
         }
 
@@ -129,19 +133,21 @@ struct PartitionLedgers: Sendable {
         if var tenure = before?.tenure, tenure.name == name,
             tenure.isUncontested(at: stored, metadata, by: nonce)
         {
+            tenure.ledger.resumed(knowing: tenure.isBlind ? metadata?.settled : nil)
             let start = tenure.ledger.nextOffset
-            tenure.ledger.resumed()
             // A commit that was under way when the partition went may have failed unnoticed.
             let due = tenure.ledger.commitRequested(by: nonce, for: name)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
                 tenure.ledger.commitFailed()
             }
             tenure.begunAt = stored
+            tenure.isBlind = false
             own(partition, tenure)
             return (start, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
-        own(partition, Tenure(name: name, ledger: ledger, begunAt: stored))
+        let isBlind = stored == .unknown
+        own(partition, Tenure(name: name, ledger: ledger, begunAt: stored, isBlind: isBlind))
         return (position?.offset, ignored)
     }
 
@@ -202,6 +208,8 @@ struct PartitionLedgers: Sendable {
     mutating func restarted(_ partition: PartitionID) {
         guard let place = place(of: partition) else { return }
         owned[place].ledger.restarted()
+        // What was committed speaks of another log.
+        owned[place].isBlind = false
     }
 
     // MARK: Commit

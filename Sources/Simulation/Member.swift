@@ -30,8 +30,8 @@ final class Member {
     var owned: Set<PartitionID> = []
     /// What the committed metadata called settled when the assignment began.
     var settledBefore: [PartitionID: Set<Int64>] = [:]
-    /// When reading of the present assignment began.
-    var assignedAt = Instant(nanoseconds: 0)
+    /// When reading of the present assignment began; nil: there is none.
+    var assignedAt: Instant?
     /// Counts its producers and their transactions.
     var producer = 0
     /// Place of its present transaction in the world's list.

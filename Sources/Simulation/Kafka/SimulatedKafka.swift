@@ -27,9 +27,12 @@ struct SimulatedKafka {
         let tier: Int?
         var entries: [Entry] = []
         var stored: StoredOffset? {
-            didSet { metadataBefore = oldValue?.metadata ?? "" }
+            didSet {
+                guard oldValue?.offset != stored?.offset else { return }
+                metadataBefore = oldValue?.metadata ?? ""
+            }
         }
-        /// The metadata of the commit before the last one.
+        /// The last metadata that was committed with another offset.
         private(set) var metadataBefore = ""
 
         var end: Int64 { Int64(entries.count) }

@@ -97,6 +97,7 @@ extension World {
     }
 
     mutating func unassign(_ member: Member) {
+        member.assignedAt = nil
         member.cursors = []
         member.uncommitted = [:]
         if plan.isTransactional {

@@ -59,7 +59,9 @@ extension World {
         } else {
             found(.everyEventHasAnOutcome, "published neither an outcome nor a deferral")
         }
-        if facts.receivedAt.instant >= member.assignedAt { noteEnd(of: event, by: member) }
+        if let assignedAt = member.assignedAt, facts.receivedAt.instant >= assignedAt {
+            noteEnd(of: event, by: member)
+        }
         member.publishing[delivery] = Member.Pending(
             event: event,
             partition: facts.record.partition,
@@ -237,7 +239,7 @@ extension World {
 
     /// As far as the member can know, the record is done with.
     mutating func settled(_ pending: Member.Pending, by member: Member) {
-        guard pending.arrivedAt >= member.assignedAt,
+        guard let assignedAt = member.assignedAt, pending.arrivedAt >= assignedAt,
             let index = member.cursors.firstIndex(where: { $0.partition == pending.partition })
         else { return }
         member.cursors[index].settle(pending.offset)

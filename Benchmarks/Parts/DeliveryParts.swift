@@ -85,7 +85,7 @@ private struct Desk {
         var table = PartitionTable()
         _ = table.intern(TopicPartition(topic: KafkaTopic("notifications"), partition: 0))
         engine.partitionsAssigned([Self.partition], of: table)
-        engine.storedOffsetsFetched([Self.partition: nil])
+        engine.storedOffsetsFetched([Self.partition: nil], now: now)
         // The first answer proves the credential; from then on many streams open at once.
         var first = nextArrivals(1)
         deliver(&first)

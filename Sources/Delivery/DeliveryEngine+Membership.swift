@@ -19,16 +19,20 @@ extension DeliveryEngine {
         )
     }
 
-    /// The group's positions are known.
+    /// Kafka was asked where the group stands.
     ///
-    /// Nil where the group never committed one; a partition that Kafka did not answer for is missing.
-    ///
+    /// - Parameters:
+    ///   - stored: nil where the group never committed a position; a partition that Kafka did not
+    ///     answer for is missing, and is asked for again.
+    ///   - now: this turn's moment.
     /// - Returns: the metadata that is not believed.
     @discardableResult
     public mutating func storedOffsetsFetched(
-        _ stored: [PartitionID: CommittedPosition?]
+        _ stored: [PartitionID: CommittedPosition?],
+        now: Moment
     ) -> [IgnoredMetadata] {
-        guard let begun = membership.storedOffsetsFetched(stored) else { return [] }
+        guard let begun = membership.storedOffsetsFetched(stored, now: now.instant)
+        else { return [] }
         assign(begun.action)
         return begun.ignored
     }
@@ -42,10 +46,6 @@ extension DeliveryEngine {
     @discardableResult
     public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         membership.endSeen(partition, end)
-    }
-
-    public mutating func storedOffsetsFailed(now: Moment) {
-        assign(membership.storedOffsetsFailed(now: now.instant))
     }
 
     /// The assignment goes; `lost`: the group has given it to somebody else already.
@@ -115,8 +115,7 @@ extension DeliveryEngine {
             || tierHold.stops(partition) || shares.stopped[source(of: partition)]
     }
 
-    private mutating func assign(_ action: Action?) {
-        guard let action else { return }
+    private mutating func assign(_ action: Action) {
         actions.append(action)
         pauses.assigned()
     }

@@ -50,7 +50,8 @@ struct BulkheadBench {
         for partition in partitions { engine.partitionNamed(partition, source: partition.index) }
         engine.partitionsAssigned(partitions)
         engine.storedOffsetsFetched(
-            Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) })
+            Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) }),
+            now: now
         )
         turn()
         for connection in routes.keys.sorted() {

@@ -40,7 +40,10 @@ struct Desk {
         engine = DeliveryEngine(settings: settings, seed: 1)
         let partitions = [Self.source, Self.tier, Self.otherTier]
         engine.partitionsAssigned(partitions)
-        engine.storedOffsetsFetched([Self.source: nil, Self.tier: nil, Self.otherTier: nil])
+        engine.storedOffsetsFetched(
+            [Self.source: nil, Self.tier: nil, Self.otherTier: nil],
+            now: now
+        )
         _ = turn()
         engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
     }
@@ -445,7 +448,8 @@ struct Desk {
         settings.start = .latest
         var engine = DeliveryEngine(settings: settings, seed: 1)
         engine.partitionsAssigned([Desk.source, Desk.tier], ofRetryTopics: [Desk.tier])
-        engine.storedOffsetsFetched([Desk.source: nil, Desk.tier: nil])
+        let now = Moment(instant: Instant(nanoseconds: 0), timestamp: Timestamp(milliseconds: 0))
+        engine.storedOffsetsFetched([Desk.source: nil, Desk.tier: nil], now: now)
         var actions: [Action] = []
         engine.takeActions(into: &actions)
         let starts = [
@@ -477,7 +481,10 @@ struct Desk {
         #expect(desk.isAccountedFor)
         // The same record again, in the next assignment.
         desk.engine.partitionsAssigned([Desk.tier])
-        desk.engine.storedOffsetsFetched([Desk.tier: CommittedPosition(offset: Offset(5))])
+        desk.engine.storedOffsetsFetched(
+            [Desk.tier: CommittedPosition(offset: Offset(5))],
+            now: desk.now
+        )
         _ = desk.turn()
         let again = try desk.arrive(5, of: Desk.tier, history: desk.history(dueIn: 30))
         #expect(again.contains(.pause([Desk.tier])))

@@ -42,7 +42,7 @@ struct Bench {
         engine = DeliveryEngine(settings: settings, seed: seed)
         guard isAssigned else { return }
         engine.partitionsAssigned([Self.partition], of: Self.table)
-        engine.storedOffsetsFetched([Self.partition: nil])
+        engine.storedOffsetsFetched([Self.partition: nil], now: now)
         _ = turn()
         engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
     }

@@ -14,7 +14,7 @@ import Vocabulary
         let first = bench.turn()
         #expect(first.contains(fetch))
         for _ in 2...6 {
-            bench.engine.storedOffsetsFailed(now: bench.now)
+            bench.engine.storedOffsetsFetched([:], now: bench.now)
             let due = bench.engine.nextDeadline(now: bench.now.instant)
             #expect(due == bench.now.instant + .milliseconds(500))
             let early = bench.turn(after: .milliseconds(499))
@@ -22,10 +22,34 @@ import Vocabulary
             let actions = bench.turn(after: .milliseconds(1))
             #expect(actions.contains(fetch))
         }
-        bench.engine.storedOffsetsFailed(now: bench.now)
+        bench.engine.storedOffsetsFetched([:], now: bench.now)
         let last = bench.turn(after: .seconds(1))
         #expect(Bench.start(last) == .stored)
         #expect(!last.contains(fetch))
+    }
+
+    @Test(arguments: [true, false])
+    func `a partition that alone is not answered for is asked for again with the others`(
+        isTransactional: Bool
+    ) throws {
+        var bench = try Bench(isAssigned: false, isTransactional: isTransactional)
+        var table = Bench.table
+        let other = table.intern(TopicPartition(topic: KafkaTopic("other"), partition: 0))
+        bench.engine.partitionsAssigned([Bench.partition, other], of: table)
+        let known = [Bench.partition: CommittedPosition?(CommittedPosition(offset: Offset(5)))]
+        let fetch = Action.fetchStoredOffsets([Bench.partition, other])
+        for _ in 1...5 {
+            bench.engine.storedOffsetsFetched(known, now: bench.now)
+            #expect(bench.turn(after: .seconds(1)).contains(fetch))
+        }
+        bench.engine.storedOffsetsFetched(known, now: bench.now)
+        let last = bench.turn(after: .seconds(1))
+        #expect(last.contains(fetch) == isTransactional)
+        let starts = [
+            PartitionStart(partition: Bench.partition, position: .at(Offset(5))),
+            PartitionStart(partition: other, position: .stored),
+        ]
+        #expect(last.contains(.assign(starts)) == !isTransactional)
     }
 
     @Test(

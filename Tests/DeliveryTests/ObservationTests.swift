@@ -47,7 +47,7 @@ import Vocabulary
         #expect(bench.engine.unsettledOffset(of: Bench.partition) == nil)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         let position = CommittedPosition(offset: Offset(40))
-        bench.engine.storedOffsetsFetched([Bench.partition: position])
+        bench.engine.storedOffsetsFetched([Bench.partition: position], now: bench.now)
         _ = bench.turn()
         #expect(bench.engine.unsettledOffset(of: Bench.partition) == Offset(40))
     }

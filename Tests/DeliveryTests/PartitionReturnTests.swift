@@ -19,7 +19,7 @@ extension Bench {
         let position = committed.map {
             CommittedPosition(offset: $0.offset, metadata: $0.metadata)
         }
-        ignored = engine.storedOffsetsFetched([Self.partition: position])
+        ignored = engine.storedOffsetsFetched([Self.partition: position], now: now)
         return turn()
     }
 
@@ -148,7 +148,7 @@ extension Bench {
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
-        for _ in 1...6 { bench.engine.storedOffsetsFailed(now: bench.now) }
+        for _ in 1...6 { bench.engine.storedOffsetsFetched([:], now: bench.now) }
         #expect(Bench.start(bench.turn()) == .stored)
         if isTruncated { bench.engine.partitionRestarted(Bench.partition) }
         #expect(Bench.sent(try bench.arrive(0)) != nil)

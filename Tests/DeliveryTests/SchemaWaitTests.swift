@@ -29,7 +29,7 @@ private struct SchemaBench {
 
     mutating func assign() {
         engine.partitionsAssigned([partition])
-        engine.storedOffsetsFetched([partition: nil])
+        engine.storedOffsetsFetched([partition: nil], now: now)
         _ = turn()
     }
 

@@ -45,7 +45,8 @@ private struct Backlog {
         }
         engine.partitionsAssigned(partitions)
         engine.storedOffsetsFetched(
-            Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) })
+            Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) }),
+            now: now
         )
     }
 

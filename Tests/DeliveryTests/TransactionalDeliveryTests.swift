@@ -162,7 +162,7 @@ struct TransactionalDeliveryTests {
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
         _ = bench.bench.turn()
         bench.bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
-        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil])
+        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil], now: bench.bench.now)
         _ = bench.bench.turn()
         let again = try bench.bench.arrive(1)
         #expect(Bench.sent(again) != nil)
@@ -201,7 +201,7 @@ struct TransactionalDeliveryTests {
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         _ = bench.turn()
         for _ in 0..<10 {
-            bench.engine.storedOffsetsFailed(now: bench.now)
+            bench.engine.storedOffsetsFetched([:], now: bench.now)
             let actions = bench.turn(after: .seconds(1))
             #expect(actions.contains(.fetchStoredOffsets([Bench.partition])))
         }

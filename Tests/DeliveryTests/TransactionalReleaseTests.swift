@@ -14,7 +14,7 @@ import Vocabulary
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
         _ = bench.bench.turn()
         bench.bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
-        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil])
+        bench.bench.engine.storedOffsetsFetched([Bench.partition: nil], now: bench.bench.now)
         _ = bench.bench.turn()
         let elsewhere = bench.bench.arrive(2, .event(event))
         #expect(Bench.sent(elsewhere) != nil)

@@ -103,11 +103,23 @@ public struct GroupMembership: Sendable {
         return .fetchStoredOffsets(partitions)
     }
 
-    /// The group's positions are known; nil where it never committed one.
+    /// Where the group stands, as far as Kafka says: nil where it never committed a position.
+    ///
+    /// What is missing is asked for again, but not at once: a coordinator that moves refuses for a
+    /// while. After some tries the partitions begin without. With transactions they never do, of
+    /// which one may not be over: a guess at the position could repeat outcomes.
     mutating func storedOffsetsFetched(
-        _ stored: [PartitionID: CommittedPosition?]
+        _ stored: [PartitionID: CommittedPosition?],
+        now: Instant
     ) -> (action: Action, ignored: [IgnoredMetadata])? {
-        guard case .fetchingOffsets = phase else { return nil }
+        guard case .fetchingOffsets(let attempt) = phase else { return nil }
+        let isComplete = partitions.allSatisfy { stored.keys.contains($0) }
+        let isLastAttempt = attempt >= Self.offsetFetchAttempts && !isTransactional
+        guard isComplete || isLastAttempt else {
+            phase = .fetchingOffsets(attempt: attempt + 1)
+            nextOffsetFetch = now + Self.offsetFetchPause
+            return nil
+        }
         phase = .consuming
         var ignored: [IgnoredMetadata] = []
         var starts: [PartitionStart] = []
@@ -138,20 +150,6 @@ public struct GroupMembership: Sendable {
         // What ended while a partition was away.
         isDirty = ledgers.isDirty
         return (.assign(starts), ignored)
-    }
-
-    /// Kafka did not say where the group stands; after some tries the partitions begin without.
-    ///
-    /// Not at once: a coordinator that moves refuses for a while. And never with transactions, of
-    /// which one may not be over: a guess at the position could repeat outcomes.
-    mutating func storedOffsetsFailed(now: Instant) -> Action? {
-        guard case .fetchingOffsets(let attempt) = phase else { return nil }
-        if attempt < Self.offsetFetchAttempts || isTransactional {
-            phase = .fetchingOffsets(attempt: attempt + 1)
-            nextOffsetFetch = now + Self.offsetFetchPause
-            return nil
-        }
-        return storedOffsetsFetched([:])?.action
     }
 
     mutating func partitionsRevoked(now: Instant) {

@@ -42,7 +42,7 @@ extension Shard {
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
             log.warning("committed offsets could not be read", [.error: error.description])
-            engine.storedOffsetsFailed(now: now)
+            engine.storedOffsetsFetched([:], now: now)
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
             control.statistics.put(consumer: text, unsettled: unsettledOffsets)
@@ -122,11 +122,6 @@ extension Shard {
     }
 
     private mutating func storedOffsetsFetched(_ stored: [StoredOffset]) {
-        // A partition of which Kafka says nothing is not guessed at: see `storedOffsetsFailed`.
-        if settings.engine.isTransactional, stored.contains(where: { $0.error != nil }) {
-            engine.storedOffsetsFailed(now: now)
-            return
-        }
         var positions: [PartitionID: CommittedPosition?] = [:]
         for entry in stored where entry.error == nil {
             let position = entry.offset.map {
@@ -134,7 +129,17 @@ extension Shard {
             }
             positions.updateValue(position, forKey: entry.partition)
         }
-        warn(engine.storedOffsetsFetched(positions))
+        // A transaction that is not over is waited for.
+        let failed = stored.filter { entry in
+            entry.error.map { $0.code != .unstableOffsetCommit } ?? false
+        }
+        if let error = failed.first?.error {
+            log.warning(
+                "committed offsets could not be read",
+                [.partition: names(failed.map { $0.partition }), .error: error.description]
+            )
+        }
+        warn(engine.storedOffsetsFetched(positions, now: now))
     }
 
     private func warn(_ ignored: [IgnoredMetadata]) {

@@ -34,7 +34,7 @@ final class HygieneBench {
     func assign() {
         let partitions = [PartitionID(index: 0), PartitionID(index: 1)]
         engine.partitionsAssigned(partitions)
-        engine.storedOffsetsFetched([partitions[0]: nil, partitions[1]: nil])
+        engine.storedOffsetsFetched([partitions[0]: nil, partitions[1]: nil], now: now)
         _ = turn()
     }
 

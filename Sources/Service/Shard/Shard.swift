@@ -239,8 +239,10 @@ struct Shard: ~Copyable {
         guard consumerHasMore, budget > 0 else { return }
         // Here, and not at each record: all shards count references to it.
         let deadTokens = settings.suppressedTokens
+        var slice = IntakeSlice(from: SystemClock.now)
         consumerHasMore = consumer.poll(budget: budget) {
             consumerHappened($0, deadTokens: deadTokens) && engine.intakeByteBudget > 0
+                && !slice.recordTaken(now: SystemClock.now)
         }
     }
 

@@ -18,6 +18,8 @@ struct SchemaWaits: Sendable {
     private(set) var waits: [SchemaReference: Wait] = [:]
     /// Deliveries that wait, for whatever schema.
     private(set) var count = 0
+    /// Deliveries whose schema is here, in the order in which they came to wait for it.
+    private(set) var answered = FIFO<DeliveryID>()
     /// The next tries, by time; what has no wait any more is skipped.
     var retries = TimedQueue<SchemaReference>()
 
@@ -29,6 +31,12 @@ struct SchemaWaits: Sendable {
         count -= wait.waiters.count
         return wait
     }
+
+    mutating func answer(_ schema: SchemaReference) {
+        for waiter in take(schema)?.waiters ?? [] { answered.append(waiter.delivery) }
+    }
+
+    mutating func popAnswered() -> DeliveryID? { answered.popFirst() }
 
     mutating func goOn(_ wait: Wait, for schema: SchemaReference) {
         waits[schema] = wait
@@ -45,13 +53,18 @@ extension DeliveryEngine {
     // MARK: Inputs
 
     /// The registry answered: the schema is known now, or known to be missing.
+    public mutating func schemaFetched(_ schema: SchemaReference) {
+        schemaWaits.answer(schema)
+    }
+
+    /// The next delivery whose schema has come, to be decoded again and handed to `recordDecoded`.
     ///
-    /// - Parameter schema: The schema that was asked for.
-    /// - Returns: The deliveries that waited for it, to be decoded again and handed to
-    ///   `recordDecoded`, in the order of their arrival.
-    public mutating func schemaFetched(_ schema: SchemaReference) -> [DeliveryID] {
-        guard let wait = schemaWaits.take(schema) else { return [] }
-        return wait.waiters.map(\.delivery).filter { deliveries[$0]?.phase == .awaitingSchema }
+    /// One after the other, because all of them may be too much work for one turn.
+    public mutating func nextToDecode() -> DeliveryID? {
+        while let id = schemaWaits.popAnswered() {
+            if deliveries[id]?.phase == .awaitingSchema { return id }
+        }
+        return nil
     }
 
     /// The registry could not be asked; it will be again, as long as a delivery has time left.
@@ -108,10 +121,12 @@ extension DeliveryEngine {
 
     // MARK: Queries
 
-    /// Deliveries whose schema is being fetched.
+    /// Deliveries whose schema is being fetched, or has come without their having been decoded.
     public var awaitingSchemaCount: Int {
-        schemaWaits.count
+        schemaWaits.count + schemaWaits.answered.count
     }
+
+    public var hasToDecode: Bool { !schemaWaits.answered.isEmpty }
 
     // MARK: Waiting
 

@@ -37,6 +37,7 @@ extension World {
 
     private mutating func turn(_ member: Member) {
         takeGroupEvent(member)
+        decodeAgain(member)
         let wantsMore = takeRecords(member)
         member.engine.turnEnded(
             now: moment,

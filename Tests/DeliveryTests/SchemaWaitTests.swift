@@ -110,7 +110,10 @@ private func fetches(_ actions: [Action]) -> Int {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         _ = try bench.arrive(1)
-        let waiting = bench.engine.schemaFetched(schema)
+        bench.engine.schemaFetched(schema)
+        #expect(bench.engine.hasToDecode)
+        #expect(bench.engine.awaitingSchemaCount == 2)
+        let waiting = [bench.engine.nextToDecode(), bench.engine.nextToDecode()].compactMap(\.self)
         #expect(waiting.map { bench.engine.delivery($0)?.record.offset.rawValue } == [0, 1])
         bench.engine.recordDecoded(waiting[0], .event(try bench.event(0)), now: bench.now)
         let invalid = InvalidEvent(reason: .schemaViolation, violations: [])
@@ -119,8 +122,19 @@ private func fetches(_ actions: [Action]) -> Int {
         #expect(outcomes.map(\.reason) == [.local(.schemaViolation)])
         #expect(bench.engine.waitingCount(of: Route(credential: 0, environment: .production)) == 1)
         #expect(bench.engine.awaitingSchemaCount == 0)
-        let waiters = bench.engine.schemaFetched(schema)
-        #expect(waiters.isEmpty)
+        bench.engine.schemaFetched(schema)
+        #expect(!bench.engine.hasToDecode)
+    }
+
+    @Test func `what is handed back while it waits to be decoded is not decoded`() throws {
+        var bench = try SchemaBench()
+        _ = try bench.arrive(0)
+        bench.engine.schemaFetched(schema)
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        _ = bench.turn()
+        #expect(bench.engine.counts.released == 1)
+        #expect(bench.engine.nextToDecode() == nil)
+        #expect(!bench.engine.hasToDecode)
     }
 
     @Test func `a registry that is down is asked again until the time is up`() throws {
@@ -162,8 +176,8 @@ private func fetches(_ actions: [Action]) -> Int {
         _ = bench.turn()
         #expect(bench.engine.counts.released == 1)
         #expect(bench.engine.inFlightEvents == 0)
-        let waiters = bench.engine.schemaFetched(schema)
-        #expect(waiters.isEmpty)
+        bench.engine.schemaFetched(schema)
+        #expect(bench.engine.nextToDecode() == nil)
         bench.assign()
         let first = try bench.arrive(0)
         #expect(fetches(first) == 1)

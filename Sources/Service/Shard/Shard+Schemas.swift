@@ -1,5 +1,6 @@
 import Delivery
 import EventSchema
+import HTTP2IO
 import KafkaIO
 import Vocabulary
 
@@ -10,6 +11,7 @@ extension Shard {
             decoder.payloadSchemas = newer
         }
         for answer in control.takeSchemaAnswers() { schemaAnswered(answer) }
+        decodeAgain()
     }
 
     func fetchSchema(_ schema: SchemaReference) {
@@ -25,14 +27,23 @@ extension Shard {
             decoder.registeredSchemas = [:]
         }
         decoder.registeredSchemas?[answer.schema] = schema
-        for id in engine.schemaFetched(answer.schema) {
+        engine.schemaFetched(answer.schema)
+        if case .usable = schema { return }
+        uselessSchemas.append(answer.schema)
+    }
+
+    /// Decodes what has waited for its schema.
+    private mutating func decodeAgain() {
+        var slice = DecodeSlice(from: SystemClock.now)
+        while let id = engine.nextToDecode() {
             guard var record = engine.delivery(id)?.record else { continue }
             let decoded = decode(&record, as: role(of: record.partition))
             let deadTokens = settings.suppressedTokens
             engine.recordDecoded(id, decoded, now: now, unregisteredSince: { deadTokens[$0] })
+            if slice.recordDecoded(now: SystemClock.now) { return }
         }
         // What is of no use now may be later: the next record asks again.
-        if case .usable = schema { return }
-        decoder.registeredSchemas?[answer.schema] = nil
+        for schema in uselessSchemas { decoder.registeredSchemas?[schema] = nil }
+        uselessSchemas = []
     }
 }

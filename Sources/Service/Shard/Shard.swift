@@ -48,6 +48,8 @@ struct Shard: ~Copyable {
     let broadcastSchema: BroadcastSchema?
     /// Of the operator's schemas that the decoder has.
     var schemasVersion = 0
+    /// Of the registry's, to be forgotten once what waits for them is told so.
+    var uselessSchemas: [SchemaReference] = []
     let consumer: Consumer
     private let consumerWakeup: Wakeup
     var producer: Producer
@@ -181,7 +183,7 @@ struct Shard: ~Copyable {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
             (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
-            || connections.hasUnsentFrames
+            || connections.hasUnsentFrames || engine.hasToDecode
         try loop.wait(until: isBusy ? now.instant : nextDeadline) { id, readiness in
             switch id {
             case ShardPeers.LoopID.control: control.wakeup.drain()
@@ -239,10 +241,10 @@ struct Shard: ~Copyable {
         guard consumerHasMore, budget > 0 else { return }
         // Here, and not at each record: all shards count references to it.
         let deadTokens = settings.suppressedTokens
-        var slice = IntakeSlice(from: SystemClock.now)
+        var slice = DecodeSlice(from: SystemClock.now)
         consumerHasMore = consumer.poll(budget: budget) {
             consumerHappened($0, deadTokens: deadTokens) && engine.intakeByteBudget > 0
-                && !slice.recordTaken(now: SystemClock.now)
+                && !slice.recordDecoded(now: SystemClock.now)
         }
     }
 

@@ -19,11 +19,17 @@ extension World {
             return member.engine.schemaFetchFailed(schema, now: moment)
         }
         member.knownSchemas.insert(schema)
+        member.engine.schemaFetched(schema)
+    }
+
+    /// The member decodes some of what has waited for its schema, and the others in the next turns.
+    mutating func decodeAgain(_ member: Member) {
         let unregisteredSince = unregisteredSince(by: member)
-        for delivery in member.engine.schemaFetched(schema) {
-            guard let record = member.engine.delivery(delivery)?.record,
+        for _ in 0..<dice.number(1...4) {
+            guard let delivery = member.engine.nextToDecode(),
+                let record = member.engine.delivery(delivery)?.record,
                 let event = event(of: record)
-            else { continue }
+            else { break }
             member.engine.recordDecoded(
                 delivery,
                 decoded(event, by: member),
@@ -31,5 +37,6 @@ extension World {
                 unregisteredSince: unregisteredSince
             )
         }
+        if member.engine.hasToDecode { wake(member) }
     }
 }

@@ -2,35 +2,35 @@ import Service
 import Testing
 import Vocabulary
 
-@Suite struct IntakeSliceTests {
+@Suite struct DecodeSliceTests {
     @Test(
         arguments: [
-            (checkMilliseconds: 0, taken: nil), (6, nil), (7, 8), (10_000, 8),
-        ] as [(checkMilliseconds: Int64, taken: Int?)]
+            (checkMilliseconds: 0, decoded: nil), (6, nil), (7, 8), (10_000, 8),
+        ] as [(checkMilliseconds: Int64, decoded: Int?)]
     )
     func `records that take long to check are left for the next turn`(
         checkMilliseconds: Int64,
-        taken: Int?
+        decoded: Int?
     ) {
         var now = Instant(nanoseconds: 7_000_000_000)
-        var slice = IntakeSlice(from: now)
+        var slice = DecodeSlice(from: now)
         let last = (1...8).first { _ in
             now = now + .milliseconds(checkMilliseconds)
-            return slice.recordTaken(now: now)
+            return slice.recordDecoded(now: now)
         }
-        #expect(last == taken)
+        #expect(last == decoded)
     }
 
     @Test func `while records are cheap the clock is read for few of them`() {
         let start = Instant(nanoseconds: 0)
         var readings = 0
-        var slice = IntakeSlice(from: start)
+        var slice = DecodeSlice(from: start)
         func read() -> Instant {
             readings += 1
             return start
         }
         for _ in 0..<256 {
-            let isOver = slice.recordTaken(now: read())
+            let isOver = slice.recordDecoded(now: read())
             #expect(!isOver)
         }
         #expect(readings == 32)

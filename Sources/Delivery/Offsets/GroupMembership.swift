@@ -56,6 +56,8 @@ public struct GroupMembership: Sendable {
     /// Partitions of retry topics: read from their beginning, whatever `start` says.
     private var retryPartitions: Set<PartitionID> = []
     private var isCommitInFlight = false
+    /// What Kafka has told of the assignment, until it begins.
+    private var stored: [PartitionID: CommittedPosition?] = [:]
     /// When to ask again for offsets that Kafka did not tell.
     private var nextOffsetFetch: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
@@ -91,6 +93,7 @@ public struct GroupMembership: Sendable {
             return .unassign
         }
         epoch = epoch.next
+        stored = [:]
         nextOffsetFetch = nil
         partitions = assigned.sorted()
         names = partitions.map { table[$0] }
@@ -109,10 +112,12 @@ public struct GroupMembership: Sendable {
     /// while. After some tries the partitions begin without. With transactions they never do, of
     /// which one may not be over: a guess at the position could repeat outcomes.
     mutating func storedOffsetsFetched(
-        _ stored: [PartitionID: CommittedPosition?],
+        _ answer: [PartitionID: CommittedPosition?],
         now: Instant
     ) -> (action: Action, ignored: [IgnoredMetadata])? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
+        // Nobody else can commit while they are assigned: what was told before holds.
+        stored.merge(answer) { $1 }
         let isComplete = partitions.allSatisfy { stored.keys.contains($0) }
         let isLastAttempt = attempt >= Self.offsetFetchAttempts && !isTransactional
         guard isComplete || isLastAttempt else {
@@ -120,6 +125,7 @@ public struct GroupMembership: Sendable {
             nextOffsetFetch = now + Self.offsetFetchPause
             return nil
         }
+        defer { stored = [:] }
         phase = .consuming
         var ignored: [IgnoredMetadata] = []
         var starts: [PartitionStart] = []

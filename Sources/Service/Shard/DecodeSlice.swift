@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// How long records are decoded in one turn: those from Kafka, and those whose schema has come.
+/// How long records from Kafka are decoded in one turn, and as long again those whose schema has
+/// come.
 ///
 /// A record can take 20 ms to check: a turn that took as many as it may would keep answers, PINGs
 /// and the watchdog waiting.

@@ -34,11 +34,12 @@ extension Shard {
 
     /// Decodes what has waited for its schema.
     private mutating func decodeAgain() {
+        guard engine.hasToDecode || !uselessSchemas.isEmpty else { return }
+        let deadTokens = settings.suppressedTokens
         var slice = DecodeSlice(from: SystemClock.now)
         while let id = engine.nextToDecode() {
             guard var record = engine.delivery(id)?.record else { continue }
             let decoded = decode(&record, as: role(of: record.partition))
-            let deadTokens = settings.suppressedTokens
             engine.recordDecoded(id, decoded, now: now, unregisteredSince: { deadTokens[$0] })
             if slice.recordDecoded(now: SystemClock.now) { return }
         }

@@ -24,7 +24,7 @@ struct ClientState: ~Copyable {
     var proxyHandshake = ProxyHandshake()
     /// Before `streams`, so that nghttp2 ends first.
     var channel: FrameChannel
-    let streams: Pinned<ClientStreams>
+    var streams: Pinned<ClientStreams>
     let limits: ClientLimits
     /// As many streams as the peer and `limits` allow.
     var maxConcurrentStreams = 0

@@ -15,7 +15,7 @@ public final class ServerConnection {
     }
 
     var phase = Phase.handshaking
-    let streams: Pinned<ServerStreams>
+    var streams: Pinned<ServerStreams>
     var writer = HeaderFieldWriter()
     var channel: FrameChannel
     /// The limits of SETTINGS frames that wait to be sent, oldest first.

@@ -94,6 +94,10 @@ import Vocabulary
         bench.engine.published(PublicationTag(proof, .outcome))
         let last = bench.turn()
         #expect(Bench.commits(last).map(\.offset) == [Offset(1)])
+        if isLate {
+            // Nor while the last commit is under way: once a second all that waits is looked at.
+            #expect(Bench.sent(bench.turn(after: .seconds(1))) == nil)
+        }
         bench.engine.commitFinished(failed: [])
         #expect(bench.turn().contains(.unassign) == isLate)
     }

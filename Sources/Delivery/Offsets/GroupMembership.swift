@@ -315,8 +315,11 @@ public struct GroupMembership: Sendable {
 
     /// Whether an attempt that begins now is likely to be answered while its partition is here.
     func mayBeginAttempts(now: Instant) -> Bool {
-        guard case .releasing(_, let until) = phase else { return true }
-        return now + Self.answerTime < until
+        switch phase {
+        case .releasing(_, let until): now + Self.answerTime < until
+        case .committing: false
+        case .idle, .fetchingOffsets, .consuming, .left: true
+        }
     }
 
     var isShuttingDown: Bool {

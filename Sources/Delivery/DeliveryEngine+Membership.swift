@@ -48,6 +48,11 @@ extension DeliveryEngine {
         membership.endSeen(partition, end)
     }
 
+    /// All that there is of the partition was read; its next record will have that offset.
+    public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
+        membership.endReached(partition, end)
+    }
+
     /// The assignment goes; `lost`: the group has given it to somebody else already.
     public mutating func partitionsRevoked(lost: Bool, now: Moment) {
         if lost {

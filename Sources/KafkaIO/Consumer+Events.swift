@@ -10,6 +10,9 @@ extension Consumer {
             guard isCurrent(event.requestNumber) else { return [] }
             return [.storedOffsetsFetched(event.storedOffsets.map(storedOffsets))]
         case RD_KAFKA_EVENT_OFFSET_COMMIT: return [.commitFinished(commitResults(of: event))]
+        case RD_KAFKA_EVENT_ERROR where event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF:
+            guard let place = event.place, let end = place.offset else { return [] }
+            return endReached(reader.intern(place.partition), end)
         case RD_KAFKA_EVENT_ERROR:
             guard let error = client.error(of: event) else { return [] }
             guard let place = event.place, !error.isFatal else { return [.failed(error)] }

@@ -45,13 +45,14 @@ public final class Consumer {
     ///
     /// `properties` are the operator's (`KafkaConfiguration`). `wakeup` is a non-blocking
     /// eventfd, rung when there is something to poll: the loop reads it, then polls. `instance`
-    /// makes a static member (KIP-345): it keeps its partitions while it restarts. Throws what is
-    /// wrong with the properties.
+    /// makes a static member (KIP-345): it keeps its partitions while it restarts. `endReached`
+    /// comes only with `reportsPartitionEnds`. Throws what is wrong with the properties.
     public init(
         group: String,
         instance: String? = nil,
         bootstrapServers: String,
         properties: [String: String],
+        reportsPartitionEnds: Bool = false,
         wakeup: Int32
     ) throws(KafkaError) {
         let configuration = try KafkaConfiguration(
@@ -59,7 +60,8 @@ public final class Consumer {
             bootstrapServers: bootstrapServers,
             properties: properties,
             group: group,
-            instance: instance
+            instance: instance,
+            reportsPartitionEnds: reportsPartitionEnds
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT
@@ -247,18 +249,7 @@ public final class Consumer {
     ///
     /// - Returns: nil before the first fetch; never asks a broker.
     public func knownOffsets(of partition: PartitionID) -> Range<Int64>? {
-        let name = reader.partitions[partition]
-        var low: Int64 = -1
-        var high: Int64 = -1
-        let code = unsafe rd_kafka_get_watermark_offsets(
-            client.raw,
-            name.topic.name,
-            name.partition,
-            &low,
-            &high
-        )
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0, low <= high else { return nil }
-        return max(low, 0)..<high
+        client.knownWatermarks(of: reader.partitions[partition])
     }
 
     /// Starts to leave the group: `partitionsRevoked` if it owns any, at last `closed`.
@@ -307,6 +298,13 @@ public final class Consumer {
             generation = nil
         }
         phase = assigned ? .offered : .revoking
+    }
+
+    /// All was read that the partition holds: what has delivered nothing goes on from there.
+    func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
+        guard phase == .assigned else { return [] }
+        starts[partition] = .at(end)
+        return [.endReached(partition, end)]
     }
 
     func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }

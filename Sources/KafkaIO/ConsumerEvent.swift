@@ -63,6 +63,8 @@ public enum ConsumerEvent: Sendable {
     case recordArrived(Record)
     /// The partition's next offset to be written, before its first record in an assignment.
     case endSeen(PartitionID, Offset)
+    /// All records before that offset were delivered, or there are none; again when there were more.
+    case endReached(PartitionID, Offset)
     /// The group gave these partitions to this member: `assign` answers, once.
     case partitionsAssigned([PartitionID])
     /// The group takes every partition back: `unassign` answers, after draining.

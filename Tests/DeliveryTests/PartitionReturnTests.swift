@@ -62,6 +62,34 @@ extension Bench {
         #expect(bench.engine.counts.terminal == 2)
     }
 
+    @Test(arguments: [nil, 40] as [Int64?])
+    func `a partition without a position has one as soon as its end is reached`(
+        committed: Int64?
+    ) throws {
+        var bench = try Bench(isAssigned: false)
+        let stored = committed.map {
+            PartitionCommit(partition: Bench.partition, offset: Offset($0), metadata: "")
+        }
+        _ = bench.partitionComes(with: stored)
+        bench.engine.endReached(Bench.partition, Offset(100))
+        let commits = Bench.commits(bench.turn(after: .seconds(1)))
+        #expect(commits.map(\.offset) == (committed == nil ? [Offset(100)] : []))
+        #expect(bench.engine.position(of: Bench.partition) == Offset(committed ?? 100))
+        bench.engine.commitFinished(failed: [])
+        bench.engine.endReached(Bench.partition, Offset(200))
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        // Whoever comes next does not begin at the end of that time.
+        guard committed == nil else { return }
+        let again = bench.partitionReturns(with: commits[0])
+        #expect(Bench.start(again) == .at(Offset(100)))
+    }
+
+    @Test func `an end behind records is no position`() throws {
+        var (bench, id, _) = try inHand()
+        bench.engine.endReached(Bench.partition, Offset(2))
+        #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
+    }
+
     @Test func `what ends while the partition is away counts when it comes back`() throws {
         var (bench, id, commit) = try inHand()
         bench.engine.partitionsRevoked(lost: true, now: bench.now)

@@ -297,6 +297,27 @@ import Vocabulary
         try member.close()
     }
 
+    @Test func `A partition begun at its end does not skip what came when another is restarted`()
+        throws
+    {
+        let topic = try SharedCluster.freshTopic(partitions: 2)
+        let source = try Source()
+        try source.fill(topic, count: 60)
+        let member = try Member(group: topic.name, topic: topic, reportsPartitionEnds: true)
+        member.start = { $0.index == 1 ? .at(Offset(1000)) : .end }
+        try member.turn { !member.partitionFailures.isEmpty && !member.reachedEnds.isEmpty }
+        let failed = try #require(member.partitionFailures.first?.partition)
+        let (other, end) = try #require(member.reachedEnds.first)
+        #expect(other != failed)
+        member.consumer.pause([other])
+        try source.fill(topic, count: 60)
+        try member.consumer.restart([failed: .beginning])
+        member.consumer.resume([other])
+        try member.turn { member.records.count == 120 - Int(end.rawValue) }
+        #expect(member.records.first { $0.partition == other }?.offset == end)
+        try member.close()
+    }
+
     @Test func `Many partitions that fail at once are restarted in one`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 24)
         let source = try Source()

@@ -80,6 +80,7 @@ final class Member {
     var records: [Record] = []
     /// Each partition's end before its first record.
     var ends: [(partition: PartitionID, end: Offset)] = []
+    var reachedEnds: [(partition: PartitionID, end: Offset)] = []
     var assigned: [PartitionID] = []
     var isClosed = false
     var revocations: [(partitions: [PartitionID], lost: Bool)] = []
@@ -94,6 +95,7 @@ final class Member {
         topic: KafkaTopic,
         instance: String? = nil,
         properties: [String: String] = [:],
+        reportsPartitionEnds: Bool = false,
         servers: String? = nil
     ) throws {
         var all = [
@@ -106,6 +108,7 @@ final class Member {
             instance: instance,
             bootstrapServers: servers ?? SharedCluster.kafka.get().bootstrapServers,
             properties: all,
+            reportsPartitionEnds: reportsPartitionEnds,
             wakeup: wakeup.descriptor
         )
         try consumer.subscribe([topic])
@@ -137,6 +140,7 @@ final class Member {
         switch event {
         case .recordArrived(let record): records.append(record)
         case .endSeen(let partition, let end): ends.append((partition, end))
+        case .endReached(let partition, let end): reachedEnds.append((partition, end))
         case .partitionsAssigned(let partitions):
             assigned = partitions
             if answersAssignments { try consumer.assign(partitions.map { ($0, start($0)) }) }

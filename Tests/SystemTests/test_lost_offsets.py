@@ -87,6 +87,26 @@ def test_a_topic_that_is_shorter_than_before_is_read_from_its_end(bench, simulat
     assert len(simulator.requests()) == counts.total()
 
 
+def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(bench, simulator):
+    """Whoever comes next would begin at the end of that time, behind what came meanwhile."""
+    produce_everywhere(bench, 5)
+    settings = bench.configuration(simulator, kafka={"start": "latest"})
+    first = bench.start(settings).wait_until_ready()
+    places = {partition: 5 for partition in range(PARTITIONS)}
+
+    def committed():
+        return bench.kafka.committed(bench.group, bench.topics.source)
+
+    eventually(lambda: committed() == places, 30, first.child.told)
+    first.drain()
+    written = produce_everywhere(bench)
+    second = bench.start(settings)
+    bench.wait_for_outcomes(len(written), service=second)
+    bench.wait_until_settled(service=second)
+    second.drain()
+    assert outcome_counts(bench) == {place.position: 1 for place in written}
+
+
 def test_a_stop_right_after_all_partitions_failed_ends_in_order(bench, simulator):
     """The assignment goes while its partitions are being started anew."""
     written = produce_everywhere(bench, 5)

@@ -196,6 +196,17 @@ public struct GroupMembership: Sendable {
             ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)
     }
 
+    /// There is nothing to read of the partition, whose next record will have that offset.
+    ///
+    /// Where the group has no position yet, this is one from now on: with `start: latest` the next
+    /// owner would begin at the end of that time, behind what came until then.
+    mutating func endReached(_ partition: PartitionID, _ end: Offset) {
+        guard phase == .consuming, position(of: partition) == nil else { return }
+        ledgers.began(partition, at: end)
+        startOffsets[partition] = end
+        isDirty = true
+    }
+
     /// A record arrived.
     ///
     /// - Returns: nil when the shard does not take it: it is not assigned, or intake is closed. Its

@@ -83,6 +83,13 @@ public struct OffsetLedger: Sendable {
         return isRestoredTrusted
     }
 
+    /// Nothing is to be read before that offset; does nothing behind the first record.
+    public mutating func began(at start: Offset) {
+        guard farthest == nil else { return }
+        farthest = Offset(start.rawValue - 1)
+        isDirty = true
+    }
+
     public mutating func recordArrived(_ offset: Offset) -> Arrival {
         if let position, offset <= position { return .repeated }
         position = offset

@@ -181,6 +181,11 @@ struct PartitionLedgers: Sendable {
         return owned[place].ledger.endSeen(end)
     }
 
+    mutating func began(_ partition: PartitionID, at start: Offset) {
+        guard let place = place(of: partition) else { return }
+        owned[place].ledger.began(at: start)
+    }
+
     /// - Returns: nil when the partition is not owned.
     mutating func recordArrived(_ partition: PartitionID, _ offset: Offset)
         -> OffsetLedger.Arrival?

@@ -49,7 +49,8 @@ struct StartUp {
                 groupID: configuration.kafka.groupID,
                 groupInstanceID: configuration.kafka.groupInstanceID,
                 properties: configuration.kafka.properties,
-                transactionalID: transactionalID
+                transactionalID: transactionalID,
+                reportsPartitionEnds: configuration.kafka.start == .latest
             ),
             sources: configuration.sources.map(\.topic),
             broadcastSources: Set(

@@ -20,6 +20,7 @@ extension Shard {
             return recordArrived(record, deadTokens)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
+        case .endReached(let partition, let end): engine.endReached(partition, end)
         case .partitionsAssigned(let partitions):
             metrics.rebalances.add()
             progress &+= 1

@@ -42,6 +42,8 @@ struct KafkaAccess: Sendable {
     /// The process' name among transactional producers, to which each shard adds its number; nil:
     /// outcomes are not written in transactions.
     var transactionalID: String?
+    /// The group's position in a partition without records is wanted too.
+    var reportsPartitionEnds: Bool
 
     func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
         try Consumer(
@@ -49,6 +51,7 @@ struct KafkaAccess: Sendable {
             instance: groupInstanceID.map { "\($0)-\(shard)" },
             bootstrapServers: bootstrapServers,
             properties: properties,
+            reportsPartitionEnds: reportsPartitionEnds,
             wakeup: descriptor
         )
     }

@@ -158,9 +158,10 @@ extension Bench {
         #expect(Bench.commits(actions).map(\.offset) == [Offset(1)])
     }
 
-    @Test(arguments: [true, false])
+    @Test(arguments: [true, false], [true, false])
     func `what was committed before an assignment that Kafka told nothing of is known after it`(
-        isTruncated: Bool
+        isTruncated: Bool,
+        isDamaged: Bool
     ) throws {
         var bench = try Bench()
         let stuck = try #require(Bench.sent(try bench.arrive(0)))
@@ -176,8 +177,11 @@ extension Bench {
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         _ = bench.turn()
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
-        for _ in 1...6 { bench.engine.storedOffsetsFetched([:], now: bench.now) }
-        #expect(Bench.start(bench.turn()) == .stored)
+        let damaged = CommittedPosition(offset: Offset(0), metadata: "damaged")
+        let told: [PartitionID: CommittedPosition?] =
+            isDamaged ? [Bench.partition: damaged] : [:]
+        for _ in 1...6 { bench.engine.storedOffsetsFetched(told, now: bench.now) }
+        #expect(Bench.start(bench.turn()) == (isDamaged ? .at(Offset(0)) : .stored))
         if isTruncated { bench.engine.partitionRestarted(Bench.partition) }
         #expect(Bench.sent(try bench.arrive(0)) != nil)
         bench.engine.commitFinished(failed: [Bench.partition])

@@ -59,8 +59,8 @@ struct PartitionLedgers: Sendable {
         var ledger: OffsetLedger
         /// The group's position when the assignment began; unknown once a commit has replaced it.
         var begunAt: StoredPosition
-        /// Kafka did not say what was settled when the assignment began, and nothing is committed
-        /// since: an own commit of before may know more than the ledger.
+        /// Kafka did not say what was settled when the assignment began, or nothing that could be
+        /// read, and nothing is committed since: an own commit of before may know more.
         var isBlind: Bool
         var isCommitUnderWay = false
 
@@ -146,7 +146,7 @@ struct PartitionLedgers: Sendable {
             return (start, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
-        let isBlind = stored == .unknown
+        let isBlind = stored == .unknown || ignored != nil
         own(partition, Tenure(name: name, ledger: ledger, begunAt: stored, isBlind: isBlind))
         return (position?.offset, ignored)
     }

@@ -102,6 +102,8 @@ struct PartitionLedgers: Sendable {
     /// Where in `owned` a partition is, by the partition's index.
     private var places: [Int?] = []
     private var kept: [PartitionID: Kept] = [:]
+    /// When the first of them is to be forgotten, or before.
+    private var nextForgotten = Instant(nanoseconds: .max)
 
     init(nonce: UInt32, keptFor: Duration) {
         self.nonce = nonce
@@ -163,6 +165,7 @@ struct PartitionLedgers: Sendable {
         for (partition, tenure) in zip(partitions, owned)
         where keptFor > .zero && tenure.ledger.hasRecords {
             kept[partition] = Kept(tenure: tenure, until: now + keptFor)
+            nextForgotten = min(nextForgotten, now + keptFor)
         }
         partitions = []
         owned = []
@@ -170,8 +173,9 @@ struct PartitionLedgers: Sendable {
     }
 
     mutating func timeAdvanced(now: Instant) {
-        guard !kept.isEmpty else { return }
+        guard nextForgotten <= now else { return }
         kept = kept.filter { now < $0.value.until }
+        nextForgotten = kept.values.map(\.until).min() ?? Instant(nanoseconds: .max)
     }
 
     // MARK: Records

@@ -99,6 +99,7 @@ extension DeliveryEngine {
             conclude(id, with: .expired, now: now)
             return
         }
+        guard !endsTooLate(id, arrival, now: now) else { return }
         let hashes = hashes(of: arrival, route.environment, unregisteredSince)
         deliveries.update(id) { $0.hashes = hashes }
         guard !endsUnsent(id, arrival, hashes, now: now) else { return }

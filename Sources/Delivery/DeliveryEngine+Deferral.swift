@@ -73,7 +73,7 @@ extension DeliveryEngine {
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
         let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in
             let due = now.timestamp.advanced(by: delay)
-            return due <= giveUpAt && !event.isExpired(at: due)
+            return due < giveUpAt && !event.isExpired(at: due)
         }
         guard let tier else { return nil }
         return Deferral(
@@ -135,6 +135,17 @@ extension DeliveryEngine {
             route(id, arrival, unregisteredSince, now: now)
         }
         if tierHold.freePartitions(now: now.instant) { pauses.reasonChanged() }
+    }
+
+    /// Gives up what comes back from a retry topic after `giveUpAfter`: nobody read it for a while.
+    ///
+    /// - Returns: false when it is still to be sent.
+    mutating func endsTooLate(_ id: DeliveryID, _ arrival: Arrival, now: Moment) -> Bool {
+        guard let history = arrival.history,
+            now.timestamp > history.firstFailedAt.advanced(by: settings.giveUpAfter)
+        else { return false }
+        conclude(id, with: .undeliverable(Reason(recorded: history.reason), status: nil), now: now)
+        return true
     }
 
     /// Lets go of what is held: at the end of an assignment nobody waits for it to come due.

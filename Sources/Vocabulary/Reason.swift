@@ -16,6 +16,11 @@ public enum Reason: Hashable, Sendable {
         }
     }
 
+    /// Reads back what `text` said; a name that both lists know is taken for Heliograph's.
+    public init(recorded text: String) {
+        self = LocalReason(rawValue: text).map(Reason.local) ?? Reason(apnsText: text)
+    }
+
     private static let otherSpellings: [String: APNsReason] = [
         // Seen on the wire; Apple's page prints the other one.
         "BadEnvironmentKeyInToken": .badEnvironmentKeyIdInToken,

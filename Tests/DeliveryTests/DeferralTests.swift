@@ -220,7 +220,7 @@ struct Desk {
         arguments: [
             // No tiers; expired before, at and after the due time; as the first failure's age.
             ([], nil, 86_400, nil), ([60], 60, 86_400, nil), ([60], 61, 86_400, 0),
-            ([60], 0, 86_400, 0), ([60], nil, 59, nil), ([60], nil, 60, 0),
+            ([60], 0, 86_400, 0), ([60], nil, 60, nil), ([60], nil, 61, 0),
         ] as [([Int], Int64?, Int, Int?)]
     )
     func `nothing is put off beyond its expiration or the time to give up`(
@@ -352,7 +352,7 @@ struct Desk {
         #expect(next == expected)
     }
 
-    @Test(arguments: [(firstFailedAgo: 100 as Int64, isOver: false), (101, true)])
+    @Test(arguments: [(firstFailedAgo: 99 as Int64, isOver: false), (100, true)])
     func `giving up counts from the first failure of all rounds`(
         firstFailedAgo: Int64,
         isOver: Bool
@@ -363,6 +363,23 @@ struct Desk {
         #expect((desk.deferral(actions) == nil) == isOver)
         #expect((desk.outcome(actions)?.kind == .undeliverable) == isOver)
         if isOver { #expect(desk.outcome(actions)?.attempts == 6) }
+    }
+
+    /// Nobody read the retry topic for a while; or it was read in time.
+    @Test(arguments: [(firstFailedAgo: 86_400 as Int64, isOver: false), (86_401, true)])
+    func `what comes back after the time to give up is not sent`(
+        firstFailedAgo: Int64,
+        isOver: Bool
+    ) throws {
+        var desk = try Desk()
+        let history = desk.history(dueIn: -60, firstFailedAgo: firstFailedAgo)
+        let actions = try desk.arrive(0, of: Desk.tier, history: history)
+        #expect((Desk.sent(actions) == nil) == isOver)
+        guard isOver else { return }
+        let outcome = try #require(desk.outcome(actions))
+        #expect(outcome.kind == .undeliverable)
+        #expect(outcome.reason == .apns(.serviceUnavailable))
+        #expect(outcome.attempts == 5)
     }
 
     @Test func `what expires while it waits is not sent`() throws {

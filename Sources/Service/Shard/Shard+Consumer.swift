@@ -42,6 +42,7 @@ extension Shard {
             engine.partitionsRevoked(lost: lost, now: now)
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
+            troubles.kafkaFailed(error, at: now.instant)
             log.warning("committed offsets could not be read", [.error: error.description])
             engine.storedOffsetsFetched([:], now: now)
         case .commitFinished(let results): commitFinished(results)
@@ -130,15 +131,17 @@ extension Shard {
             }
             positions.updateValue(position, forKey: entry.partition)
         }
-        // A transaction that is not over is waited for.
-        let failed = stored.filter { entry in
-            entry.error.map { $0.code != .unstableOffsetCommit } ?? false
-        }
+        let failed = stored.filter { $0.error != nil }
         if let error = failed.first?.error {
-            log.warning(
+            troubles.kafkaFailed(error, at: now.instant)
+            log.log(
+                // A transaction that is not over is waited for.
+                level: error.code == .unstableOffsetCommit ? .debug : .warning,
                 "committed offsets could not be read",
                 [.partition: names(failed.map { $0.partition }), .error: error.description]
             )
+        } else {
+            troubles.kafkaWorked()
         }
         warn(engine.storedOffsetsFetched(positions, now: now))
     }

@@ -171,7 +171,7 @@ struct OutcomeTransactionsTests {
         bench.reach(.committing)
         bench.machine.announced(MachineBench.id(2), [.outcome])
         let answer = bench.machine.callSucceeded()
-        #expect(answer == .committed([MachineBench.id(1)]))
+        #expect(answer == .committed([.init(MachineBench.id(1), [.outcome])]))
         let admitted = bench.machine.admit(now: bench.now)
         #expect(admitted.map(\.id) == [MachineBench.id(2)])
     }
@@ -239,6 +239,11 @@ struct OutcomeTransactionsTests {
         let again = bench.machine.admit(now: bench.now + .seconds(1))
         #expect(again.last?.id == MachineBench.id(2))
         #expect(again.last?.records == [.outcome])
+        bench.machine.close()
+        for _ in again { bench.machine.memberFinished() }
+        _ = bench.machine.commit([])
+        let answer = bench.machine.callSucceeded()
+        #expect(answer == .committed(again.map { .init($0.id, [.outcome]) }))
     }
 
     @Test func `What its topic refuses again stands aside, and the others go on without it`() {
@@ -255,7 +260,7 @@ struct OutcomeTransactionsTests {
         let isCommitting = bench.machine.commit([])
         #expect(isCommitting)
         let answer = bench.machine.callSucceeded()
-        #expect(answer == .committed([MachineBench.id(1)]))
+        #expect(answer == .committed([.init(MachineBench.id(1), [.outcome])]))
         let due = bench.machine.nextDeadline
         #expect(due == bench.now + .seconds(29))
         bench.now = bench.now + .seconds(29)

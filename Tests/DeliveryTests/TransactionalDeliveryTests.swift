@@ -264,7 +264,7 @@ struct TransactionalBench {
     /// The call under way succeeds; returns what is written for good.
     @discardableResult
     mutating func succeed() -> [DeliveryID] {
-        bench.engine.transactionCallSucceeded().map(\.id)
+        bench.engine.transactionCallSucceeded().map(\.written.delivery)
     }
 }
 

@@ -22,16 +22,18 @@ extension DeliveryEngine {
 
     /// The transactional call under way succeeded.
     ///
-    /// - Returns: deliveries whose outcome is written for good, as they were.
-    public mutating func transactionCallSucceeded() -> [(id: DeliveryID, delivery: Delivery)] {
-        guard case .committed(let ids)? = transactions?.callSucceeded() else { return [] }
-        var committed: [(id: DeliveryID, delivery: Delivery)] = []
-        for id in ids {
-            guard let delivery = deliveries[id] else { continue }
+    /// - Returns: what is written for good, and the deliveries as they were.
+    public mutating func transactionCallSucceeded()
+        -> [(written: OutcomeTransactions.Written, delivery: Delivery)]
+    {
+        guard case .committed(let members)? = transactions?.callSucceeded() else { return [] }
+        var committed: [(written: OutcomeTransactions.Written, delivery: Delivery)] = []
+        for member in members {
+            guard let delivery = deliveries[member.delivery] else { continue }
             if delivery.hasDeferral { counts.deferred += 1 } else { counts.terminal += 1 }
             membership.settleCommitted(delivery.settledRecord)
-            committed.append((id, delivery))
-            remove(id)
+            committed.append((member, delivery))
+            remove(member.delivery)
         }
         membership.commitFinished(failed: [])
         return committed

@@ -189,10 +189,21 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     // MARK: Answers
 
+    /// A delivery, and which of its records there are: not those that Kafka never takes.
+    public struct Written: Hashable, Sendable {
+        public var delivery: DeliveryID
+        public var records: Publications
+
+        public init(_ delivery: DeliveryID, _ records: Publications) {
+            self.delivery = delivery
+            self.records = records
+        }
+    }
+
     public enum Answer: Hashable, Sendable {
         case nothing
         /// These deliveries are written for good, with the offsets that speak of them.
-        case committed([DeliveryID])
+        case committed([Written])
         /// The transaction did not happen; everything in it waits again.
         case undone
         case ended(TransactionEnd)
@@ -207,9 +218,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
             openNext()
             return .nothing
         case .committing:
-            let committed = members
+            var committed: [Written] = []
             for id in members {
-                records[id] = nil
+                committed.append(Written(id, records.removeValue(forKey: id) ?? []))
                 refusedOutcomes.forget(id)
             }
             members = []

@@ -52,8 +52,18 @@ extension Shard {
         log(kind, delivery)
     }
 
+    /// Counts a record that Kafka has for good; of a delivery that left meanwhile, too.
+    func count(_ publication: Publication, of delivery: Delivery?) {
+        switch publication {
+        case .outcome: metrics.resultsProduced.add()
+        case .tokenStatus: metrics.tokenStatusRecords.add()
+        case .deadLetter: countDeadLetter(delivery)
+        case .retry: countDeferral(delivery)
+        }
+    }
+
     /// Counts an event that a retry topic has.
-    func countDeferral(_ delivery: Delivery?) {
+    private func countDeferral(_ delivery: Delivery?) {
         guard let deferral = delivery?.deferral else {
             // Its partition was lost meanwhile; Kafka has the record nevertheless.
             metrics.deferred.add()
@@ -62,7 +72,7 @@ extension Shard {
         metrics.countDeferral(tier: deferral.tier, because: deferral.reason)
     }
 
-    func countDeadLetter(_ delivery: Delivery?) {
+    private func countDeadLetter(_ delivery: Delivery?) {
         // Only what has an outcome other than `accepted` becomes a dead letter: it has a reason.
         guard let reason = delivery?.outcome?.reason else { return }
         metrics.deadLetters[ReasonLabel(reason)].add()

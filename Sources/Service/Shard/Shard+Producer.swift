@@ -71,12 +71,7 @@ extension Shard {
             engine.published(tag)
             return
         }
-        switch tag.publication {
-        case .outcome: metrics.resultsProduced.add()
-        case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(engine.delivery(tag.delivery))
-        case .retry: countDeferral(engine.delivery(tag.delivery))
-        }
+        count(tag.publication, of: engine.delivery(tag.delivery))
         if let delivery = engine.published(tag) { ended(tag.delivery, delivery) }
     }
 

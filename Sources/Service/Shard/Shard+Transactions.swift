@@ -32,9 +32,13 @@ extension Shard {
             troubles.kafkaWorked()
             let committed = engine.transactionCallSucceeded()
             if !committed.isEmpty { metrics.commits[.ok].add() }
-            for (id, delivery) in committed {
-                countCommitted(delivery)
-                publisher.concluded(id)
+            for (written, delivery) in committed {
+                for publication in Publication.allCases
+                where written.records.contains(publication) {
+                    count(publication, of: delivery)
+                }
+                countOutcome(of: delivery)
+                publisher.concluded(written.delivery)
             }
         case .failure(let failure):
             transactionFailed(failure.error.cause)
@@ -96,21 +100,6 @@ extension Shard {
         lastTransactionError = error
         metrics.commits[.failed].add()
         log.warning("transaction failed", [.error: error.description])
-    }
-
-    private mutating func countCommitted(_ delivery: Delivery) {
-        guard let outcome = delivery.outcome else {
-            countDeferral(delivery)
-            return
-        }
-        countOutcome(of: delivery)
-        metrics.resultsProduced.add()
-        if settings.engine.publishesTokenStatus, outcome.concernsToken {
-            metrics.tokenStatusRecords.add()
-        }
-        if settings.engine.publishesDeadLetters, outcome.isDeadLetter {
-            countDeadLetter(delivery)
-        }
     }
 }
 

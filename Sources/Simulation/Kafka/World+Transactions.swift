@@ -89,8 +89,9 @@ extension World {
             member.engine.transactionCallFailed(failure, isInDoubt: isInDoubt, now: moment)
             return
         }
-        for (delivery, _) in member.engine.transactionCallSucceeded() {
-            guard let pending = member.publishing.removeValue(forKey: delivery) else { continue }
+        for (written, _) in member.engine.transactionCallSucceeded() {
+            guard let pending = member.publishing.removeValue(forKey: written.delivery)
+            else { continue }
             // What was put off is in hand until its retry record can be read.
             noteDeparture(of: pending, by: member)
             settled(pending, by: member)

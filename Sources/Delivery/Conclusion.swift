@@ -25,7 +25,8 @@ public struct Conclusion: Sendable {
             apnsUniqueID: answer.apnsUniqueID,
             kind: .accepted,
             decidedBy: .apns,
-            httpStatus: answer.status
+            // Another 2xx counts as its class's first (RFC 9110, 15), which is what outcomes promise.
+            httpStatus: 200
         )
     }
 

@@ -107,6 +107,16 @@ struct Bench {
 }
 
 @Suite struct DeliveryEngineTests {
+    @Test(arguments: [200, 204, 299])
+    func `what is accepted is told as 200, as outcomes promise`(status: Int) throws {
+        var bench = try Bench()
+        let id = try #require(Bench.sent(try bench.arrive(0)))
+        bench.engine.responseArrived(APNsAnswer(status: status), for: id, now: bench.now)
+        let (outcome, _) = try #require(bench.published(bench.turn()))
+        #expect(outcome.kind == .accepted)
+        #expect(outcome.httpStatus == 200)
+    }
+
     @Test func `a new producer gets once what was decided in the same turn`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))

@@ -19,13 +19,16 @@ public final class TopicReader {
     private let client: ClientHandle
     private var reader = RecordReader()
     private var partitionCount = 0
-    /// Those whose end has been seen once.
-    private var ended: Set<TopicPartition> = []
+    /// Where each partition ended when its first record came, until that is read.
+    private var ends: [PartitionID: Offset] = [:]
+    /// Those that have been read to an end.
+    private var ended: Set<PartitionID> = []
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
-    /// The cluster has until `deadline` to answer. Throws what kept it from answering, or what
-    /// is wrong with the properties.
+    /// The cluster has until `deadline` to name the partitions; their ends, which `.end` and `.time`
+    /// ask for, may take longer (`ClientHandle.watermarks`). Throws what kept it from answering, or
+    /// what is wrong with the properties.
     public init(
         topic: KafkaTopic,
         from start: Start = .beginning,
@@ -49,7 +52,9 @@ public final class TopicReader {
 
     public var partitions: PartitionTable { reader.partitions }
 
-    /// Whether everything was handed over that every partition held when its end was first seen.
+    /// Whether everything was handed over that every partition held when it was first heard of.
+    ///
+    /// It stays so.
     public var hasReachedEnd: Bool { ended.count == partitionCount }
 
     /// Appends the records that have arrived, at most `budget`.
@@ -62,11 +67,16 @@ public final class TopicReader {
         while records.count < limit {
             guard let event = client.nextEvent() else { return false }
             if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
-                records.append(unsafe reader.record(from: message))
+                let record = unsafe reader.record(from: message)
+                noteEnd(with: record)
+                records.append(record)
             } else if event.type == RD_KAFKA_EVENT_ERROR,
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
-                if let partition = event.place?.partition { ended.insert(partition) }
+                // An end without a record, or behind transaction markers and what was compacted.
+                if let partition = event.place?.partition {
+                    ended.insert(reader.intern(partition))
+                }
             } else if let error = client.readingError(of: event) {
                 throw error
             }
@@ -78,6 +88,22 @@ public final class TopicReader {
     /// Ends the reader on a thread aside.
     public func destroyAside() {
         client.destroyAside()
+    }
+
+    /// Notes with a partition's first record where it ends, and whether this record reaches that.
+    ///
+    /// The library tells of an end only when a fetch brings nothing, which with a partition that is
+    /// written to all the time may never be.
+    private func noteEnd(with record: Record) {
+        guard !hasReachedEnd else { return }
+        if let begun = reader.takeBegun(),
+            let known = client.knownWatermarks(of: reader.partitions[begun])
+        {
+            ends[begun] = Offset(known.upperBound)
+        }
+        guard let end = ends[record.partition], record.offset.next >= end else { return }
+        ends[record.partition] = nil
+        ended.insert(record.partition)
     }
 
     private func begin(
@@ -97,7 +123,8 @@ public final class TopicReader {
             }
         case .end:
             for partition in partitions {
-                list.append(partition, offset: try client.end(of: partition, deadline: deadline))
+                let held = try client.watermarks(of: partition, deadline: deadline)
+                list.append(partition, offset: held.upperBound)
             }
         case .after(let offsets):
             for partition in partitions {
@@ -109,7 +136,7 @@ public final class TopicReader {
             for partition in partitions { times.append(partition, offset: time.milliseconds) }
             // Asked for first, or what is written meanwhile would be in neither answer.
             let ends = try partitions.map { partition throws(KafkaError) in
-                try client.end(of: partition, deadline: deadline)
+                try client.watermarks(of: partition, deadline: deadline).upperBound
             }
             let found = try client.offsets(of: times, deadline: deadline)
             for (partition, end) in zip(partitions, ends) {
@@ -122,24 +149,6 @@ public final class TopicReader {
 }
 
 extension ClientHandle {
-    /// One past the last record of a partition.
-    fileprivate func end(
-        of partition: TopicPartition,
-        deadline: Duration
-    ) throws(KafkaError) -> Int64 {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = unsafe rd_kafka_query_watermark_offsets(
-            raw,
-            partition.topic.name,
-            partition.partition,
-            &low,
-            &high,
-            Int32(clamping: deadline.milliseconds)
-        )
-        if let error = KafkaError(unlessSuccess: code) { throw error }
-        return high
-    }
-
     /// The first offsets at or after times, which stand where the list's offsets would.
     ///
     /// A partition without a record that is so new is left out.
@@ -159,43 +168,5 @@ extension ClientHandle {
             if element.offset >= 0 { offsets[element.partition] = element.offset }
         }
         return offsets
-    }
-}
-
-extension ClientHandle {
-    /// What keeps a reader from reading on.
-    ///
-    /// Nil for trouble of the whole client, such as a name that does not resolve or a broker that is
-    /// gone: the library goes on trying by itself.
-    func readingError(of event: borrowing LibraryEvent) -> KafkaError? {
-        guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event) else { return nil }
-        if error.isFatal { return error }
-        return event.place == nil || error.isRetryable ? nil : error
-    }
-
-    /// A client for whoever reads topics outside of a group, and wants to know of their ends.
-    ///
-    /// What a transaction leaves at a partition's end is no record, but it is an end.
-    static func reader(
-        bootstrapServers: String,
-        properties: [String: String],
-        wakeup: Int32
-    ) throws(KafkaError) -> ClientHandle {
-        // librdkafka wants a group's name for `assign`; nothing is ever committed under it.
-        let configuration = try KafkaConfiguration(
-            .consumer,
-            bootstrapServers: bootstrapServers,
-            properties: properties,
-            group: "heliograph-reader",
-            reportsPartitionEnds: true
-        )
-        configuration.enableEvents(
-            RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
-        )
-        return try ClientHandle(
-            configuration: configuration,
-            type: RD_KAFKA_CONSUMER,
-            wakeup: wakeup
-        )
     }
 }

@@ -14,8 +14,9 @@ public final class TopicScan {
     /// Asks the cluster for the topic's partitions and their ends, and starts reading.
     ///
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
-    /// until `deadline` to name the partitions; their ends have no time limit in librdkafka 2.0.2.
-    /// Throws what kept it from answering, or what is wrong with the properties.
+    /// until `deadline` to name the partitions; their ends may take longer
+    /// (`ClientHandle.watermarks`). Throws what kept it from answering, or what is wrong with the
+    /// properties.
     public init(
         topic: KafkaTopic,
         bootstrapServers: String,
@@ -69,30 +70,22 @@ public final class TopicScan {
     }
 
     private func take(_ record: Record, into records: inout [Record]) {
-        guard let end = ends[record.partition], record.offset < end else { return }
-        records.append(record)
-        if record.offset.next == end { ends[record.partition] = nil }
+        guard let end = ends[record.partition] else { return }
+        if record.offset < end { records.append(record) }
+        // There may be no record right before the end: transaction markers stand there, or it was
+        // compacted. The next one tells then, unless the library does.
+        if record.offset.next >= end { ends[record.partition] = nil }
     }
 
     private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
         let count = try client.partitionCount(of: topic, deadline: deadline)
         let list = PartitionList(capacity: count)
-        let milliseconds = Int32(clamping: deadline.milliseconds)
         for number in 0..<Int32(count) {
             let partition = TopicPartition(topic: topic, partition: number)
-            var (low, high): (Int64, Int64) = (0, 0)
-            let code = unsafe rd_kafka_query_watermark_offsets(
-                client.raw,
-                topic.name,
-                number,
-                &low,
-                &high,
-                milliseconds
-            )
-            if let error = KafkaError(unlessSuccess: code) { throw error }
-            guard low < high else { continue }
-            ends[reader.intern(partition)] = Offset(high)
-            list.append(partition, offset: low)
+            let held = try client.watermarks(of: partition, deadline: deadline)
+            guard !held.isEmpty else { continue }
+            ends[reader.intern(partition)] = Offset(held.upperBound)
+            list.append(partition, offset: held.lowerBound)
         }
         guard !isComplete else { return }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)

@@ -32,6 +32,25 @@ import Vocabulary
         #expect(records.isEmpty)
     }
 
+    /// Where something is written all the time, Kafka does not tell of the end.
+    @Test func `A reader is at the end with the last record that was there at first`() throws {
+        let topic = try SharedCluster.freshTopic()
+        try Source().fill(topic, count: 20)
+        let wakeup = WakeUp()
+        let reader = try self.reader(of: topic, wakeup)
+        defer { reader.destroyAside() }
+        var records: [Record] = []
+        for (count, isAtEnd) in [(19, false), (20, true)] {
+            // One event at a time: what the library tells behind the last record is not taken.
+            try turn(wakeup) {
+                records.count == count
+            } poll: {
+                try records.count < count && reader.poll(budget: 1, into: &records)
+            }
+            #expect(reader.hasReachedEnd == isAtEnd)
+        }
+    }
+
     @Test func `A reader sees every partition from the beginning, and what comes later`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 3)
         let source = try Source()

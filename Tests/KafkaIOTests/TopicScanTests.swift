@@ -32,8 +32,12 @@ import Vocabulary
     }
 
     @Test func `A scan of an empty topic is complete at once`() throws {
-        let scan = try scan(try SharedCluster.freshTopic(), WakeUp())
-        defer { scan.destroyAside() }
+        let wakeup = WakeUp()
+        let scan = try scan(try SharedCluster.freshTopic(), wakeup)
+        defer {
+            scan.destroyAside()
+            withExtendedLifetime(wakeup) {}
+        }
         var records: [Record] = []
         #expect(scan.isComplete)
         #expect(try !scan.poll(budget: 7, into: &records))

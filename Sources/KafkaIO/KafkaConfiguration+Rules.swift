@@ -26,13 +26,15 @@ extension KafkaConfiguration {
 
     /// A consumer that is to read larger records than the default must also fetch as much at once.
     ///
-    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`.
+    /// librdkafka refuses `fetch.max.bytes` below `message.max.bytes`. `properties` are those of the
+    /// role; the last of one name counts.
     static func fetchLimit(
-        _ properties: [String: String],
+        _ properties: [(String, String)],
         _ role: Role
-    ) -> [(name: String, value: String)] {
-        guard role == .consumer, properties["fetch.max.bytes"] == nil,
-            let limit = properties["message.max.bytes"].flatMap(Int.init),
+    ) -> [(String, String)] {
+        let values = Dictionary(properties.map { (withoutPrefix($0.0), $0.1) }) { $1 }
+        guard role == .consumer, values["fetch.max.bytes"] == nil,
+            let limit = values["message.max.bytes"].flatMap(Int.init),
             let usual = Self.defaults(for: role).last(where: { $0.0 == "fetch.max.bytes" }),
             limit > (Int(usual.1) ?? 0)
         else { return [] }

@@ -16,6 +16,9 @@ extension KafkaConfiguration {
         ]
         var texts: [String] = []
         for (role, type) in roles {
+            if let text = loginProblem(properties, role), !texts.contains(text) {
+                texts.append(text)
+            }
             do throws(KafkaError) {
                 let configuration = try KafkaConfiguration(
                     role,
@@ -28,6 +31,25 @@ extension KafkaConfiguration {
             }
         }
         return texts
+    }
+
+    /// What the client would find wrong with its login, or its helper when it runs.
+    private static func loginProblem(_ properties: [String: String], _ role: Role) -> String? {
+        let own = Self.properties(properties, for: role).map { (withoutPrefix($0.0), $0.1) }
+        let values = Dictionary(own) { $1 }
+        guard values["security.protocol"]?.lowercased().hasPrefix("sasl_") == true else {
+            return nil
+        }
+        let mechanism = (values["sasl.mechanisms"] ?? values["sasl.mechanism"])?.uppercased()
+        guard let mechanism, mechanism != "GSSAPI" else {
+            let helper = ["sasl.kerberos.keytab", "sasl.kerberos.kinit.cmd"]
+            guard helper.allSatisfy({ values[$0] == nil }) else { return nil }
+            let choice = mechanism == nil ? "GSSAPI if it is not set" : "GSSAPI"
+            return "sasl.mechanisms is \(choice), which needs sasl.kerberos.keytab"
+        }
+        let login = ["sasl.username", "sasl.password"]
+        guard login.contains(where: { values[$0]?.isEmpty ?? true }) else { return nil }
+        return "sasl.mechanisms is \(mechanism), which needs sasl.username and sasl.password"
     }
 
     /// The same without a login, and with TLS where the protocol has it.

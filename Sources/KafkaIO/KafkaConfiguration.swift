@@ -14,6 +14,7 @@ import CRdkafka
             case setByHeliograph
         }
 
+        /// As the operator wrote it, with the role before it if there is one.
         public let property: String
         public let kind: Kind
         /// For people; never repeats a secret.
@@ -37,14 +38,15 @@ import CRdkafka
         transactionalID: String? = nil,
         reportsPartitionEnds: Bool = false
     ) throws(KafkaError) {
-        var wanted = Self.defaults(for: role) + Self.fetchLimit(properties, role)
+        let own = Self.properties(properties, for: role)
+        var wanted = Self.defaults(for: role) + Self.fetchLimit(own, role)
         if transactionalID != nil { wanted += Self.transactionDefaults }
-        var problems = Self.oauthBearerProblem(properties).map { [$0] } ?? []
-        for (name, value) in Self.properties(properties, for: role) {
-            if let problem = Self.reservationProblem(name, value) {
+        var problems: [Problem] = []
+        for (key, value) in own {
+            if let problem = Self.refusal(key, value) {
                 problems.append(problem)
             } else {
-                wanted.append((name, value))
+                wanted.append((key, value))
             }
         }
         wanted += Self.forced(for: role)
@@ -55,8 +57,8 @@ import CRdkafka
         if reportsPartitionEnds { wanted.append(("enable.partition.eof", "true")) }
 
         let conf = unsafe rd_kafka_conf_new()
-        for (name, value) in wanted {
-            if let problem = unsafe Self.assign(name, value, in: conf) { problems.append(problem) }
+        for (key, value) in wanted {
+            if let problem = unsafe Self.assign(key, value, in: conf) { problems.append(problem) }
         }
         guard problems.isEmpty else {
             unsafe rd_kafka_conf_destroy(conf)
@@ -75,12 +77,11 @@ import CRdkafka
     public static func problems(in properties: [String: String]) -> [Problem] {
         let trial = unsafe rd_kafka_conf_new()
         defer { unsafe rd_kafka_conf_destroy(trial) }
-        var problems = oauthBearerProblem(properties).map { [$0] } ?? []
+        var problems: [Problem] = []
         for (key, value) in properties {
-            let name = withoutPrefix(key)
-            if let problem = reservationProblem(name, value) {
+            if let problem = refusal(key, value) {
                 problems.append(problem)
-            } else if let problem = unsafe assign(name, value, in: trial) {
+            } else if let problem = unsafe assign(key, value, in: trial) {
                 problems.append(problem)
             }
         }
@@ -120,14 +121,15 @@ import CRdkafka
     ) -> [(name: String, value: String)] {
         var values: [String: String] = [:]
         var names: [String] = []
-        for (name, value) in wanted where values.updateValue(value, forKey: name) == nil {
-            names.append(name)
+        for (key, value) in wanted {
+            let name = withoutPrefix(key)
+            if values.updateValue(value, forKey: name) == nil { names.append(name) }
         }
         return names.map { ($0, isSecret($0) ? "***" : values[$0] ?? "") }
     }
 
-    /// The properties that concern `role`, without prefixes, the prefixed ones last.
-    private static func properties(
+    /// The properties that concern `role`, as they were written, the prefixed ones last.
+    static func properties(
         _ properties: [String: String],
         for role: Role
     ) -> [(String, String)] {
@@ -135,7 +137,7 @@ import CRdkafka
         let general = sorted.filter { withoutPrefix($0.key) == $0.key }
         let prefix = role.rawValue + "."
         let own = sorted.filter { $0.key.hasPrefix(prefix) }
-        return general.map { ($0.key, $0.value) } + own.map { (withoutPrefix($0.key), $0.value) }
+        return (general + own).map { ($0.key, $0.value) }
     }
 
     /// A property's own name, without the `consumer.`, `producer.` or `inspector.` before it.
@@ -146,36 +148,36 @@ import CRdkafka
         return key
     }
 
-    private static func reservationProblem(_ name: String, _ value: String) -> Problem? {
-        guard let reservation = reservations[name], !reservation.harmless.contains(value) else {
-            return nil
+    /// What Heliograph itself has against a property; `key` is what the operator wrote.
+    private static func refusal(_ key: String, _ value: String) -> Problem? {
+        let name = withoutPrefix(key)
+        if let reservation = reservations[name], !reservation.harmless.contains(value) {
+            return Problem(
+                property: key,
+                kind: .setByHeliograph,
+                text: "set by Heliograph: \(reservation.reason)"
+            )
         }
+        // This library is built without OIDC. With the unsecured tokens that it makes by itself,
+        // 2.0.2 puts the first refresh into a queue that it never made, and crashes.
+        guard ["sasl.mechanism", "sasl.mechanisms"].contains(name),
+            value.uppercased() == "OAUTHBEARER"
+        else { return nil }
         return Problem(
-            property: name,
-            kind: .setByHeliograph,
-            text: "set by Heliograph: \(reservation.reason)"
+            property: key,
+            kind: .badValue,
+            text: "OAUTHBEARER needs a token source, which Heliograph does not have; unsecured"
+                + " tokens of librdkafka's own are no way out"
         )
     }
 
-    /// Token refreshes would need a source of tokens, and this library is built without OIDC.
-    private static func oauthBearerProblem(_ properties: [String: String]) -> Problem? {
-        let unsecured = properties["enable.sasl.oauthbearer.unsecure.jwt"] == "true"
-        for name in ["sasl.mechanism", "sasl.mechanisms"]
-        where properties[name] == "OAUTHBEARER" && !unsecured {
-            return Problem(
-                property: name,
-                kind: .badValue,
-                text: "OAUTHBEARER needs a token source, which Heliograph does not have"
-            )
-        }
-        return nil
-    }
-
+    /// Sets the property without the role before its name.
     private static func assign(
-        _ name: String,
+        _ key: String,
         _ value: String,
         in conf: OpaquePointer?
     ) -> Problem? {
+        let name = withoutPrefix(key)
         var text = [CChar](repeating: 0, count: 512)
         let result = unsafe text.withUnsafeMutableBufferPointer { buffer in
             unsafe rd_kafka_conf_set(conf, name, value, buffer.baseAddress, buffer.count)
@@ -184,13 +186,13 @@ import CRdkafka
         case RD_KAFKA_CONF_OK: return nil
         case RD_KAFKA_CONF_UNKNOWN:
             return Problem(
-                property: name,
+                property: key,
                 kind: .unknownProperty,
                 text: "librdkafka \(KafkaLibrary.version) has no property of this name"
             )
         default:
             let explanation = isSecret(name) ? "bad value" : String(nulTerminated: text)
-            return Problem(property: name, kind: .badValue, text: explanation)
+            return Problem(property: key, kind: .badValue, text: explanation)
         }
     }
 }

@@ -18,9 +18,15 @@ struct StartUp {
     func checkProperties() throws(ServiceError) {
         let problems = KafkaConfiguration.problems(in: configuration.kafka.properties)
         guard problems.isEmpty else {
-            throw ServiceError(
-                lines: problems.map { "kafka.properties.\($0.property): \($0.text)" }
-            )
+            let placed = problems.map { problem in
+                let path = "kafka.properties.\(problem.property)"
+                return ConfigurationProblem(
+                    path: path,
+                    message: problem.text,
+                    location: configuration.locations[path]
+                )
+            }
+            throw ServiceError(lines: ConfigurationProblem.ordered(placed).map(\.description))
         }
         let complaints = KafkaConfiguration.clientProblems(in: configuration.kafka.properties)
         guard complaints.isEmpty else {

@@ -20,11 +20,11 @@ class Ended:
         return "\n".join(self.out + self.err)
 
 
-def run_command(folder, settings, *arguments, seconds=60):
-    """Runs `heliograph ARGUMENTS --config ...` with these settings."""
+def run_command(folder, settings, *arguments, seconds=60, environment=None):
+    """Runs `heliograph ARGUMENTS --config ...` with these settings, and variables besides ours."""
     path = folder / "command.yaml"
     path.write_text(yaml.safe_dump(settings))
     command = [built_binary("heliograph"), *map(str, arguments), "--config", str(path)]
-    with Child(command) as child:
+    with Child(command, environment) as child:
         code = child.wait_for_exit(seconds)
         return Ended(code, child.lines("stdout"), child.lines("stderr"))

@@ -17,14 +17,21 @@ import Vocabulary
         unsafe X509_free(raw)
     }
 
-    /// The certificates of a PEM text, in its order.
-    static func chain(pem: [UInt8]) -> [Certificate] {
+    /// The certificates of a PEM text, in its order; what else stands in it is passed over.
+    ///
+    /// - Returns: nil if one of them is damaged.
+    static func chain(pem: [UInt8]) -> [Certificate]? {
         defer { OpenSSLErrors.clear() }
-        return unsafe PEM.withReader(pem) { bio in
+        return unsafe PEM.withReader(pem) { bio -> [Certificate]? in
             var certificates: [Certificate] = []
             while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
                 certificates.append(unsafe Certificate(owning: raw))
             }
+            // Only the reason tells the end of the text from a block that cannot be read.
+            let code = ERR_peek_last_error()
+            guard ERR_GET_LIB(code) == ERR_LIB_PEM,
+                ERR_GET_REASON(code) == PEM_R_NO_START_LINE
+            else { return nil }
             return certificates
         }
     }

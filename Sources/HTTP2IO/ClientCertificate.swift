@@ -5,6 +5,8 @@ public import Vocabulary
 public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither PEM with a certificate nor PKCS#12.
     case notACertificate
+    /// One of the PEM text's certificates, the first or another, cannot be read.
+    case damaged
     /// PKCS#12, or an encrypted key, and the passphrase is missing or wrong.
     case wrongPassphrase
     case noPrivateKey
@@ -13,6 +15,7 @@ public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible
     public var description: String {
         switch self {
         case .notACertificate: "neither a PEM certificate nor PKCS#12"
+        case .damaged: "damaged: it has a PEM certificate that cannot be read"
         case .wrongPassphrase: "encrypted, and the passphrase is missing or does not open it"
         case .noPrivateKey: "without a private key"
         case .keyDoesNotFit: "a certificate that the private key does not belong to"
@@ -36,9 +39,8 @@ public struct ClientCertificate: Sendable {
         passphrase: String? = nil
     ) throws(CertificateError) {
         defer { OpenSSLErrors.clear() }
-        guard let leaf = Certificate.chain(pem: certificatePEM).first else {
-            throw .notACertificate
-        }
+        guard let chain = Certificate.chain(pem: certificatePEM) else { throw .damaged }
+        guard let leaf = chain.first else { throw .notACertificate }
         guard let key = PublicKeyPair.privateKey(pem: privateKeyPEM, passphrase: passphrase)
         else { throw PEM.hasEncryptedKey(privateKeyPEM) ? .wrongPassphrase : .noPrivateKey }
         guard unsafe X509_check_private_key(leaf.raw, key.raw) == 1 else { throw .keyDoesNotFit }

@@ -41,7 +41,8 @@ extension PEM {
     /// Whether the text holds a key that only a passphrase opens (RFC 5958, RFC 1421).
     static func hasEncryptedKey(_ bytes: [UInt8]) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
-        return text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("ENCRYPTED\n")
+        return text.contains("BEGIN ENCRYPTED PRIVATE KEY")
+            || text.contains("Proc-Type: 4,ENCRYPTED")
     }
 }
 

@@ -102,7 +102,9 @@ public struct TLSIdentity: Sendable {
             }
         case .pem(let bytes):
             let store = unsafe SSL_CTX_get_cert_store(raw)
-            let certificates = Certificate.chain(pem: bytes)
+            guard let certificates = Certificate.chain(pem: bytes) else {
+                throw .badMaterial("roots: a damaged certificate in the PEM text")
+            }
             guard !certificates.isEmpty else {
                 throw .badMaterial("roots: no certificate in the PEM text")
             }
@@ -116,7 +118,9 @@ public struct TLSIdentity: Sendable {
     }
 
     private func use(_ identity: TLSIdentity) throws(TLSError) {
-        let chain = Certificate.chain(pem: identity.certificateChainPEM)
+        guard let chain = Certificate.chain(pem: identity.certificateChainPEM) else {
+            throw .badMaterial("certificate: a damaged certificate in the PEM text")
+        }
         guard let leaf = chain.first else {
             throw .badMaterial("certificate: no certificate in the PEM text")
         }

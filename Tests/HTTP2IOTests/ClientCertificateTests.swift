@@ -68,11 +68,22 @@ import Vocabulary
         let one = Pair.authority.providerIdentity(bundleID: "com.example.One", topics: [])
         let two = Pair.authority.providerIdentity(bundleID: "com.example.Two", topics: [])
         let encrypted = Array(TestKeys.encryptedP256.utf8)
+        let older = Array(TestKeys.olderEncryptedP256.utf8)
+        let lines = TestKeys.olderEncryptedP256.split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let withCRLF = Array(lines.joined(separator: "\r\n").utf8)
+        // The last line of the second block is gone.
+        let damaged: [UInt8] = one.certificateChainPEM + two.certificateChainPEM.dropLast(30)
         let table: [(certificate: [UInt8], key: [UInt8], passphrase: String?, CertificateError)] = [
             (one.certificateChainPEM, two.privateKeyPEM, nil, .keyDoesNotFit),
             (one.certificateChainPEM, one.certificateChainPEM, nil, .noPrivateKey),
             (one.certificateChainPEM, encrypted, nil, .wrongPassphrase),
             (one.certificateChainPEM, encrypted, "wrong", .wrongPassphrase),
+            (one.certificateChainPEM, older, nil, .wrongPassphrase),
+            (one.certificateChainPEM, withCRLF, nil, .wrongPassphrase),
+            (damaged, one.privateKeyPEM, nil, .damaged),
             (one.privateKeyPEM, one.privateKeyPEM, nil, .notACertificate),
             ([], [], nil, .notACertificate),
         ]

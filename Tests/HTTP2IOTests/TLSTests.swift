@@ -143,6 +143,16 @@ import Testing
         #expect(throws: TLSError.badMaterial("certificate: no certificate in the PEM text")) {
             try TLSContext.server(TLSIdentity(certificateChainPEM: [], privateKeyPEM: key))
         }
+        // Behind a good one, a block whose last line is gone.
+        let damaged: [UInt8] = Pair.authority.rootPEM + Pair.authority.rootPEM.dropLast(30)
+        #expect(throws: TLSError.badMaterial("roots: a damaged certificate in the PEM text")) {
+            try TLSContext.client(trust: .pem(damaged))
+        }
+        #expect(
+            throws: TLSError.badMaterial("certificate: a damaged certificate in the PEM text")
+        ) {
+            try TLSContext.server(TLSIdentity(certificateChainPEM: damaged, privateKeyPEM: key))
+        }
         #expect(
             throws: TLSError.badMaterial("private key: no usable private key in the PEM text")
         ) {

@@ -25,6 +25,18 @@ enum TestKeys {
         -----END ENCRYPTED PRIVATE KEY-----
         """
 
+    /// Another, in the form before PKCS#8, with the headers of RFC 1421.
+    static let olderEncryptedP256 = """
+        -----BEGIN EC PRIVATE KEY-----
+        Proc-Type: 4,ENCRYPTED
+        DEK-Info: AES-128-CBC,4D89266ADF80BD8866BD26FCF8B9577B
+
+        0K3/bDPrTNW5QRnaz10RKKwnLbd2lwIZordPla1xV4rV8foNKFShD61pA4M0wpBr
+        q/KmEtFG3ASs0AxlsX0hty+aRyiEmA4zUewXYrtlOY5/vxlBARcT0gce9IApDbp7
+        Ma9qVs2wx4N0/1CKMTx+f6ivLxgEu/1iFhQbhC5dbQY=
+        -----END EC PRIVATE KEY-----
+        """
+
     /// Made with `openssl pkcs12 -export`; passphrase "opensesame", valid for a hundred years.
     ///
     /// Subject and extensions are those of an Apple certificate for com.example.Old with VoIP and

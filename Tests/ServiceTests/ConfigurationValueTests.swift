@@ -89,7 +89,8 @@ private func file(_ path: String) throws -> String {
 
     @Test func `variables override the file and add entries to lists`() throws {
         let read = try configuration(
-            credentialYAML + "kafka: {group_id: file, properties: {client.id: file}}\n",
+            credentialYAML
+                + "kafka: {group_id: file, start: latest, properties: {client.id: file}}\n",
             [
                 "HELIOGRAPH_KAFKA_GROUP_ID": "true",
                 "HELIOGRAPH_KAFKA_PROPERTIES_CLIENT_ID": "variable",
@@ -98,6 +99,7 @@ private func file(_ path: String) throws -> String {
                 "HELIOGRAPH_SOURCES_1_TOPIC": "bulk",
                 "HELIOGRAPH_APNS_CREDENTIALS_0_BUNDLE_IDS": "a.b, a.*",
                 "HELIOGRAPH_RESULTS_DEAD_LETTER_TOPIC": "",
+                "HELIOGRAPH_KAFKA_START": "",
                 "HELIOGRAPH_SHARDS": "3",
                 "PATH": "/bin",
             ]
@@ -106,6 +108,8 @@ private func file(_ path: String) throws -> String {
         #expect(read.sources.map(\.topic.name) == ["urgent", "bulk"])
         #expect(read.apns.credentials[0].bundleIDs == [.exact("a.b"), .prefix("a.")])
         #expect(read.results.deadLetterTopic == nil)
+        // Nothing is said of what cannot be null: the file holds.
+        #expect(read.kafka.start == .latest)
         #expect(read.shards == 3)
         #expect(read.kafka.groupID == "true")
     }
@@ -117,6 +121,7 @@ private func file(_ path: String) throws -> String {
             ("retry: {later: [2s]}\n", ["HELIOGRAPH_RETRY_LATER": "5s, 1m"], [5, 60]),
             ("", ["HELIOGRAPH_RETRY_LATER": "[]"], []),
             ("", ["HELIOGRAPH_RETRY_LATER": ""], [60, 900]),
+            ("retry: {later: [2s]}\n", ["HELIOGRAPH_RETRY_LATER": ""], [2]),
         ] as [(String, [String: String], [Int])]
     )
     func `the delays of the retry topics may be changed or left out`(

@@ -217,6 +217,12 @@ extension Configuration {
             (DurationText.print(retry.hereFor), DurationText.print(retry.giveUpAfter))
         )
         expect(
+            "shards",
+            shards ?? 1 <= limits.inFlightEvents,
+            "limits.in_flight_events",
+            ("\(shards ?? 1)", "\(limits.inFlightEvents)")
+        )
+        expect(
             "limits.event_bytes",
             limits.eventBytes <= limits.inFlightBytes,
             "limits.in_flight_bytes",

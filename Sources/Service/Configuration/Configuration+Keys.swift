@@ -80,7 +80,11 @@ extension Configuration.Source {
     }
 
     private init(_ section: ConfigurationSection) {
-        topic = section.required("topic", .kafkaTopic, "A topic to read events from.")
+        topic = section.required(
+            "topic",
+            .kafkaTopic,
+            "A topic to read events from; without `sources` it is `notifications`."
+        )
         kind = section.value(
             "kind",
             .word(placeholder: .notification),
@@ -193,7 +197,10 @@ extension Configuration.Retry {
             "max_retry_after",
             .duration(in: .zero...(.seconds(24 * 3600))),
             default: .seconds(3600),
-            "Longest `Retry-After` of APNs that is honoured."
+            """
+            Longest `Retry-After` of APNs that is honoured; in a retry topic no event waits for \
+            longer than the longest of `retry.later`.
+            """
         )
         budgetPercent = section.value(
             "budget_percent",

@@ -93,11 +93,16 @@ final class ConfigurationReader {
     }
 
     /// The value of the environment if it has one, else that of the file.
-    func setting(_ path: [String], _ node: Node?) -> Setting {
+    ///
+    /// An empty variable says null of a key that `mayBeNull`, and nothing of any other: it is what
+    /// an unset one becomes on its way through a Compose file or a chart.
+    func setting(_ path: [String], _ node: Node?, mayBeNull: Bool) -> Setting {
         let variable = Self.variable(for: path)
         knownVariables.insert(variable)
         let found: Setting
-        if let text = environment[variable], !isServiceLink(variable, text) {
+        if let text = environment[variable], mayBeNull || !text.isEmpty,
+            !isServiceLink(variable, text)
+        {
             found = .scalar(
                 Scalar(text: text, style: .variable),
                 .environment(variable: variable)

@@ -19,11 +19,25 @@ package enum ConfigurationReference {
         Heliograph reads one YAML file. Every key can be overridden by the environment variable in \
         the table; `<n>` counts the entries of a list from 0, and an entry past the end of the \
         file's list adds one. A list of values is separated by commas. An empty variable means \
-        `null`. Keys of `kafka.properties` are written with `_` for `.`.
+        `null` for a key that may be null, and says nothing of any other. Keys of \
+        `kafka.properties` are written with `_` for `.`.
 
         Durations are a whole number and `ms`, `s`, `m` or `h`. Sizes are bytes, alone or with \
         `KiB`, `MiB`, `GiB`, `kB`, `MB` or `GB`. Unknown keys, unknown `HELIOGRAPH_` variables \
-        and keys set twice are errors; all errors are reported at once.
+        and keys set twice are errors.
+
+        All errors are reported at once: of keys and variables, of files that cannot be read, of \
+        own schemas, and of what stands in the files of credentials, `apns.ca_file` and \
+        `log.fingerprint_key_file`. Some are seen only when others are mended:
+
+        - of a file that is not YAML, all others;
+        - what stands in a credential's files, when its keys are right and all its files can be \
+        read; in `apns.ca_file`, when `apns.proxy_password_file` can be read as well;
+        - librdkafka's verdict on `kafka.properties`, when no key and no own schema is wrong and \
+        every file can be read;
+        - whether certificates serve the `environment` of their credentials, when besides all \
+        credentials' files are right;
+        - topics that are missing: Kafka is asked for them last.
 
         | key | type | default | meaning | variable |
         |---|---|---|---|---|

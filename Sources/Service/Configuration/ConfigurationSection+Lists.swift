@@ -26,17 +26,11 @@ extension ConfigurationSection {
         let defaultText = Self.print(defaultValue, type)
         define(name, "list of \(type.name)", defaultText, documentation)
         let setting = setting(name)
-        // Null in the file is no list; an empty variable says nothing.
-        if case .absent = setting { return noted(defaultValue, name, defaultText) }
-        if setting.isUnset, isVariable(setting.location) {
-            return noted(defaultValue, name, defaultText)
+        if case .absent = setting {
+            note(name, defaultText)
+            return defaultValue
         }
         return elements(name, setting).map { values(name, of: type, $0) } ?? []
-    }
-
-    private func noted<Value>(_ value: Value, _ name: String, _ text: String) -> Value {
-        note(name, text)
-        return value
     }
 
     /// - Returns: nil, and a report, for what is no list.
@@ -45,7 +39,7 @@ extension ConfigurationSection {
         case .absent: return []
         case .list(let nodes, _): return nodes.map { reader.setting($0) }
         case .scalar(let scalar, let location):
-            guard isVariable(location) else {
+            guard isVariable(location), !scalar.isNull else {
                 report(name, scalar.isNull ? "is null" : "is a scalar", "a list", setting)
                 return nil
             }

@@ -39,7 +39,7 @@ final class ConfigurationSection {
         define(name, type.name, type.print(defaultValue), documentation)
         let setting = setting(name)
         var value = defaultValue
-        if case .scalar(let scalar, let location) = setting, scalar.isNull, !isVariable(location) {
+        if case .scalar(let scalar, _) = setting, scalar.isNull {
             report(name, "is null", type.expectation, setting)
         } else if !setting.isUnset {
             value = parse(name, type, setting) ?? type.placeholder
@@ -56,7 +56,7 @@ final class ConfigurationSection {
         _ documentation: String
     ) -> Value? {
         define(name, type.name, defaultValue.map(type.print) ?? "null", documentation)
-        let setting = setting(name)
+        let setting = setting(name, mayBeNull: true)
         var value = defaultValue
         if case .scalar(let scalar, _) = setting, scalar.isNull {
             value = nil
@@ -115,10 +115,10 @@ final class ConfigurationSection {
 
     // MARK: Helpers
 
-    func setting(_ name: String) -> Setting {
+    func setting(_ name: String, mayBeNull: Bool = false) -> Setting {
         known.append(name)
         let node = pairs.last { $0.key.scalar?.string == name }?.value
-        return reader.setting(path + [name], node)
+        return reader.setting(path + [name], node, mayBeNull: mayBeNull)
     }
 
     func parse<Value>(
@@ -130,7 +130,7 @@ final class ConfigurationSection {
             report(name, Self.shape(of: setting), type.expectation, setting)
             return nil
         }
-        if scalar.isNull, !isVariable(setting.location) {
+        if scalar.isNull {
             report(name, "is null", type.expectation, setting)
             return nil
         }

@@ -1,0 +1,101 @@
+import Foundation
+import Service
+import Testing
+
+/// What stands in the files that a configuration names.
+@Suite struct ConfigurationContentTests {
+    /// What `heliograph check` tells of a configuration beside files of no use.
+    ///
+    /// In what is given and what is told `FOLDER` stands for where they are.
+    private func told(_ yaml: String) throws -> [String] {
+        let folder = FileManager.default.temporaryDirectory
+            .appending(path: "heliograph-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["garbage.p8", "garbage.pem", "short.key"] {
+            try Data("garbage".utf8).write(to: folder.appending(path: name))
+        }
+        let path = folder.path(percentEncoded: false)
+        let file = folder.appending(path: "h.yaml")
+        try Data(yaml.replacing("FOLDER", with: path).utf8).write(to: file)
+        do throws(ServiceError) {
+            let name = file.path(percentEncoded: false)
+            try Configuration(file: name, environment: [:]).checkCredentials()
+            return []
+        } catch {
+            return error.lines.map { $0.replacing(path, with: "FOLDER") }
+        }
+    }
+
+    private static func credential(_ name: String, _ keyFile: String, bundleID: String) -> String {
+        """
+        {name: \(name), team_id: DEF123GHIJ, key_id: ABC123DEFG, key_file: FOLDER/\(keyFile), \
+        bundle_ids: [\(bundleID)]}
+        """
+    }
+
+    private static let contents = [
+        "log.fingerprint_key_file: 'FOLDER/short.key' is shorter than 16 bytes",
+        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not an unencrypted PEM key",
+        "apns.ca_file: FOLDER/garbage.pem: ",
+    ]
+
+    private func expect(_ starts: [String], of yaml: String) throws {
+        let told = try told(yaml)
+        #expect(told.count == starts.count, "\(told)")
+        for (line, start) in zip(told, starts) { #expect(line.hasPrefix(start)) }
+    }
+
+    /// All but what follows from them, and librdkafka's verdict.
+    @Test func `what is wrong in files is told together with keys that are wrong`() throws {
+        let keys = [
+            "log.level: is 'loud', expected", "limit: is not a key of this version",
+            "apns.credentials.1.key_file: 'FOLDER/nowhere.p8' cannot be read",
+            "apns.credentials.2.bundle_ids.0: is 'not one', expected",
+        ]
+        try expect(
+            keys + Self.contents,
+            of: """
+                log: {level: loud, fingerprint_key_file: FOLDER/short.key}
+                limit: {}
+                kafka: {properties: {no.such.property: 1}}
+                apns:
+                  ca_file: FOLDER/garbage.pem
+                  credentials:
+                    - \(Self.credential("a", "garbage.p8", bundleID: "com.example.a"))
+                    - \(Self.credential("b", "nowhere.p8", bundleID: "com.example.b"))
+                    - \(Self.credential("c", "garbage.p8", bundleID: "not one"))
+                """
+        )
+    }
+
+    @Test func `of the files of a right configuration none hides another, nor Kafka's`() throws {
+        try expect(
+            ["kafka.properties.no.such.property: "] + Self.contents,
+            of: """
+                log: {fingerprint_key_file: FOLDER/short.key}
+                kafka: {properties: {no.such.property: 1}}
+                apns:
+                  ca_file: FOLDER/garbage.pem
+                  credentials: [\(Self.credential("a", "garbage.p8", bundleID: "com.example.a"))]
+                """
+        )
+    }
+
+    @Test func `a file that cannot be read is one problem`() throws {
+        try expect(
+            [
+                "log.fingerprint_key_file: 'FOLDER/nowhere.key' cannot be read",
+                "apns.proxy_password_file: 'FOLDER/nowhere.txt' cannot be read",
+                "apns.credentials.0.key_file: 'FOLDER/nowhere.p8' cannot be read",
+            ],
+            of: """
+                log: {fingerprint_key_file: FOLDER/nowhere.key}
+                apns:
+                  ca_file: FOLDER/garbage.pem
+                  proxy_password_file: FOLDER/nowhere.txt
+                  credentials: [\(Self.credential("a", "nowhere.p8", bundleID: "com.example.a"))]
+                """
+        )
+    }
+}

@@ -82,7 +82,7 @@ public enum ReasonTable {
     /// Empty for a word that is neither.
     public static func rows(matching text: String, kind: RequestKind = .device) -> [Row] {
         let rows = rows(of: kind)
-        if let status = Int(text) {
+        if let status = Int(text), (200...599).contains(status) {
             let named = rows.filter { $0.reason != nil && $0.statuses.contains(status) }
             return named + [row(status: status, reason: nil, kind: kind)]
         }

@@ -5,7 +5,7 @@ import Vocabulary
 package enum ReasonExplanation {
     /// A word can be both APNs' reason and Heliograph's own: then both are told.
     ///
-    /// - Parameter reason: in any case.
+    /// - Parameter reason: in any case; or a status, of which all rows are told.
     /// - Returns: nil for a word that is no reason.
     package static func text(for reason: String) -> String? {
         let local = LocalReason.allCases.first {
@@ -24,18 +24,17 @@ package enum ReasonExplanation {
     }
 
     private static func apns(_ rows: [ReasonTable.Row], about kind: String) -> String? {
-        guard let first = rows.first, let known = first.reason else { return nil }
-        let parts = rows.map { row in
+        guard !rows.isEmpty else { return nil }
+        return rows.map { row in
             """
+            \(row.reason?.rawValue ?? "Any other reason, or none") (APNs, status \(row.statusText)\(kind))
               \(row.explanation)
               To do:        \(row.remedy)
             \(actions(row))
               Token action: \(row.verdict.tokenAction.rawValue)
               At fault:     \(row.verdict.fault.rawValue)
             """
-        }
-        let heading = "\(known.rawValue) (APNs, status \(first.statusText)\(kind))"
-        return ([heading] + parts).joined(separator: "\n")
+        }.joined(separator: "\n\n")
     }
 
     /// What Heliograph does; a row of both kinds of request may say two things.
@@ -55,12 +54,15 @@ package enum ReasonExplanation {
 
     private static func text(for reason: LocalReason) -> String {
         let outcomes = reason.outcomes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+        let actions = reason.otherTokenActions.reduce(TokenAction.keep.rawValue) {
+            "\($0), \($1.action.rawValue) for `\($1.outcome.rawValue)`"
+        }
         return """
             \(reason.rawValue) (Heliograph)
               \(reason.explanation)
               To do:        \(reason.remedy)
               Heliograph:   Outcome \(outcomes).
-              Token action: keep
+              Token action: \(actions)
             """
     }
 }

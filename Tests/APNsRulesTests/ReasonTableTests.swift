@@ -49,6 +49,22 @@ import Glibc
         }
     }
 
+    @Test(arguments: RequestKind.allCases, 200...599)
+    func `an answer without a reason does to the token what is told of its outcome`(
+        kind: RequestKind,
+        status: Int
+    ) {
+        let verdict = Verdict.classify(status: status, reason: nil, kind: kind)
+        guard let outcome = verdict.disposition.outcome, outcome != .accepted else {
+            #expect(verdict.tokenAction == .keep)
+            return
+        }
+        let reason = LocalReason.unexplainedStatus
+        #expect(reason.outcomes.contains(outcome))
+        let other = reason.otherTokenActions.first { $0.outcome == outcome }
+        #expect(other?.action ?? .keep == verdict.tokenAction)
+    }
+
     /// After a change of the table: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ReasonTableTests`.
     @Test func `docs/reasons.md is what the table says`() throws {
         let path =

@@ -27,6 +27,15 @@ import Vocabulary
         #expect(halves.last?.contains("retry topic") == false)
     }
 
+    @Test(arguments: LocalReason.allCases)
+    func `a reason of Heliograph keeps the token but for a 410 without one`(
+        reason: LocalReason
+    ) throws {
+        let action = reason == .unexplainedStatus ? "keep, remove for `unregistered`" : "keep"
+        let text = try #require(ReasonExplanation.text(for: reason.rawValue))
+        #expect(text.hasSuffix("\n  Token action: \(action)"))
+    }
+
     /// Both lists know the word, and mean different things by it.
     @Test func `a word of both lists is explained by who decided`() {
         let word = LocalReason.payloadTooLarge.rawValue

@@ -1,0 +1,44 @@
+import Vocabulary
+
+/// Answers that pass: the same notification may be accepted later, or on another connection.
+///
+/// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
+extension ReasonTable {
+    static let transientRows: [Row] = [
+        Row(
+            400,
+            .idleTimeout,
+            Verdict(.retryElsewhere, .connection),
+            "The connection was idle for too long.",
+            remedy: "Nothing: a new connection is opened."
+        ),
+        Row(
+            429,
+            .tooManyRequests,
+            Verdict(.retryHere, .token),
+            "Too many requests in a row for this device token.",
+            remedy: "Send less to this device, with `collapse_id`; only this device waits."
+        ),
+        Row(
+            500,
+            .internalServerError,
+            Verdict(.retryHere, .server),
+            "APNs had an internal error.",
+            remedy: "Nothing; if it lasts, see Apple's system status page."
+        ),
+        Row(
+            503,
+            .serviceUnavailable,
+            Verdict(.retryHere, .server),
+            "APNs is unavailable.",
+            remedy: "Nothing; if it lasts, see Apple's system status page."
+        ),
+        Row(
+            503,
+            .shutdown,
+            Verdict(.retryElsewhere, .connection),
+            "This APNs server is shutting down.",
+            remedy: "Nothing: a new connection is opened."
+        ),
+    ]
+}

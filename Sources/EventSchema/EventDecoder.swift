@@ -139,24 +139,21 @@ public struct EventDecoder: ~Copyable {
         return isOnlyTooLarge ? .payloadTooLarge : .schemaViolation
     }
 
+    /// Two schemas share the bound of one outcome.
     mutating func ownViolations(
         _ payload: JSONNode,
         of event: Event,
         from topic: KafkaTopic
     ) -> [Violation] {
-        var violations: [Violation] = []
+        var report = ViolationReport()
         if let schema = payloadSchemas.schema(of: topic) {
-            violations = schema.violations(in: check.document, payload) ?? []
+            schema.addViolations(of: payload, in: check.document, to: &report)
         }
         if let schema = payloadSchemas.schema(of: event) {
-            violations += schema.violations(in: check.document, payload) ?? []
+            schema.addViolations(of: payload, in: check.document, to: &report)
         }
-        return violations.count <= Self.maxViolations
-            ? violations : Array(violations.prefix(Self.maxViolations))
+        return report.finished()
     }
-
-    /// Of one outcome; the same bound as that of one schema.
-    private static let maxViolations = 20
 
     /// What the schema that the record names has against its text; nil: nothing.
     borrowing func problem(
@@ -171,14 +168,27 @@ public struct EventDecoder: ~Copyable {
         case .unusable(let cause):
             return (.unusableSchema, [Self.violation(of: reference, cause)])
         case .usable(let schema):
-            let named = NamedSchema(name: reference.description, schema: schema)
-            return named.violations(in: document, document.root).map { (.schemaViolation, $0) }
+            var report = ViolationReport()
+            NamedSchema(name: reference.description, schema: schema)
+                .addViolations(of: document.root, in: document, to: &report)
+            let violations = report.finished()
+            guard !violations.isEmpty else { return nil }
+            return (.schemaViolation, violations)
         }
     }
 
-    private static func violation(of schema: SchemaReference, _ message: String) -> Violation {
-        Violation(instanceLocation: "", keywordLocation: "\(schema)#", message: message)
+    /// Of a cause that is as long as the schema itself, the beginning.
+    private static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
+        let start = String(cause.unicodeScalars.prefix(maxCauseScalarCount))
+        return Violation(
+            instanceLocation: "",
+            keywordLocation: "\(schema)#",
+            message: start.utf8.count == cause.utf8.count ? cause : "\(start)..."
+        )
     }
+
+    /// Of 4 bytes at most each: with the schema's name that fits into an outcome's 4096.
+    private static let maxCauseScalarCount = 900
 
     // MARK: Answers
 

@@ -12,16 +12,14 @@ public struct NamedSchema: Sendable {
         self.schema = schema
     }
 
-    /// What is wrong with a value; nil when it keeps to the schema.
-    borrowing func violations(
+    /// Adds to a report what is wrong with a value; nothing when it keeps to the schema.
+    func addViolations(
+        of node: JSONNode,
         in document: JSONDocument,
-        _ node: JSONNode
-    ) -> [Violation]? {
-        schema.refusal(of: node, in: document)?.map { violation in
-            var violation = violation
-            violation.keywordLocation = "\(name)#\(violation.keywordLocation)"
-            return violation
-        }
+        to report: inout ViolationReport
+    ) {
+        report.schemaName = name
+        schema.addViolations(of: node, in: document, to: &report)
     }
 }
 

@@ -216,6 +216,21 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.violations.map(\.keywordLocation) == [location])
     }
 
+    @Test(arguments: [(900, 900), (901, 903), (100_000, 903)])
+    func `of a cause that is too long for an outcome the beginning is told`(
+        length: Int,
+        told: Int
+    ) throws {
+        let cause = String(repeating: "\u{10FFFF}", count: length)
+        guard case .invalid(let event) = Self.decode([Self.reference: .unusable(cause)]) else {
+            Issue.record("not invalid")
+            return
+        }
+        let violation = try #require(event.violations.first)
+        #expect(violation.message.unicodeScalars.count == told)
+        #expect("\(violation.keywordLocation)\(violation.message)".utf8.count <= 4096)
+    }
+
     @Test func `a schema is named by the violations of it`() throws {
         let schema = try Schema(text: Array(#"{"required":["team"]}"#.utf8))
         guard case .invalid(let event) = Self.decode([Self.reference: .usable(schema)]) else {

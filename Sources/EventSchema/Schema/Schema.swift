@@ -81,7 +81,9 @@ public struct Schema: Sendable {
         in document: JSONDocument,
         _ value: JSONNode
     ) -> [Violation] {
-        refusal(of: value, in: document) ?? []
+        var report = ViolationReport()
+        addViolations(of: value, in: document, to: &report)
+        return report.finished()
     }
 
     /// The same, and how many steps it took to find out.
@@ -96,22 +98,37 @@ public struct Schema: Sendable {
         return isAdmitted ? [] : violations(of: value, refusedIn: &check)
     }
 
-    /// The violations of a value; nil where `admits` is true.
-    func refusal(of value: JSONNode, in document: JSONDocument) -> [Violation]? {
+    /// The same, added to what other schemas have against the document: one bound for all.
+    func addViolations(
+        of value: JSONNode,
+        in document: JSONDocument,
+        to report: inout ViolationReport
+    ) {
         var check = SchemaCheck(document)
-        return admits(value, &check) ? nil : violations(of: value, refusedIn: &check)
+        guard !admits(value, &check) else { return }
+        addViolations(of: value, refusedIn: &check, to: &report)
     }
 
     /// The violations of a value that `admits` has just refused.
-    ///
-    /// Where the work ran out it is not begun again: to say so is all then.
     func violations(of value: JSONNode, refusedIn check: inout SchemaCheck) -> [Violation] {
+        var report = ViolationReport()
+        addViolations(of: value, refusedIn: &check, to: &report)
+        return report.finished()
+    }
+
+    /// Where the work ran out it is not begun again: to say so is all then.
+    private func addViolations(
+        of value: JSONNode,
+        refusedIn check: inout SchemaCheck,
+        to report: inout ViolationReport
+    ) {
         guard !check.isExhausted else {
-            return [SchemaExplainer.tooMuchWork(value, check.document)]
+            report.add(SchemaExplainer.tooMuchWork(value, check.document))
+            return
         }
-        var explainer = SchemaExplainer(program: program, check: check)
-        let violations = explainer.violations(value, of: root)
+        var explainer = SchemaExplainer(program: program, check: check, report: report)
+        explainer.explainWhole(value, of: root)
         check = explainer.check
-        return violations
+        report = explainer.report
     }
 }

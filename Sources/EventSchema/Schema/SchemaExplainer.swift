@@ -6,25 +6,26 @@ import Vocabulary
 /// It walks the program as `admits` does and asks the same questions, so the two cannot disagree.
 struct SchemaExplainer {
     let program: SchemaProgram
-    var report = ViolationReport()
+    /// Begins with what other schemas have found.
+    private(set) var report: ViolationReport
     /// The way through the schema: keywords and names, through references.
     private var path: [String] = []
     private var secretDepth = 0
     var check: SchemaCheck
 
-    init(program: SchemaProgram, check: SchemaCheck) {
+    init(program: SchemaProgram, check: SchemaCheck, report: ViolationReport) {
         self.program = program
         self.check = check
+        self.report = report
     }
 
-    /// What is wrong with a value that the whole schema does not admit.
-    mutating func violations(
+    /// Reports what is wrong with a value that the whole schema does not admit.
+    mutating func explainWhole(
         _ value: JSONNode,
         of root: Int32
-    ) -> [Violation] {
+    ) {
         explain(root, value)
         if check.isExhausted { report.add(Self.tooMuchWork(value, check.document)) }
-        return report.finished()
     }
 
     /// What is said of a value when the work ran out.

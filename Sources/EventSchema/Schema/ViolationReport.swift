@@ -9,6 +9,8 @@ struct ViolationReport {
     /// Room for the sentence that says how many were left out.
     private static let reservedByteCount = 96
 
+    /// What stands before the `#` in the keyword locations of what is added; nil: no `#` either.
+    var schemaName: String?
     private var violations: [Violation] = []
     private var byteCount = 0
     private var leftOutCount = 0
@@ -23,10 +25,19 @@ struct ViolationReport {
 
     mutating func add(_ violation: Violation) {
         let limit = Self.maxByteCount - Self.reservedByteCount
+        let violation = named(violation)
         if hasRoom, byteCount + violation.byteCount <= limit { return keep(violation) }
         // Nobody is told nothing: a first violation that is too long loses its places.
-        if violations.isEmpty { return keep(Self.unplaced) }
+        if violations.isEmpty { return keep(named(Self.unplaced)) }
         leaveOut()
+    }
+
+    /// The schema's name counts as text: it is a file's, or a reference to the registry.
+    private func named(_ violation: Violation) -> Violation {
+        guard let schemaName else { return violation }
+        var violation = violation
+        violation.keywordLocation = "\(schemaName)#\(violation.keywordLocation)"
+        return violation
     }
 
     private mutating func keep(_ violation: Violation) {

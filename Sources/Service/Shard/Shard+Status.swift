@@ -136,7 +136,7 @@ extension Shard {
     }
 
     private func lastFailure(of route: Route) -> String {
-        troubles.failures[route] ?? troubles.connections[route] ?? "no connection"
+        troubles.failures[route] ?? "no connection"
     }
 
     /// Tells of breakers that opened or closed.
@@ -148,6 +148,7 @@ extension Shard {
                 facts[.reason] = lastFailure(of: route)
                 log.warning("APNs fails too often and is left alone for a while", facts)
             case .closed where shutBreakers.remove(route) != nil:
+                troubles.endpointRecovered(route)
                 log.notice("APNs answers again", facts(route))
             case .open, .halfOpen, .closed: break
             }

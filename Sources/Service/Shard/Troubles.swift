@@ -15,7 +15,9 @@ struct Troubles: Sendable {
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
     private(set) var connections: [Route: String] = [:]
-    /// What the endpoint's last failure was, by route.
+    /// What failed last at the endpoint, by route: a connection, or a request.
+    ///
+    /// A later answer does not clear it: it may have been under way when the breaker opened.
     private(set) var failures: [Route: String] = [:]
     /// Where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
@@ -94,5 +96,11 @@ struct Troubles: Sendable {
 
     mutating func connectionFailed(_ route: Route, _ text: String) {
         connections[route] = text
+        failures[route] = text
+    }
+
+    /// The endpoint's breaker has closed: what opened it says nothing of what may open it next.
+    mutating func endpointRecovered(_ route: Route) {
+        failures[route] = nil
     }
 }

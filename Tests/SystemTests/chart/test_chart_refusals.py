@@ -11,6 +11,7 @@ from harness import chart
 
 CREDENTIAL = {"team_id": "DEF123GHIJ", "key_id": "ABC123DEFG", "bundle_ids": ["org.example"]}
 SASL = {"mechanism": "PLAIN", "existingSecret": "login"}
+LOOPBACK = ["127.0.0.1", "127.1.2.3", "localhost", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"]
 STRIMZI_USER = {"cluster": "events", "user": {"enabled": True}}
 
 
@@ -38,6 +39,17 @@ REFUSED = [
     ({"config": {"apns": {"credentials": [CREDENTIAL]}}}, "config.apns.credentials: name them in"),
     ({"config": {"sources": []}}, "config.sources: name at least one topic"),
     ({"config": {"admin": {"port": 0}}}, "config.admin.port: probes and scrapes need a fixed port"),
+    *[
+        (
+            {"config": {"admin": {"host": host}}},
+            "config.admin.host: probes and scrapes come to the pod's address",
+        )
+        for host in LOOPBACK
+    ],
+    *[
+        ({"config": {section: None}}, f"config.{section}: null removes the keys")
+        for section in ("kafka", "results", "admin")
+    ],
     (
         {"config": {"kafka": {"group_instance_id": "a"}}},
         "config.kafka.group_instance_id: all pods would have the same",
@@ -101,6 +113,17 @@ REFUSED = [
         },
         "extraEnv: the chart sets HELIOGRAPH_KAFKA_GROUP_INSTANCE_ID itself",
     ),
+    *[
+        (
+            {"extraEnv": [{"name": name, "value": "a"}]},
+            f"extraEnv: use {key} in place of {name}",
+        )
+        for name, key in [
+            ("HELIOGRAPH_ADMIN_HOST", "config.admin.host"),
+            ("HELIOGRAPH_ADMIN_PORT", "config.admin.port"),
+            ("HELIOGRAPH_LIMITS_DRAIN_TIMEOUT", "config.limits.drain_timeout"),
+        ]
+    ],
     ({"kafka": {"sasl": {"mechanism": "PLAIN"}}}, "kafka.sasl.existingSecret: name the Secret"),
     ({"kafka": {"sasl": {"existingSecret": "a"}}}, "kafka.sasl.mechanism: say which"),
     (
@@ -183,6 +206,18 @@ def test_every_refusal_of_the_templates_has_a_row():
     said += chart.refusal({}, values_file=chart.CHART / "values.yaml")
     for sentence in sentences:
         assert re.search(re.sub("%[sd]", ".*", re.escape(sentence)), said), sentence
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.127.0.1", "fd00::1:1", None])
+def test_an_address_that_probes_reach_is_taken(host):
+    rendered = chart.render(values={"config": {"admin": {"host": host}}})
+    assert yaml.safe_load(chart.configuration_of(rendered))["admin"].get("host") == host
+
+
+def test_further_variables_of_heliograph_are_taken():
+    variables = [{"name": "HELIOGRAPH_LOG_LEVEL", "value": "debug"}]
+    container = chart.container_of(chart.render(values={"extraEnv": variables}))
+    assert variables[0] in container["env"]
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,22 @@
 {{- end }}
 
 {{- define "heliograph.validateConfig" -}}
-{{- $config := .Values.config }}
+{{- $config := .Values.config | default dict }}
+{{- range $section := list "kafka" "results" "admin" }}
+  {{- if not (kindIs "map" (get $config $section)) }}
+    {{- fail (printf "config.%s: null removes the keys that the chart needs; set only those of its keys that shall differ" $section) }}
+  {{- end }}
+{{- end }}
 {{- if dig "apns" "credentials" nil $config }}
   {{- fail "config.apns.credentials: name them in `credentials`, so that their files are mounted" }}
 {{- end }}
 {{- if not $config.sources }}{{ fail "config.sources: name at least one topic with events" }}{{ end }}
 {{- if not $config.admin.port }}
   {{- fail "config.admin.port: probes and scrapes need a fixed port, not 0" }}
+{{- end }}
+{{- $host := toString $config.admin.host }}
+{{- if regexMatch "^(localhost|127\\..*|(0*:)+0*1|::ffff:127\\..*)$" (lower $host) }}
+  {{- fail (printf "config.admin.host: probes and scrapes come to the pod's address, not to %s; use 0.0.0.0 or ::, and networkPolicy" $host) }}
 {{- end }}
 {{- if dig "kafka" "group_instance_id" nil $config }}
   {{- fail "config.kafka.group_instance_id: all pods would have the same; set staticMembership.enabled" }}
@@ -146,6 +155,11 @@
 {{- end }}
 {{- $own := include "heliograph.environment" . | fromYamlArray }}
 {{- range $variable := .Values.extraEnv }}
+  {{- $name := toString $variable.name }}
+  {{- if regexMatch "^HELIOGRAPH_(ADMIN_.+|LIMITS_DRAIN_TIMEOUT)$" $name }}
+    {{- $key := regexReplaceAll "^HELIOGRAPH_(ADMIN|LIMITS)_" $name "config.${1}." | lower }}
+    {{- fail (printf "extraEnv: use %s in place of %s, which the chart's probes and checks do not see" $key $name) }}
+  {{- end }}
   {{- range $taken := $own }}
     {{- if eq $variable.name $taken.name }}
       {{- fail (printf "extraEnv: the chart sets %s itself" $variable.name) }}

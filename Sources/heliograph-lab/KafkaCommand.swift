@@ -18,21 +18,61 @@ struct KafkaCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Brokers.")
+    /// Each opens a port.
+    private static let brokerLimit = 100
+    /// Of all topics together: 50 GB when they are full.
+    private static let partitionLimit = 10_000
+
+    @Option(help: "Brokers, each with a port of its own: 1 to 100.")
     var brokers = 1
 
-    @Option(help: "A topic to make, as NAME or NAME:PARTITIONS; may be given often.")
+    @Option(help: "A topic to make: NAME, or NAME:PARTITIONS, 10000 in all; may be given often.")
     var topic: [String] = []
+
+    func validate() throws {
+        guard (1...Self.brokerLimit).contains(brokers) else {
+            throw ValidationError("--brokers: 1 to \(Self.brokerLimit)")
+        }
+        // Each has been held to the limit, so the sum cannot overflow.
+        guard try newTopics().map(\.partitions).reduce(0, +) <= Self.partitionLimit else {
+            throw ValidationError(
+                "--topic: at most \(Self.partitionLimit) partitions in all, of some 5 MB each"
+            )
+        }
+    }
+
+    private func newTopics() throws -> [(topic: KafkaTopic, partitions: Int)] {
+        try topic.map { text -> (topic: KafkaTopic, partitions: Int) in
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let partitions = parts.count > 1 ? Int(parts[1]) : 4
+            guard let name = parts.first, Self.isTopicName(name) else {
+                throw ValidationError(
+                    "--topic '\(text)': expected NAME or NAME:PARTITIONS, with a name of 1 to 249 "
+                        + "of a-z, A-Z, 0-9, '.', '_' and '-', but not '.' or '..'"
+                )
+            }
+            guard let partitions, (1...Self.partitionLimit).contains(partitions) else {
+                throw ValidationError(
+                    "--topic '\(text)': 1 to \(Self.partitionLimit) partitions, of some 5 MB each"
+                )
+            }
+            return (KafkaTopic(String(name)), partitions)
+        }
+    }
+
+    /// Kafka's own rule (`org.apache.kafka.common.internals.Topic`); librdkafka does not have it.
+    private static func isTopicName(_ text: Substring) -> Bool {
+        (1...249).contains(text.utf8.count) && text != "." && text != ".."
+            && text.allSatisfy { character in
+                character.isASCII
+                    && (character.isLetter || character.isNumber || "._-".contains(character))
+            }
+    }
 
     func run() async throws {
         let kafka = try EmbeddedKafka(brokers: brokers)
-        for text in topic {
-            let parts = text.split(separator: ":", maxSplits: 1)
-            let partitions = parts.count > 1 ? Int(parts[1]) : 4
-            guard let name = parts.first, let partitions, partitions > 0 else {
-                throw ValidationError("'\(text)' is not NAME or NAME:PARTITIONS")
-            }
-            try kafka.createTopic(KafkaTopic(String(name)), partitions: partitions)
+        for (topic, partitions) in try newTopics() {
+            try kafka.createTopic(topic, partitions: partitions)
         }
         // Whoever reads that it is ready may end it at once.
         let signals = await Signals()

@@ -9,7 +9,7 @@ struct FingerprintCommand: ParsableCommand {
             Logs never show a device token. With log.fingerprint_key_file they name it by a keyed \
             fingerprint, in the key 'device', so that a customer's device can be looked for:
 
-              kubectl logs -l app.kubernetes.io/name=heliograph | \\
+              kubectl logs -l app.kubernetes.io/name=heliograph --tail=-1 --prefix | \\
                   grep "$(heliograph fingerprint --config heliograph.yaml - < token.txt)"
 
             An argument is seen by everybody who may list processes; '-' reads from standard \

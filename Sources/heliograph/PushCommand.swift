@@ -121,19 +121,22 @@ struct PushCommand: ParsableCommand {
 
     private func eventText() throws -> [UInt8] {
         if let event {
-            let stream = event == "-" ? .input : ByteStream(path: event)
-            guard let bytes = stream?.readAll(limit: 1 << 20) else {
-                throw ServiceError(text: "\(event): cannot be read, or is no event by its size")
+            guard let stream = event == "-" ? .input : ByteStream(path: event) else {
+                throw ServiceError(text: "\(event): \(FileError.unreadable(errno))")
+            }
+            guard let bytes = stream.readAll(limit: 1 << 20) else {
+                throw ServiceError(text: "\(event): cannot be read, or is larger than 1MiB")
             }
             return bytes
         }
+        let given = try payload.map { try PushEvent.Payload(json: $0, of: "--payload") }
         return PushEvent(
             to: target,
             bundleID: bundleId ?? "",
             environment: environment,
             priority: priority,
             expiration: expiration,
-            payload: payload.map { .json($0) } ?? .alert(alert ?? "")
+            payload: given ?? .alert(alert ?? "")
         ).utf8
     }
 

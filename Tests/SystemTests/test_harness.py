@@ -5,6 +5,7 @@ import json
 import re
 import signal
 import socket
+import subprocess
 import sys
 import uuid
 
@@ -280,6 +281,38 @@ def test_a_link_can_be_cut_and_silenced():
 def test_the_embedded_kafka_ends_while_its_input_is_open():
     with Child([built_binary("heliograph-lab"), "kafka"], takes_input=True) as kafka:
         kafka.wait_for_json()
+        assert kafka.terminate() == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--brokers", "0"], "--brokers: 1 to 100"),
+        (["--brokers", "101"], "--brokers: 1 to 100"),
+        (["--topic", "a b"], "--topic 'a b': expected NAME or NAME:PARTITIONS"),
+        (["--topic", ""], "--topic '': expected NAME"),
+        (["--topic", ":3"], "--topic ':3': expected NAME"),
+        (["--topic", ".."], "--topic '..': expected NAME"),
+        (["--topic", "ä"], "--topic 'ä': expected NAME"),
+        (["--topic", "a" * 250], "expected NAME"),
+        (["--topic", "a:"], "--topic 'a:': 1 to 10000 partitions"),
+        (["--topic", "a:0"], "--topic 'a:0': 1 to 10000 partitions"),
+        (["--topic", "a:10001"], "--topic 'a:10001': 1 to 10000 partitions"),
+        (["--topic", "a:10000", "--topic", "b:1"], "--topic: at most 10000 partitions in all"),
+    ],
+)
+def test_the_embedded_kafka_refuses_what_it_cannot_be(arguments, words):
+    command = [built_binary("heliograph-lab"), "kafka", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (ended.returncode, ended.stdout) == (64, "")
+    assert words in ended.stderr
+
+
+def test_the_embedded_kafka_takes_names_and_numbers_at_their_limits():
+    topics = ["a" * 249, "A.b_c-9:1", "many:995"]
+    command = [built_binary("heliograph-lab"), "kafka", "--brokers", "100"]
+    with Child(command + [word for name in topics for word in ("--topic", name)]) as kafka:
+        assert kafka.wait_for_json()["bootstrap_servers"].count(":") == 100
         assert kafka.terminate() == 0
 
 

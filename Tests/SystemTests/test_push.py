@@ -10,6 +10,7 @@ from harness.processes import built_binary, clean_environment
 
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
+NO_JSON = "not JSON: an unexpected token or end at byte"
 SCENARIO = {"rules": [{"prefix": "dead", "is": "unregistered", "since": 1767225600000}]}
 
 
@@ -80,14 +81,20 @@ def test_an_event_is_sent_as_it_stands(push, simulator):
         (["--bundle-id", APP, "--alert", "x"], 64, "--token or --channel, and --bundle-id"),
         (["--token", TOKEN, "--bundle-id", APP], 64, "--alert or --payload"),
         (["--token", "xyz", "--bundle-id", APP, "--alert", "x"], 1, "/device_token"),
-        (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, "MalformedEvent"),
+        (["--token", TOKEN, "--bundle-id", APP, "--payload", "{"], 1, f"--payload: {NO_JSON} 1\n"),
+        (
+            ["--token", TOKEN, "--bundle-id", APP, "--payload", '{},"priority":5'],
+            1,
+            "--payload: content after the document's end",
+        ),
+        (["--channel", "a", "--bundle-id", APP, "--payload", "{bad"], 1, f"--payload: {NO_JSON}"),
         (["--token", TOKEN, "--bundle-id", "org.other", "--alert", "x"], 1, "NoCredential"),
         (
             ["--token", TOKEN, "--bundle-id", APP, "--alert", "x", "--expiration", "1"],
             1,
             "Expired: not sent",
         ),
-        (["--event", "/nowhere"], 1, "/nowhere: cannot be read"),
+        (["--event", "/nowhere"], 1, "/nowhere: cannot be read: No such file or directory"),
     ],
 )
 def test_what_cannot_be_sent_says_why(push, simulator, arguments, code, words):
@@ -95,3 +102,9 @@ def test_what_cannot_be_sent_says_why(push, simulator, arguments, code, words):
     assert (done.returncode, simulator.requests()) == (code, [])
     assert words in done.stderr.decode()
     assert done.stdout == b""
+
+
+def test_an_event_that_is_no_json_says_where(push, simulator):
+    done = push("--event", "-", stdin=b'{"id":')
+    assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
+    assert f"MalformedEvent: not sent\nheliograph: the event: {NO_JSON} 6\n" in done.stderr.decode()

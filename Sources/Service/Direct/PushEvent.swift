@@ -3,7 +3,8 @@ import JSON
 
 /// An event made of the options of a command line.
 ///
-/// Nothing is checked here: the event goes through the same checks as one from Kafka.
+/// Whether a payload is JSON is all that is checked here: the event goes through the same checks as
+/// one from Kafka.
 package struct PushEvent {
     package enum Target {
         case device(token: String, pushType: String, collapseID: String?)
@@ -14,6 +15,21 @@ package struct PushEvent {
         case alert(String)
         /// Sent as it stands, if it is JSON.
         case json(String)
+
+        /// What stands in an option of the command line.
+        ///
+        /// The event's own check would name a byte of a text that nobody wrote.
+        ///
+        /// - Throws: `ServiceError` when it is not one JSON document.
+        package init(json text: String, of option: String) throws(ServiceError) {
+            var document = JSONDocument()
+            do throws(JSONError) {
+                try document.parse(Array(text.utf8))
+            } catch {
+                throw ServiceError(text: "\(option): \(error)")
+            }
+            self = .json(text)
+        }
     }
 
     private let target: Target

@@ -96,7 +96,7 @@ package struct PushRun {
         case .invalid(let invalid):
             let lines = invalid.violations.map { violation in
                 let place = violation.instanceLocation
-                return "\(place.isEmpty ? "the event" : place) \(violation.message)"
+                return "\(place.isEmpty ? "the event" : place): \(violation.message)"
             }
             throw ServiceError(lines: ["\(invalid.reason.rawValue): not sent"] + lines)
         case .tombstone: throw ServiceError(text: "there is no event")

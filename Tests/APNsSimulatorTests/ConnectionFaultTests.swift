@@ -16,6 +16,15 @@ import Vocabulary
         return try APNsSimulator(configuration).start()
     }
 
+    /// Begins another scenario, for the connections that are there as well.
+    private func replaceScenario(of simulator: RunningSimulator, by text: String) async throws {
+        let next = try ScenarioFile.parse(Array(text.utf8))
+        guard case .done = await simulator.ask(.replaceScenario(next)) else {
+            Issue.record("not done")
+            return
+        }
+    }
+
     private func closing(of client: TestClient) throws {
         try client.waitFor { if case .closed = $0 { true } else { false } }
     }
@@ -168,20 +177,26 @@ import Vocabulary
         )
     }
 
-    @Test func `an idle connection gets GOAWAY with the reason`() throws {
-        let simulator = try simulator(#"{"idle_timeout_ms":50}"#)
+    @Test func `an idle connection gets GOAWAY with the reason`() async throws {
+        let simulator = try simulator("{}")
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
+        // Not before the answer, which may take longer than that.
+        try await replaceScenario(of: simulator, by: #"{"idle_timeout_ms":50}"#)
         try closing(of: client)
         let goAways = goAways(of: client)
         #expect(goAways.map(\.lastStreamID) == [1])
         #expect(goAways.map(\.debugData) == [#"{"reason":"IdleTimeout"}"#])
     }
 
-    @Test func `a connection whose answer takes long is not idle`() throws {
-        let simulator = try simulator(#"{"idle_timeout_ms":50,"latency_ms":400}"#)
+    @Test func `a connection whose answer takes long is not idle`() async throws {
+        let simulator = try simulator(#"{"latency_ms":400}"#)
         let client = try TestClient(port: simulator.productionPort, of: simulator)
-        #expect(try client.exchange(Fixture.headers(try simulator.authorization())).status == 200)
+        let request = try client.send(Fixture.headers(try simulator.authorization()))
+        // The first right token raises the limit at once: the request has come.
+        try client.waitFor { if case .streamLimitChanged = $0 { true } else { false } }
+        try await replaceScenario(of: simulator, by: #"{"idle_timeout_ms":50}"#)
+        #expect(try client.response(to: request).status == 200)
         // It may be idle by now, but it was not before the answer.
         let beforeAnswer = client.events.prefix {
             if case .responseArrived = $0 { false } else { true }
@@ -306,11 +321,7 @@ import Vocabulary
         let client = try TestClient(port: simulator.productionPort, of: simulator)
         let fields = Fixture.headers(try simulator.authorization())
         #expect(try client.exchange(fields).status == 200)
-        let next = try ScenarioFile.parse(Array(#"{"default":"500 json"}"#.utf8))
-        guard case .done = await simulator.ask(.replaceScenario(next)) else {
-            Issue.record("not done")
-            return
-        }
+        try await replaceScenario(of: simulator, by: #"{"default":"500 json"}"#)
         #expect(try client.exchange(fields).status == 500)
         guard case .notRemembered = await simulator.ask(.device("aa")) else {
             Issue.record("devices are remembered unasked")

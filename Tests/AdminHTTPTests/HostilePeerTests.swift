@@ -103,7 +103,7 @@ import Testing
         async throws
     {
         var limits = AdminServer.Limits()
-        limits.maxExchange = .milliseconds(300)
+        limits.maxExchange = .seconds(2)
         try await withServer(limits: limits) { address in
             // Ends only because the server closes: the request never does.
             let sentCount = try await LoopbackRequest.drip("x", to: address)

@@ -21,6 +21,8 @@ struct BulkheadBench {
     private(set) var outcomes: [String: Outcome] = [:]
     /// Why events went to a retry topic, or ended.
     private(set) var reasons: [String: Reason] = [:]
+    /// How events were put off.
+    private(set) var deferrals: [String: Deferral] = [:]
     /// The route of each connection that was asked for.
     private(set) var routes: [ConnectionID: Route] = [:]
     /// Events with a stream.
@@ -89,6 +91,7 @@ struct BulkheadBench {
                 else { continue }
                 let name = event.id.description
                 outcomes[name] = delivery.outcome
+                deferrals[name] = delivery.deferral
                 reasons[name] = delivery.deferral?.reason ?? delivery.outcome?.reason
                 for publication in Publication.allCases where publications.contains(publication) {
                     engine.published(PublicationTag(id, publication))

@@ -499,6 +499,37 @@ import Vocabulary
         #expect(bench.engine.counts.retriesDenied == 1)
     }
 
+    @Test(arguments: [(200, nil, 2), (400, .badDeviceToken, 1)] as [(Int, APNsReason?, Int)])
+    func `only a delivery earns its credential another retry`(
+        status: Int,
+        reason: APNsReason?,
+        retries: Int
+    ) throws {
+        var bench = try BulkheadBench {
+            $0.retryBudget = RetryBudget.Limits(percent: 100, perSecond: 0, burst: 1)
+            $0.later = RetryTiers([.seconds(60)])
+        }
+        for name in ["1", "2", "other"] { try bench.arrive(name) }
+        bench.turn()
+        // The first failure uses up what there was.
+        bench.answer("1", 503, .serviceUnavailable)
+        bench.answer("other", status, reason)
+        bench.answer("2", 503, .serviceUnavailable)
+        #expect(bench.engine.counts.retries == retries)
+        #expect(bench.engine.counts.retriesDenied == 2 - retries)
+    }
+
+    @Test func `what a parked credential holds up is not due before the next probe`() throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(10), .seconds(60)]) }
+        try bench.arrive("refused")
+        bench.turn()
+        bench.answer("refused", 403, .invalidProviderToken)
+        try bench.arrive("waiting")
+        // The other app flows, so what waits makes room.
+        for _ in 0..<7 { bench.turn(after: .seconds(1)) }
+        #expect(bench.deferrals.mapValues(\.tier) == ["refused": 1, "waiting": 1])
+    }
+
     // MARK: Push types
 
     @Test(arguments: [

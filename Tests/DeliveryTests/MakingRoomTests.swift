@@ -27,6 +27,27 @@ import Vocabulary
         #expect(bench.reasons["young"] == .local(.endpointUnavailable))
     }
 
+    /// Without a limit they wait for a connection, with one for a token that is minutes away.
+    @Test(arguments: [
+        [], [RateLimit(bundleIDs: "com.example.News", requestsPerSecond: 0.001, burst: 1)],
+    ])
+    func `what waits and expires ends in time, connection or not`(limits: [RateLimit]) throws {
+        var bench = try BulkheadBench { $0.rateLimits = limits }
+        let soon = bench.now.timestamp.seconds + 5
+        // Nobody opens the connection to the sandbox. The second is not the next to be sent.
+        try bench.arrive("lasting") { $0.environment = .sandbox }
+        try bench.arrive("brief") {
+            $0.environment = .sandbox
+            $0.expiration = soon
+        }
+        #expect(bench.turn(after: .seconds(4)) == [])
+        #expect(bench.outcomes["brief"] == nil)
+        #expect(bench.turn(after: .seconds(2)) == [])
+        #expect(bench.outcomes["brief"]?.kind == .expired)
+        #expect(bench.outcomes["brief"]?.attempts == 0)
+        #expect(bench.outcomes["lasting"] == nil)
+    }
+
     /// Of a bound of 80, which is nearly full.
     @Test(arguments: [(news: 40, mail: 38, madeRoom: 0), (41, 37, 20)])
     func `of two slow routes only one that has more than half of the bound makes room`(

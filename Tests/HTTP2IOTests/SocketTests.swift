@@ -5,6 +5,10 @@ import Vocabulary
 /// Real sockets on loopback, both sides on one event loop.
 @Suite struct SocketTests {
     private final class World {
+        struct Silence: Error {
+            var events: [ConnectionEvent]
+        }
+
         let loop: EventLoop
         let listener: Listener
         let client: ClientConnection
@@ -35,10 +39,40 @@ import Vocabulary
 
         private let responseBody: [UInt8]
 
+        /// Turns the loop until a condition holds.
+        func turn(until isDone: () -> Bool) throws {
+            let deadline = Self.deadline
+            while !isDone() {
+                guard SystemClock.now < deadline else { throw Silence(events: clientEvents) }
+                try turn(deadline)
+            }
+        }
+
+        /// Turns the loop until the connection is open, and forgets that it was told so.
+        func waitUntilOpen() throws {
+            try turn { clientEvents.contains(.opened(maxConcurrentStreams: 1000)) }
+            clientEvents = []
+        }
+
+        /// Waits until there are bytes for the client, and leaves them where they are.
+        func waitForBytes() throws {
+            let deadline = Self.deadline
+            var isReadable = false
+            while !isReadable {
+                guard SystemClock.now < deadline else { throw Silence(events: clientEvents) }
+                try loop.wait(until: deadline) { id, readiness in
+                    if id == 1, readiness.contains(.readable) { isReadable = true }
+                }
+            }
+        }
+
+        /// Only what is broken takes that long.
+        private static var deadline: Instant { SystemClock.now + .seconds(60) }
+
         /// One turn of the loop; waits for something to happen.
-        func turn() throws {
+        private func turn(_ deadline: Instant) throws {
             var ready: [(UInt64, Readiness)] = []
-            try loop.wait(until: nil) { ready.append(($0, $1)) }
+            try loop.wait(until: deadline) { ready.append(($0, $1)) }
             for (id, readiness) in ready {
                 switch id {
                 case 0: try accept()
@@ -81,8 +115,7 @@ import Vocabulary
     @Test(arguments: [SocketAddress.Family.ipv4, .ipv6])
     func `requests cross a socket and come back`(family: SocketAddress.Family) throws {
         let world = try World(family: family)
-        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
-        world.clientEvents = []
+        try world.waitUntilOpen()
         for tag in 0..<1000 {
             try world.client.submit(
                 requestHeaders(tag),
@@ -94,7 +127,7 @@ import Vocabulary
         world.client.flush()
         // About 250 KB in one turn, which the kernel takes in a few pieces at most.
         #expect(world.client.socketWriteCount - writesBefore <= 8)
-        while world.clientEvents.count < 1000 { try world.turn() }
+        try world.turn { world.clientEvents.count >= 1000 }
         #expect(world.requestCount == 1000)
         for event in world.clientEvents {
             guard case .responseArrived(_, let response) = event else {
@@ -107,14 +140,13 @@ import Vocabulary
 
     @Test func `more bytes than the kernel buffers wait for the socket`() throws {
         let world = try World(family: .ipv4, responseBody: [UInt8](repeating: 2, count: 9000))
-        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
-        world.clientEvents = []
+        try world.waitUntilOpen()
         let body = [UInt8](repeating: 1, count: 60_000)
         for tag in 0..<200 {
             try world.client.submit(requestHeaders(tag), body: body, tag: UInt64(tag))
         }
         world.client.flush()
-        while world.clientEvents.count < 200 { try world.turn() }
+        try world.turn { world.clientEvents.count >= 200 }
         for event in world.clientEvents {
             guard case .responseArrived(_, let response) = event else {
                 Issue.record("unexpected event: \(event)")
@@ -129,8 +161,7 @@ import Vocabulary
         // The first batch fills it.
         limits.maxBacklogByteCount = 1000
         let world = try World(family: .ipv4, limits: limits)
-        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
-        world.clientEvents = []
+        try world.waitUntilOpen()
         // The headers alone are more than a batch.
         for tag in 0..<1000 {
             try world.client.submit(requestHeaders(tag), body: [], tag: UInt64(tag))
@@ -149,17 +180,16 @@ import Vocabulary
     @Test(arguments: [false, true])
     func `the server's end closes the client`(abruptly: Bool) throws {
         let world = try World(family: .ipv4)
-        while world.clientEvents.isEmpty { try world.turn() }
+        try world.turn { !world.clientEvents.isEmpty }
         if abruptly { world.server?.abort() } else { world.server?.close() }
-        while !world.client.isClosed { try world.turn() }
+        try world.turn { world.client.isClosed }
         #expect(world.clientEvents.last == .closed(.closedByPeer))
         try world.loop.deregister(world.client.fileDescriptor)
     }
 
     @Test func `what the peer said before a write failed is heard`() throws {
         let world = try World(family: .ipv4)
-        while !world.clientEvents.contains(.opened(maxConcurrentStreams: 1000)) { try world.turn() }
-        world.clientEvents = []
+        try world.waitUntilOpen()
         let server = try #require(world.server)
         server.sendGoAway(lastStreamID: 0, debugData: Array("bye".utf8))
         server.flush()
@@ -167,6 +197,8 @@ import Vocabulary
         // Closes the descriptor: the first write is answered with RST, the next one fails.
         try world.loop.deregister(server.fileDescriptor)
         world.server = nil
+        // The writes are not to overtake what the server said.
+        try world.waitForBytes()
         for tag in 0..<UInt64(900) where !world.client.isClosed {
             try world.client.submit(requestHeaders(), body: [], tag: tag)
             world.client.flush()
@@ -182,18 +214,20 @@ import Vocabulary
     }
 
     @Test func `a refused connection says so`() throws {
-        // A port that was just given back: nobody listens there.
-        let address = try Listener(.loopback(port: 0)).address
+        let port = try RefusingPort()
         let loop = try EventLoop()
         let client = try ClientConnection(
-            to: address,
+            to: port.address,
             serverName: "localhost",
             tls: .client(trust: .system)
         )
         try loop.register(client.fileDescriptor, id: 1, interest: client.interest)
-        while !client.isClosed {
-            try loop.wait(until: nil) { client.readinessChanged($1) }
+        // Only a broken connection takes that long.
+        let deadline = SystemClock.now + .seconds(60)
+        while !client.isClosed, SystemClock.now < deadline {
+            try loop.wait(until: deadline) { client.readinessChanged($1) }
         }
+        withExtendedLifetime(port) {}
         var events: [ConnectionEvent] = []
         client.takeEvents(into: &events)
         guard case .closed(let failure) = events.first else {

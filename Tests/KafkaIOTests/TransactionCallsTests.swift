@@ -42,6 +42,19 @@ import Vocabulary
         #expect(bench.source.producer.outstanding == 0)
     }
 
+    @Test func `Where nobody answers, the same call may succeed later`() throws {
+        let kafka = try EmbeddedKafka()
+        kafka.setBroker(1, isUp: false)
+        let source = try Source(servers: kafka.bootstrapServers, transactionalID: "early")
+        let error = #expect(throws: TransactionError.self) {
+            try source.producer.transactionCalls.open(timeout: .milliseconds(200))
+        }
+        #expect(error?.kind == .retriable)
+        kafka.setBroker(1, isUp: true)
+        try source.producer.transactionCalls.open()
+        try source.producer.transactionCalls.begin()
+    }
+
     private static let refusals: [(KafkaError.Code, TransactionError.Kind)] = [
         (.illegalGeneration, .abortable), (.unknownMember, .abortable),
         (.fencedInstance, .abortable), (.producerFenced, .fenced),

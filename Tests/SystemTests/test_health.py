@@ -13,7 +13,6 @@ import pytest
 
 from harness.deadlines import eventually
 from harness.events import records
-from harness.kafka import free_port
 from harness.link import OPEN, REFUSING, Link
 
 SILENT_PEERS = 200
@@ -65,31 +64,41 @@ def test_a_missing_broker_restarts_nothing_and_a_late_one_is_taken(bench, simula
     link.close()
 
 
+@contextlib.contextmanager
+def silent_broker():
+    """A socket that refuses connections until it listens, and its address."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound, f"127.0.0.1:{bound.getsockname()[1]}"
+
+
 def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
-    port = free_port()
-    service = bench.start(
-        bench.configuration(simulator, kafka={"bootstrap_servers": f"127.0.0.1:{port}"})
-    )
+    with silent_broker() as (broker, address):
+        kafka = {"bootstrap_servers": address}
+        service = bench.start(bench.configuration(simulator, kafka=kafka))
 
-    def refusals():
-        lines = service.log_lines("Kafka does not answer, waiting for it")
-        return ["refused" in line["error"] for line in lines]
+        def refusals():
+            lines = service.log_lines("Kafka does not answer, waiting for it")
+            return ["refused" in line["error"] for line in lines]
 
-    eventually(lambda: refusals() == [True], 30, service.child.told)
-    # Connections stand from now on, and nobody answers.
-    with socket.create_server(("127.0.0.1", port)):
+        eventually(lambda: refusals() == [True], 30, service.child.told)
+        # Connections stand from now on, and nobody answers.
+        broker.listen()
         eventually(lambda: False in refusals(), 60, service.child.told)
         service.drain(seconds=20)
     assert refusals()[:2] == [True, False]
 
 
 def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
-    kafka = {"bootstrap_servers": f"127.0.0.1:{free_port()}"}
-    service = bench.start(bench.configuration(simulator, kafka=kafka))
-    eventually(
-        lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1], 30, service.child.told
-    )
-    service.drain(seconds=20)
+    with silent_broker() as (_, address):
+        kafka = {"bootstrap_servers": address}
+        service = bench.start(bench.configuration(simulator, kafka=kafka))
+        eventually(
+            lambda: "kafka.bootstrap_servers" in service.fetch("/ready")[1],
+            30,
+            service.child.told,
+        )
+        service.drain(seconds=20)
 
 
 def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):

@@ -5,13 +5,18 @@ import signal
 import socket
 
 from harness.deadlines import eventually
-from harness.events import new_event, record, records
+from harness.events import HOLD, burst, new_event, record, records
 from harness.service import outcomes_of, position_of
 
 EVENTS = 3000
 IN_FLIGHT = 200
-# Slow enough that a burst is still under way when the signal comes.
 SLOW = {"latency_ms": 100}
+# A burst is still under way when the signal comes.
+HOLDING = {**SLOW, "rules": [HOLD]}
+# The simulator can be told another scenario.
+CONTROLLED = ["--control-port", 0]
+# More than are in flight, whatever else has been answered.
+HELD = 2 * IN_FLIGHT
 DRAIN_SECONDS = 15
 # Between two commits.
 COMMIT_SECONDS = 0.25
@@ -39,12 +44,18 @@ def wait_for_mid_burst(bench, service):
     assert done < EVENTS - IN_FLIGHT, "the burst is over already; nothing would be tested"
 
 
+def hold_no_longer(simulator):
+    """What is asked for from now on is answered like the rest."""
+    assert simulator.control("POST", "/scenario", SLOW)[0] == 204
+
+
 def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches):
-    bench, simulator = benches(expiring_broker), simulators(SLOW)
-    written = bench.produce(records(EVENTS))
+    bench, simulator = benches(expiring_broker), simulators(HOLDING, CONTROLLED)
+    written = bench.produce(burst(EVENTS, HELD))
     first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     wait_for_mid_burst(bench, first)
     first.child.kill()
+    hold_no_longer(simulator)
     second = bench.start(slow_configuration(bench, simulator))
     bench.wait_until_settled(seconds=120, service=second)
     second.drain(DRAIN_SECONDS)
@@ -90,11 +101,12 @@ def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
 
 
 def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benches):
-    bench, simulator = benches(broker), simulators(SLOW)
-    written = bench.produce(records(EVENTS))
+    bench, simulator = benches(broker), simulators(HOLDING, CONTROLLED)
+    written = bench.produce(burst(EVENTS, HELD))
     first = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     wait_for_mid_burst(bench, first)
     first.drain(DRAIN_SECONDS)
+    hold_no_longer(simulator)
     settled = bench.kafka.count(bench.topics.results)
     assert settled < EVENTS
     assert sum(pushes_of(simulator).values()) == settled, "sent, but without an outcome"
@@ -109,8 +121,8 @@ def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benc
 
 
 def test_a_second_sigterm_does_not_cut_the_drain_short(broker, simulators, benches):
-    bench, simulator = benches(broker), simulators(SLOW)
-    bench.produce(records(EVENTS))
+    bench, simulator = benches(broker), simulators(HOLDING, CONTROLLED)
+    bench.produce(burst(EVENTS, HELD))
     service = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
     wait_for_mid_burst(bench, service)
     service.child.send(signal.SIGTERM)

@@ -53,8 +53,8 @@ def open_connections(service):
     return sum(metric(service, "heliograph_apns_connections").values())
 
 
-def wait_for_log(service, message, count=1):
-    eventually(lambda: len(service.log_lines(message)) >= count, 30, service.child.told)
+def wait_for_log(service, message, count=1, seconds=30):
+    eventually(lambda: len(service.log_lines(message)) >= count, seconds, service.child.told)
 
 
 def assert_all_accepted(bench, service, count):
@@ -255,17 +255,17 @@ def test_a_certificate_that_comes_too_early_is_taken_when_its_time_has_come(
         }
     ]
     service = bench.start(settings).wait_until_ready()
-    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=12)
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=30)
     write_certificate(tmp_path / "next", days=90, start=start)
     for name in ("certificate.pem", "key.pem"):
         swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
     eventually(
         lambda: any("not valid yet" in line["problem"] for line in service.log_lines(REFUSED)),
-        12,
+        30,
         service.child.told,
     )
     assert not service.log_lines(TAKEN)
-    wait_for_log(service, TAKEN)
+    wait_for_log(service, TAKEN, seconds=60)
     assert datetime.datetime.now(datetime.UTC) >= start.replace(microsecond=0)
     service.wait_until_ready()
     bench.produce(records(CONTINUOUS))

@@ -4,7 +4,6 @@ import base64
 import json
 import pathlib
 import signal
-import socket
 
 import pytest
 
@@ -159,14 +158,10 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
     settings = bed.settings(proxy, registry, level=level, format=form)
     if debug:
         settings["kafka"]["properties"]["debug"] = debug
-    if form == "text":
-        settings["admin"]["port"] = free_port()
     all_events = events()
     written = [record(event) for event in all_events["good"]]
     bed.bench.produce(written)
     service = bed.bench.start(settings, {"SWIFT_BACKTRACE": "enable=yes,color=no,registers=none"})
-    if form == "text":
-        service._port = settings["admin"]["port"]
     service.wait_until_ready()
     bed.bench.wait_for_outcomes(len(written), service=service)
     rest = [record(event) for event in all_events["others"]] + malformed()
@@ -195,12 +190,6 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
     assert "event not delivered" in said
     assert ("event concluded" in said) == (level != "info")
     assert_holds_none(said, bed.secrets, "the log")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_commands_write_no_secret(bed, proxy, registry):

@@ -4,7 +4,7 @@ import collections
 import json
 
 from harness.deadlines import eventually
-from harness.events import new_event, record, records
+from harness.events import HOLD, burst, new_event, record, records
 from harness.kafka import Written
 from harness.retries import create_retry_topics, retrying
 from harness.service import position_of
@@ -12,6 +12,10 @@ from harness.service import position_of
 EVENTS = 1500
 IN_FLIGHT = 200
 SLOW = {"latency_ms": 100}
+# The simulator can be told another scenario.
+CONTROLLED = ["--control-port", 0]
+# More than are in flight: where a simulator holds them, a burst is under way when the signal comes.
+HELD = 2 * IN_FLIGHT
 DRAIN_SECONDS = 20
 
 
@@ -85,9 +89,9 @@ def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators
 
 
 def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
-    # So slow that the burst goes on while all that is committed is read.
-    bench, simulator = benches(broker), simulators({"latency_ms": 400})
-    written = bench.produce(records(EVENTS))
+    slow = {"latency_ms": 400}
+    bench, simulator = benches(broker), simulators({**slow, "rules": [HOLD]}, CONTROLLED)
+    written = bench.produce(burst(EVENTS, HELD))
     settings = transactional(bench, simulator)
     # A dead member keeps its partitions at this broker, so a static one takes its own place.
     settings["kafka"]["group_instance_id"] = "press-0"
@@ -96,6 +100,7 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
         wait_for_committed(bench, EVENTS // share, service)
         service.child.kill()
         assert committed_outcomes(bench).total() < EVENTS, "the burst is over already"
+    assert simulator.control("POST", "/scenario", slow)[0] == 204
     last = bench.start(settings).wait_until_ready(60)
     bench.wait_until_settled(seconds=120, service=last)
     last.drain(DRAIN_SECONDS)
@@ -130,11 +135,12 @@ def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulat
 
 
 def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
-    bench, simulator = benches(broker), simulators(SLOW)
-    written = bench.produce(records(EVENTS))
+    bench, simulator = benches(broker), simulators({**SLOW, "rules": [HOLD]}, CONTROLLED)
+    written = bench.produce(burst(EVENTS, HELD))
     first = bench.start(transactional(bench, simulator)).wait_until_ready()
     wait_for_committed(bench, EVENTS // 6, first)
     first.drain(DRAIN_SECONDS)
+    assert simulator.control("POST", "/scenario", SLOW)[0] == 204
     settled = committed_outcomes(bench).total()
     assert settled < EVENTS
     assert len(simulator.requests()) == settled, "sent, but without an outcome"

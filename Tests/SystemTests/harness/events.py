@@ -51,6 +51,20 @@ def records(count):
     return [record(new_event()) for _ in range(count)]
 
 
+# A simulator's rule: the last events of a burst are answered seconds later than the others.
+HOLD = {"prefix": "4e1d", "is": "ok", "delay_ms": 5000}
+
+
+def burst(count, held):
+    """Records of which the last are for devices that `HOLD` is about.
+
+    Where more of them are held than can be in flight, the burst is under way for twice that delay
+    at least, however fast it began.
+    """
+    tokens = [f"{HOLD['prefix']}{number:060x}" for number in range(held)]
+    return records(count - held) + [record(new_event(device_token=token)) for token in tokens]
+
+
 @dataclasses.dataclass(frozen=True)
 class Example:
     """A line of examples/events.ndjson."""

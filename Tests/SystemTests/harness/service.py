@@ -4,6 +4,7 @@ import dataclasses
 import http.client
 import json
 import pathlib
+import re
 import signal
 import urllib.error
 import urllib.request
@@ -90,9 +91,12 @@ def configuration(kafka: Kafka, topics: Topics, simulator, group):
 
 
 def opened_port(line):
-    """The admin port, if the line of the log tells it."""
+    """The admin port, if the line of the log tells it, in either format."""
     entry = json_object(line)
-    return entry["port"] if entry and entry.get("message") == "admin port open" else None
+    if entry:
+        return entry["port"] if entry.get("message") == "admin port open" else None
+    told = re.search(r" admin port open\b.* port=(\d+)", line)
+    return told and told[1]
 
 
 class Service:

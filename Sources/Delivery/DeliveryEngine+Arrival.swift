@@ -26,7 +26,6 @@ extension DeliveryEngine {
             counts.skippedSettled += 1
             return false
         case .repeated, nil:
-            counts.ignored += 1
             return false
         }
         counts.consumed += 1

@@ -113,7 +113,6 @@ extension DeliveryEngine {
             guard let attempt = attemptEnded(id) else {
                 preconditionFailure("a delivery without a stream among those in flight")
             }
-            counts.requestTimeouts += 1
             withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
             unanswered(attempt, of: id, isOverdue: true, now: now)
             actions.append(.cancel(id, on: attempt.connection))

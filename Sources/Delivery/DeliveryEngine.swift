@@ -207,8 +207,6 @@ public struct DeliveryEngine: Sendable {
 public struct EngineCounts: Hashable, Sendable {
     /// Records taken, tombstones included.
     public var consumed = 0
-    /// Records not taken: not assigned any more, draining, or here before.
-    public var ignored = 0
     /// Records not taken because they were settled before, by this shard or another.
     public var skippedSettled = 0
     public var tombstones = 0
@@ -224,7 +222,6 @@ public struct EngineCounts: Hashable, Sendable {
     public var retries = 0
     /// Streams that the peer gave back unprocessed.
     public var unprocessed = 0
-    public var requestTimeouts = 0
     /// Deliveries that gave way to a newer one with the same `collapse_id`.
     public var superseded = 0
     /// Deliveries put off without an attempt, because their route or device held up the others.

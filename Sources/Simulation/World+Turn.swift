@@ -184,8 +184,8 @@ extension World {
             member.connections[connection]?.isDraining = true
             after(.seconds(2), .connectionEnded(member.id, connection))
         case .close(let connection, _): after(.zero, .connectionEnded(member.id, connection))
-        case .refreshProviderToken(let credential, let sentAt):
-            refreshProviderToken(of: credential, sentAt: sentAt, by: member)
+        case .refreshProviderToken(let credential, _):
+            refreshProviderToken(of: credential, by: member)
         case .fetchSchema(let schema): fetchSchema(schema, by: member)
         case .transact(let step): transact(step, by: member)
         case .stop(let reason): memberStops(member, because: reason)
@@ -220,15 +220,10 @@ extension World {
         if !isPaused { wake(member) }
     }
 
-    private mutating func refreshProviderToken(
-        of credential: Int,
-        sentAt: Instant,
-        by member: Member
-    ) {
+    private mutating func refreshProviderToken(of credential: Int, by member: Member) {
         // A newer one was made since.
         guard member.tokenExpiries[credential] <= now else { return }
         member.tokenExpiries[credential] = providerTokenExpiry()
-        _ = sentAt
     }
 
     /// One way over the network, and a little work.

@@ -45,7 +45,7 @@ public struct IntakeGate: Hashable, Sendable {
     }
 
     /// Records asked for at once, so that the rest of the loop gets its turn.
-    private static let batch = 256
+    static let batch = 256
     /// Places kept for single records while full, where the limit has plenty.
     private static let trickleReserve = 32
 

@@ -209,8 +209,8 @@ public struct OffsetLedger: Sendable {
                 && span > (CommitMetadata.offsetsThatFit - Self.batch) / Int64(share))
     }
 
-    /// Records that may still come after a partition was found full.
-    private static let batch: Int64 = 256
+    /// Records that may still come after a partition was found full: no turn takes more.
+    private static let batch = Int64(IntakeGate.batch)
 
     /// What is settled, as far as it is known; nil before the first record.
     public var settledOffsets: SettledOffsets? {

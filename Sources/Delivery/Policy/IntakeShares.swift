@@ -63,8 +63,6 @@ public struct IntakeShares: Hashable, Sendable {
 
     // MARK: Queries
 
-    public func heldEvents(of source: Int) -> Int { held[source].events }
-
     /// Its own share at least; more while others leave theirs.
     private func limit(of source: Int) -> Amount {
         var limit = bound

@@ -31,7 +31,8 @@ struct Shard: ~Copyable {
     /// Events taken from the producer's queue in one turn; a record makes three reports at most.
     ///
     /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
-    /// after which requests leave and answers are read, however much waits.
+    /// with records that are hard to decode twice `DecodeSlice`'s time, after which requests leave
+    /// and answers are read, however much waits.
     private static let reportBudget = 1024
 
     /// Its place among the shards of the process.

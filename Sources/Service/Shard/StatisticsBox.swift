@@ -3,8 +3,8 @@ import Vocabulary
 
 /// The latest statistics of a shard's Kafka clients.
 ///
-/// They are large texts: the shard only puts them here, and whoever asks, the watchdog or the admin
-/// port, reads them on his own thread, once.
+/// They are large texts: the shard puts them here, and whoever asks, the watchdog or the admin port,
+/// reads them on his own thread, once; the shard itself asks after a damaged first batch only.
 final class StatisticsBox: Sendable {
     /// What a consumer said, and where the engine stood when it did.
     struct Consumption: Sendable {

@@ -30,6 +30,7 @@ def statements(file: str, original: str, mutated: str = "") -> Edit:
 
 
 ATTEMPTS = "Delivery/DeliveryEngine+Attempts.swift"
+RETRIES = "Delivery/DeliveryEngine+Retries.swift"
 OUTCOMES = "Delivery/DeliveryEngine+Outcomes.swift"
 ARRIVAL = "Delivery/DeliveryEngine+Arrival.swift"
 DEFERRAL = "Delivery/DeliveryEngine+Deferral.swift"
@@ -112,11 +113,11 @@ MUTATIONS = [
     # Streams and connections
     Mutation(
         "forget what a GOAWAY gave back",
-        [statements(ATTEMPTS, "        enqueue(id, first: true, now: now)\n")],
+        [statements(RETRIES, "        enqueue(id, first: true, now: now)\n")],
     ),
     Mutation(
         "count streams that were given back as attempts",
-        [statements(ATTEMPTS, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
+        [statements(RETRIES, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
     ),
     Mutation(
         "ignore the peer's stream limit",
@@ -178,11 +179,11 @@ MUTATIONS = [
     ),
     Mutation(
         "forget an event whose backoff is over",
-        [expression(ATTEMPTS, "deliveries[id]?.phase == .backingOff", "false")],
+        [expression(RETRIES, "deliveries[id]?.phase == .backingOff", "false")],
     ),
     Mutation(
         "put an event off beyond its expiration",
-        [expression(DEFERRAL, "due <= giveUpAt && !event.isExpired(at: due)", "true")],
+        [expression(DEFERRAL, "due < giveUpAt && !event.isExpired(at: due)", "true")],
     ),
     Mutation(
         "settle an event that is put off before Kafka has it",
@@ -324,7 +325,7 @@ MUTATIONS = [
         "try a broadcast again though a newer one waits",
         [
             expression(
-                ATTEMPTS,
+                RETRIES,
                 "isDeviceThrottled || !endsSuperseded(id, event, now: now)",
                 "true",
             )

@@ -27,7 +27,7 @@ extension Metrics {
             },
             .counters(
                 "outcome_reasons_total",
-                "Terminal outcomes by reason and by who decided; unknown reasons are 'other'.",
+                "Terminal outcomes by reason and by whose word it is; unknown ones are 'other'.",
                 of: shards,
                 \.reasons
             ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },

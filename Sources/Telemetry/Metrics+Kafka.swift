@@ -18,7 +18,7 @@ extension Metrics {
             ),
             .counters(
                 "dlq_total",
-                "Dead letters that Kafka acknowledged, by reason and by who decided.",
+                "Dead letters that Kafka acknowledged, by reason and by whose word it is.",
                 of: shards,
                 \.deadLetters
             ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },

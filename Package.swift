@@ -174,7 +174,7 @@ let package = Package(
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("AdminHTTPTests", ["AdminHTTP", "Telemetry", "Vocabulary"]),
-        tests("ServiceTests", ["Service", "Vocabulary"]),
+        tests("ServiceTests", ["Delivery", "KafkaIO", "Service", "Vocabulary"]),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),
     ],

@@ -1,9 +1,9 @@
-import Delivery
-import KafkaIO
-import Vocabulary
+package import Delivery
+package import KafkaIO
+package import Vocabulary
 
 /// What is wrong at present, for readiness; the log summarises what repeats.
-struct Troubles: Sendable {
+package struct Troubles: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 
     private var kafkaError: KafkaError?
@@ -11,21 +11,23 @@ struct Troubles: Sendable {
     /// What Kafka says of records that it does not take, by their kind.
     private var refusedRecords: [Publication: (text: String, at: Instant)] = [:]
     /// What APNs said of the credential, by route.
-    private(set) var credentials: [Route: String] = [:]
+    package private(set) var credentials: [Route: String] = [:]
     private var replacedAt: [Int: Instant] = [:]
     /// Why the last connection failed, by route.
-    private(set) var connections: [Route: String] = [:]
+    package private(set) var connections: [Route: String] = [:]
     /// What failed last at the endpoint, by route: a connection, or a request.
     ///
     /// A later answer does not clear it: it may have been under way when the breaker opened.
-    private(set) var failures: [Route: String] = [:]
+    package private(set) var failures: [Route: String] = [:]
     /// Where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
-    var hasJoinedGroup = false
+    package var hasJoinedGroup = false
+
+    package init() {}
 
     /// What is wrong with Kafka, as long as it was said lately: a broker that comes back while
     /// there is nothing to do announces itself by nothing.
-    func kafka(now: Instant) -> String? {
+    package func kafka(now: Instant) -> String? {
         if let kafkaError, let kafkaFailedAt, now - kafkaFailedAt < Self.kafkaTroubleLifetime {
             return kafkaError.description
         }
@@ -36,7 +38,7 @@ struct Troubles: Sendable {
     /// Kafka did not take a record.
     ///
     /// - Returns: whether this is news.
-    mutating func recordRefused(
+    package mutating func recordRefused(
         _ publication: Publication,
         to topic: String,
         _ error: KafkaError,
@@ -47,16 +49,16 @@ struct Troubles: Sendable {
         return last.map { $0.text != text || now - $0.at >= Self.kafkaTroubleLifetime } ?? true
     }
 
-    mutating func recordTaken(_ publication: Publication) {
+    package mutating func recordTaken(_ publication: Publication) {
         if !refusedRecords.isEmpty { refusedRecords[publication] = nil }
     }
 
-    mutating func kafkaFailed(_ error: KafkaError, at now: Instant) {
+    package mutating func kafkaFailed(_ error: KafkaError, at now: Instant) {
         kafkaError = error
         kafkaFailedAt = now
     }
 
-    mutating func kafkaWorked() {
+    package mutating func kafkaWorked() {
         kafkaError = nil
         kafkaFailedAt = nil
     }
@@ -64,43 +66,45 @@ struct Troubles: Sendable {
     /// - Returns: Whether this is news.
     ///
     /// What was sent with a key or certificate that is replaced by now says nothing.
-    mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant) -> Bool {
+    package mutating func credentialFailed(_ route: Route, _ reason: String, sentAt: Instant)
+        -> Bool
+    {
         if let replacedAt = replacedAt[route.credential], sentAt < replacedAt { return false }
         return credentials.updateValue(reason, forKey: route) != reason
     }
 
     /// Another key or certificate is in use from then on.
-    mutating func credentialReplaced(_ credential: Int, at now: Instant) {
+    package mutating func credentialReplaced(_ credential: Int, at now: Instant) {
         replacedAt[credential] = now
         for environment in APNsEnvironment.allCases {
             credentialWorked(Route(credential: credential, environment: environment))
         }
     }
 
-    mutating func credentialWorked(_ route: Route) {
+    package mutating func credentialWorked(_ route: Route) {
         if !credentials.isEmpty { credentials[route] = nil }
         if !connections.isEmpty { connections[route] = nil }
     }
 
-    mutating func requestTimedOut(_ route: Route) -> Bool {
+    package mutating func requestTimedOut(_ route: Route) -> Bool {
         unanswering.insert(route).inserted
     }
 
-    mutating func requestAnswered(_ route: Route) {
+    package mutating func requestAnswered(_ route: Route) {
         if !unanswering.isEmpty { unanswering.remove(route) }
     }
 
-    mutating func endpointFailed(_ route: Route, _ text: String) {
+    package mutating func endpointFailed(_ route: Route, _ text: String) {
         failures[route] = text
     }
 
-    mutating func connectionFailed(_ route: Route, _ text: String) {
+    package mutating func connectionFailed(_ route: Route, _ text: String) {
         connections[route] = text
         failures[route] = text
     }
 
     /// The endpoint's breaker has closed: what opened it says nothing of what may open it next.
-    mutating func endpointRecovered(_ route: Route) {
+    package mutating func endpointRecovered(_ route: Route) {
         failures[route] = nil
     }
 }

@@ -15,6 +15,7 @@ package struct Coverage: Hashable, Sendable {
         // Kafka
         case rebalance
         case partitionTakenBack
+        case startedAtEnd
         case offsetFetchFailed
         case metadataForged
         case skippedAsSettled

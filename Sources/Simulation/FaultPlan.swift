@@ -36,6 +36,8 @@ package struct FaultPlan: Hashable, Sendable {
     let isCalm: Bool
     /// Outcomes and offsets are written in transactions.
     let isTransactional: Bool
+    /// Without a stored offset the sources are read from their end (`kafka.start: latest`).
+    let startsAtEnd: Bool
     /// The length of every run.
     package static let length = Duration.seconds(3600)
 
@@ -147,6 +149,7 @@ extension FaultPlan {
         let isCalm = seed % Self.calmEvery == 3
         self.isCalm = isCalm
         isTransactional = seed % Self.transactionalEvery == 4
+        startsAtEnd = seed % Self.startingAtEndEvery == 2
         chances = isCalm ? .calm : Chances(&dice)
         // What somebody forges has events sent again, and each of them has a second outcome.
         if isTransactional { chances.metadataForged = 0 }
@@ -159,6 +162,8 @@ extension FaultPlan {
     private static let calmEvery: UInt64 = 16
     /// One seed of so many writes transactions.
     private static let transactionalEvery: UInt64 = 5
+    /// One seed of so many starts at the end.
+    private static let startingAtEndEvery: UInt64 = 7
 
     /// A fuse that blows and recovers within minutes; in a quarter of the runs none.
     private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {

@@ -24,8 +24,11 @@ final class Member {
     var groupEvents: [GroupEvent] = []
     /// The group's generation when its partitions were assigned.
     var generation = 0
-    /// Partitions whose commit failed and was not repeated yet: since when.
+    /// Partitions whose commit failed and was not repeated yet, or that are to have their first one:
+    /// since when.
     var uncommitted: [PartitionID: Instant] = [:]
+    /// Partitions without records of whose end it was told in the present assignment.
+    var placed: Set<PartitionID> = []
     /// Every partition it ever had.
     var owned: Set<PartitionID> = []
     /// What the committed metadata called settled when the assignment began.

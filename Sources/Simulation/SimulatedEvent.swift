@@ -26,6 +26,8 @@ struct SimulatedEvent {
     /// Place of its record's bytes in `World.values`.
     var size: UInt8 = 0
 
+    /// It was there before a group without a position began at the end.
+    var isSkipped = false
     /// Acknowledged outcomes.
     var outcomes: UInt16 = 0
     var kind: OutcomeKind?

@@ -20,6 +20,7 @@ extension World {
             later: RetryTiers(plan.tiers),
             giveUpAfter: plan.giveUpAfter,
             intake: IntakeGate.Limits(events: plan.inFlightLimit, bytes: plan.inFlightBytes),
+            start: plan.startsAtEnd ? .latest : .earliest,
             sourceWeights: plan.sources.map(\.weight),
             rateLimits: plan.rateLimit.map {
                 [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]

@@ -83,6 +83,10 @@ extension World {
             let partition = member.cursors[index].partition
             let end = kafka.partitions[partition.index].end
             member.engine.endSeen(partition, Offset(end))
+            if member.cursors[index].position == end {
+                endReached(member.cursors[index], by: member)
+                continue
+            }
             var stopped = false
             while !stopped,
                 member.cursors[index].position < kafka.partitions[partition.index].end

@@ -110,6 +110,17 @@ MUTATIONS = [
         "read again what the metadata calls settled",
         [expression(LEDGER, "isRestoredSettled(offset)", "false")],
     ),
+    Mutation(
+        "leave a group without a position in partitions without records",
+        [
+            statements(
+                GROUP,
+                "        ledgers.began(partition, at: end)\n"
+                "        startOffsets[partition] = end\n"
+                "        isDirty = true\n",
+            )
+        ],
+    ),
     # Streams and connections
     Mutation(
         "forget what a GOAWAY gave back",

@@ -27,9 +27,10 @@ extension World {
         if bytes > plan.inFlightBytes {
             found(.intakeBounded, "\(bytes) bytes over \(plan.inFlightBytes)")
         }
-        // A commit that failed is repeated soon; a member may hang for twenty seconds itself.
+        // A commit that failed is repeated soon, as a first one comes; a member may hang for twenty
+        // seconds itself.
         if let since = member.uncommitted.values.min(), now - since > .seconds(31) {
-            found(.everythingSettledIsCommitted, "a failed commit was not repeated")
+            found(.everythingSettledIsCommitted, "a commit that failed, or a first one, is missing")
         }
         let counts = engine.counts
         let accounted =

@@ -77,7 +77,10 @@ extension World {
     }
 
     mutating func assign(_ starts: [PartitionStart], to member: Member) {
-        for start in starts { checkStart(start, by: member) }
+        for start in starts {
+            noteSkipped(by: start)
+            checkStart(start, by: member)
+        }
         member.assignedAt = now
         member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
             let position = position(start)
@@ -97,14 +100,48 @@ extension World {
         case .at(let offset): offset.rawValue
         case .beginning: 0
         case .end: partition.end
-        case .stored: partition.stored?.offset ?? 0
+        // Without one the shell does as it is configured.
+        case .stored: partition.stored?.offset ?? (startsAtEnd(partition) ? partition.end : 0)
         }
+    }
+
+    /// Whether a group without a position in the partition reads it from its end.
+    private func startsAtEnd(_ partition: SimulatedKafka.Partition) -> Bool {
+        plan.startsAtEnd && partition.tier == nil
+    }
+
+    /// Nobody is owed what was there when a group without a position began at the end.
+    private mutating func noteSkipped(by start: PartitionStart) {
+        let partition = kafka.partitions[start.partition.index]
+        // Whoever had it before goes on at an offset that it remembers.
+        if case .at = start.position { return }
+        guard startsAtEnd(partition), partition.stored == nil else { return }
+        coverage.note(.startedAtEnd)
+        for offset in 0..<Int(position(start)) where !partition.entries[offset].isResolved {
+            kafka.partitions[start.partition.index].entries[offset].isResolved = true
+            if let event = partition.entries[offset].event { events[Int(event)].isSkipped = true }
+        }
+    }
+
+    /// A fetch brought nothing: everything that the partition holds was read.
+    ///
+    /// Where nothing was read before, and the group has no position, it is to have one soon.
+    mutating func endReached(_ cursor: Member.Cursor, by member: Member) {
+        guard plan.startsAtEnd else { return }
+        let partition = cursor.partition
+        member.engine.endReached(partition, Offset(cursor.position))
+        guard !plan.isTransactional, cursor.position == cursor.start,
+            kafka.partitions[partition.index].stored == nil,
+            member.placed.insert(partition).inserted
+        else { return }
+        member.uncommitted[partition] = now
     }
 
     mutating func unassign(_ member: Member) {
         member.assignedAt = nil
         member.cursors = []
         member.uncommitted = [:]
+        member.placed = []
         if plan.isTransactional {
             // Their outcomes went with their transaction.
             let engine = member.engine

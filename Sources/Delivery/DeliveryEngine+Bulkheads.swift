@@ -171,6 +171,8 @@ extension DeliveryEngine {
     mutating func makeRoom(lane index: Int, now: Moment) {
         let isBlocked = isBlocked(lane: index)
         lanes[index].blockedSince = isBlocked ? lanes[index].blockedSince ?? now.instant : nil
+        // As in `sweep`.
+        guard membership.mayBeginAttempts(now: now.instant) else { return }
         if isBlocked {
             let allowance = settings.shareOfBlocked
             guard lanes[index].waiting.count > allowance, makesRoom(lane: index) else { return }

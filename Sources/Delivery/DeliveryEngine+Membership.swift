@@ -48,7 +48,7 @@ extension DeliveryEngine {
         membership.endSeen(partition, end)
     }
 
-    /// All that there is of the partition was read; its next record will have that offset.
+    /// All that there is of the partition was read; its next record will not stand before that offset.
     public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
         membership.endReached(partition, end)
     }

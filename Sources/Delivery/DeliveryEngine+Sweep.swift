@@ -9,6 +9,8 @@ extension DeliveryEngine {
     mutating func sweep(now: Moment) {
         guard nextSweep <= now.instant else { return }
         nextSweep = now.instant + Self.sweepInterval
+        // What ends now might end too late for the last commit, and once more at the next owner.
+        guard membership.mayBeginAttempts(now: now.instant) else { return }
         var over: [DeliveryID] = []
         var limited = RateLimits([])
         swap(&limited, &rates)

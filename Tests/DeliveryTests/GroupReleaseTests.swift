@@ -84,7 +84,8 @@ import Vocabulary
         let proof = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])
         // Until the first answer, one stream is all that is opened.
-        _ = try bench.arrive(1)
+        let soon = bench.now.timestamp.seconds + 2
+        _ = try bench.arrive(1) { $0.expiration = soon }
         bench.engine.partitionsRevoked(lost: false, now: bench.now)
         _ = bench.turn(after: .milliseconds(isLate ? 1500 : 1499))
         bench.engine.responseArrived(APNsAnswer(status: 200), for: proof, now: bench.now)
@@ -95,8 +96,11 @@ import Vocabulary
         let last = bench.turn()
         #expect(Bench.commits(last).map(\.offset) == [Offset(1)])
         if isLate {
-            // Nor while the last commit is under way: once a second all that waits is looked at.
-            #expect(Bench.sent(bench.turn(after: .seconds(1))) == nil)
+            // Nor while the last commit is under way: once a second all that waits is looked at, and
+            // by then it has expired.
+            let meanwhile = bench.turn(after: .seconds(1))
+            #expect(Bench.sent(meanwhile) == nil)
+            #expect(bench.published(meanwhile) == nil)
         }
         bench.engine.commitFinished(failed: [])
         #expect(bench.turn().contains(.unassign) == isLate)

@@ -196,7 +196,7 @@ public struct GroupMembership: Sendable {
             ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)
     }
 
-    /// There is nothing to read of the partition, whose next record will have that offset.
+    /// There is nothing to read of the partition: its next record will not stand before that offset.
     ///
     /// Where the group has no position yet, this is one from now on: with `start: latest` the next
     /// owner would begin at the end of that time, behind what came until then.

@@ -51,7 +51,8 @@ public struct OffsetLedger: Sendable {
     public private(set) var inHand = 0
     /// How often the partition was begun anew; entries of before settle nothing.
     private var restarts: UInt32 = 0
-    /// The last record of the present assignment, and the farthest of all.
+    /// The last record of the present assignment, and the farthest of all, or the offset before the
+    /// one at which reading `began`.
     private var position: Offset?
     private var farthest: Offset?
     /// The first line not read again, while an assignment repeats what was let go.
@@ -159,7 +160,7 @@ public struct OffsetLedger: Sendable {
         isDirty = committableOffset != nil
     }
 
-    /// What to commit now; nil before the first record.
+    /// What to commit now; nil before the first record, unless reading has `began`.
     public mutating func commitRequested(
         by nonce: UInt32,
         for partition: TopicPartition
@@ -174,7 +175,8 @@ public struct OffsetLedger: Sendable {
 
     // MARK: Queries
 
-    /// One past the last record before which everything is settled; nil before the first record.
+    /// One past the last record before which everything is settled; nil as in
+    /// `commitRequested`.
     @inline(__always)
     public var committableOffset: Offset? {
         first == Self.none ? farthest?.next : lines[Int(first)].offset
@@ -190,7 +192,7 @@ public struct OffsetLedger: Sendable {
         return farthest?.next ?? Offset(0)
     }
 
-    public var hasRecords: Bool { farthest != nil }
+    public var hasPosition: Bool { farthest != nil }
 
     /// Where reading stands in this assignment.
     public var readOffset: Offset? { position?.next }
@@ -212,7 +214,7 @@ public struct OffsetLedger: Sendable {
     /// Records that may still come after a partition was found full: no turn takes more.
     private static let batch = Int64(IntakeGate.batch)
 
-    /// What is settled, as far as it is known; nil before the first record.
+    /// What is settled, as far as it is known; nil as in `commitRequested`.
     public var settledOffsets: SettledOffsets? {
         guard var base = committableOffset, let farthest else { return nil }
         var incomplete: [Range<Int64>] = []

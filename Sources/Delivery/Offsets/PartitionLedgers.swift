@@ -163,7 +163,7 @@ struct PartitionLedgers: Sendable {
     /// Gives all partitions up, but remembers them for a while.
     mutating func release(now: Instant) {
         for (partition, tenure) in zip(partitions, owned)
-        where keptFor > .zero && tenure.ledger.hasRecords {
+        where keptFor > .zero && tenure.ledger.hasPosition {
             kept[partition] = Kept(tenure: tenure, until: now + keptFor)
             nextForgotten = min(nextForgotten, now + keptFor)
         }

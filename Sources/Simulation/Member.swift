@@ -27,7 +27,8 @@ final class Member {
     /// Partitions whose commit failed and was not repeated yet, or that are to have their first one:
     /// since when.
     var uncommitted: [PartitionID: Instant] = [:]
-    /// Partitions without records of whose end it was told in the present assignment.
+    /// Partitions without a stored position that were first read, or found empty, in the present
+    /// assignment.
     var placed: Set<PartitionID> = []
     /// Every partition it ever had.
     var owned: Set<PartitionID> = []
@@ -94,6 +95,8 @@ final class Member {
         var settled: [Bool] = []
         /// Before it everything is settled.
         var frontier: Int64
+        /// The end that it was told last: the same one is told once.
+        var toldEnd: Int64?
     }
 
     enum GroupEvent {

@@ -84,7 +84,7 @@ extension World {
             let end = kafka.partitions[partition.index].end
             member.engine.endSeen(partition, Offset(end))
             if member.cursors[index].position == end {
-                endReached(member.cursors[index], by: member)
+                endReached(index, by: member)
                 continue
             }
             var stopped = false
@@ -149,6 +149,7 @@ extension World {
             && member.settledBefore[cursor.partition]?.contains(position) == true
         if isSkipped { coverage.note(.skippedAsSettled) }
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
+        if isTaken { expectPlace(in: cursor.partition, of: member) }
         if isTaken, !isTombstone { noteArrival(of: event, decoded, history, cursor, by: member) }
         guard let history, settings.later.wait(of: history, now: timestamp) > .zero else {
             return .record(byteCount: record.byteCount)

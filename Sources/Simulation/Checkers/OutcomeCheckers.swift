@@ -70,7 +70,7 @@ extension World {
             found(.putOffWithinBounds, "due at its expiration or later")
         }
         let sinceFailure = deferral.dueAt.milliseconds - deferral.firstFailedAt.milliseconds
-        if Duration.milliseconds(sinceFailure) > plan.giveUpAfter {
+        if Duration.milliseconds(sinceFailure) >= plan.giveUpAfter {
             found(.putOffWithinBounds, "due \(sinceFailure) ms after its first failure")
         }
     }

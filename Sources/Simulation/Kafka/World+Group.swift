@@ -124,13 +124,18 @@ extension World {
     }
 
     /// A fetch brought nothing: everything that the partition holds was read.
-    ///
-    /// Where nothing was read before, and the group has no position, it is to have one soon.
-    mutating func endReached(_ cursor: Member.Cursor, by member: Member) {
-        guard plan.startsAtEnd else { return }
-        let partition = cursor.partition
-        member.engine.endReached(partition, Offset(cursor.position))
-        guard !plan.isTransactional, cursor.position == cursor.start,
+    mutating func endReached(_ index: Int, by member: Member) {
+        let cursor = member.cursors[index]
+        guard plan.startsAtEnd, cursor.toldEnd != cursor.position else { return }
+        member.cursors[index].toldEnd = cursor.position
+        member.engine.endReached(cursor.partition, Offset(cursor.position))
+        expectPlace(in: cursor.partition, of: member)
+    }
+
+    /// Something was read of the partition, or there is nothing to be read: from now on the group is
+    /// to have a position there, and soon.
+    mutating func expectPlace(in partition: PartitionID, of member: Member) {
+        guard plan.startsAtEnd, !plan.isTransactional,
             kafka.partitions[partition.index].stored == nil,
             member.placed.insert(partition).inserted
         else { return }
@@ -184,6 +189,8 @@ extension World {
                 offset: commit.offset.rawValue,
                 metadata: commit.metadata
             )
+            // Whatever is expected since it was asked for.
+            member(request.member)?.uncommitted[commit.partition] = nil
         }
         coverage.note(commits[place].refused.isEmpty ? .commitAccepted : .commitRefused)
         let isAnswered = !strikes(plan.chances.commitAnswerLost)

@@ -302,7 +302,7 @@ public final class Consumer {
 
     /// All was read that the partition holds: what has delivered nothing goes on from there.
     func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
-        guard phase == .assigned else { return [] }
+        guard phase == .assigned, starts[partition] != nil else { return [] }
         starts[partition] = .at(end)
         return [.endReached(partition, end)]
     }

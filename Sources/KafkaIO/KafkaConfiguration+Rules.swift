@@ -117,7 +117,7 @@ extension KafkaConfiguration {
         ),
         "enable.partition.eof": Reservation(
             harmless: ["false"],
-            reason: "the end of a partition means nothing to a service that waits for more"
+            reason: "it asks for the end of a partition where it needs it"
         ),
         "isolation.level": Reservation(
             harmless: ["read_committed"],

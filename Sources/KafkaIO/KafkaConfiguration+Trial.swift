@@ -4,15 +4,22 @@ extension KafkaConfiguration {
     /// What librdkafka finds wrong only when it makes a client of the properties.
     ///
     /// Such as TLS files that cannot be read, a key that does not fit its certificate, or values
-    /// that contradict each other. A consumer and a producer are made and destroyed, without
-    /// brokers and without SASL: they connect to nothing, and no helper for a login runs.
+    /// that contradict each other. A client of each role is made and destroyed, without brokers
+    /// and without SASL: they connect to nothing, and no helper for a login runs.
     ///
+    /// - Parameters:
+    ///   - properties: as the operator wrote them.
+    ///   - transactionalID: of the producer; nil: it writes no transactions.
     /// - Returns: Each complaint once, without a secret's value; none where a property by itself is
     ///   wrong, which `problems(in:)` says better.
-    public static func clientProblems(in properties: [String: String]) -> [String] {
+    public static func clientProblems(
+        in properties: [String: String],
+        transactionalID: String? = nil
+    ) -> [String] {
         guard problems(in: properties).isEmpty else { return [] }
         let roles: [(Role, rd_kafka_type_t)] = [
             (.consumer, RD_KAFKA_CONSUMER), (.producer, RD_KAFKA_PRODUCER),
+            (.inspector, RD_KAFKA_CONSUMER),
         ]
         var texts: [String] = []
         for (role, type) in roles {
@@ -23,7 +30,8 @@ extension KafkaConfiguration {
                 let configuration = try KafkaConfiguration(
                     role,
                     bootstrapServers: "",
-                    properties: withoutSASL(properties)
+                    properties: withoutSASL(properties),
+                    transactionalID: role == .producer ? transactionalID : nil
                 )
                 try ClientHandle(configuration: configuration, type: type, wakeup: nil).destroy()
             } catch {
@@ -35,21 +43,33 @@ extension KafkaConfiguration {
 
     /// What the client would find wrong with its login, or its helper when it runs.
     private static func loginProblem(_ properties: [String: String], _ role: Role) -> String? {
-        let own = Self.properties(properties, for: role).map { (withoutPrefix($0.0), $0.1) }
-        let values = Dictionary(own) { $1 }
+        // To librdkafka an empty text is none, and the two names are one property.
+        let own = Self.properties(properties, for: role).map { key, value in
+            let name = withoutPrefix(key)
+            return (name == "sasl.mechanism" ? "sasl.mechanisms" : name, value)
+        }
+        let values = Dictionary(own) { $1 }.filter { !$0.value.isEmpty }
         guard values["security.protocol"]?.lowercased().hasPrefix("sasl_") == true else {
             return nil
         }
-        let mechanism = (values["sasl.mechanisms"] ?? values["sasl.mechanism"])?.uppercased()
-        guard let mechanism, mechanism != "GSSAPI" else {
+        let mechanism = values["sasl.mechanisms"] ?? "GSSAPI"
+        switch mechanism {
+        case "GSSAPI":
+            // With 0 librdkafka runs no helper: somebody else keeps the tickets.
             let helper = ["sasl.kerberos.keytab", "sasl.kerberos.kinit.cmd"]
-            guard helper.allSatisfy({ values[$0] == nil }) else { return nil }
-            let choice = mechanism == nil ? "GSSAPI if it is not set" : "GSSAPI"
+            guard helper.allSatisfy({ values[$0] == nil }),
+                values["sasl.kerberos.min.time.before.relogin"].flatMap(Int.init) != 0
+            else { return nil }
+            let choice = values["sasl.mechanisms"] == nil ? "GSSAPI if it is not set" : "GSSAPI"
             return "sasl.mechanisms is \(choice), which needs sasl.kerberos.keytab"
+        case "PLAIN", "SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512":
+            let login = ["sasl.username", "sasl.password"]
+            guard login.contains(where: { values[$0] == nil }) else { return nil }
+            return "sasl.mechanisms is \(mechanism), which needs sasl.username and sasl.password"
+        default:
+            return "sasl.mechanisms is \(mechanism), expected GSSAPI, PLAIN, SCRAM-SHA-256 or"
+                + " SCRAM-SHA-512, in capitals"
         }
-        let login = ["sasl.username", "sasl.password"]
-        guard login.contains(where: { values[$0]?.isEmpty ?? true }) else { return nil }
-        return "sasl.mechanisms is \(mechanism), which needs sasl.username and sasl.password"
     }
 
     /// The same without a login, and with TLS where the protocol has it.

@@ -119,7 +119,44 @@ import Testing
                 [
                     "security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN",
                     "sasl.username": "me", "producer.sasl.password": "1234",
+                    "consumer.sasl.password": "1234", "inspector.sasl.password": "1234",
+                ],
+                []
+            ),
+            (
+                [
+                    "security.protocol": "sasl_plaintext", "sasl.mechanism": "SCRAM-SHA-512",
+                    "sasl.username": "me", "producer.sasl.password": "1234",
                     "consumer.sasl.password": "1234",
+                ],
+                ["SCRAM-SHA-512, which needs sasl.username and sasl.password"]
+            ),
+            (
+                [
+                    "security.protocol": "sasl_plaintext", "sasl.mechanism": "scram-sha-512",
+                    "sasl.username": "me", "sasl.password": "1234",
+                ],
+                ["sasl.mechanisms is scram-sha-512, expected GSSAPI, PLAIN,"]
+            ),
+            (
+                [
+                    "security.protocol": "sasl_plaintext", "sasl.mechanisms": "GSSAPI",
+                    "sasl.kerberos.keytab": "", "sasl.kerberos.kinit.cmd": "",
+                ],
+                ["sasl.mechanisms is GSSAPI, which needs sasl.kerberos.keytab"]
+            ),
+            (
+                [
+                    "security.protocol": "sasl_plaintext",
+                    "sasl.kerberos.min.time.before.relogin": "0",
+                ],
+                []
+            ),
+            (
+                [
+                    "security.protocol": "sasl_plaintext", "sasl.mechanisms": "GSSAPI",
+                    "sasl.kerberos.keytab": "/nope", "consumer.sasl.mechanism": "PLAIN",
+                    "consumer.sasl.username": "me", "consumer.sasl.password": "1234",
                 ],
                 []
             ),
@@ -133,6 +170,17 @@ import Testing
         let problems = KafkaConfiguration.clientProblems(in: properties)
         #expect(problems.count == words.count, "\(problems)")
         for (problem, word) in zip(problems, words) { #expect(problem.contains(word)) }
+    }
+
+    @Test(arguments: ["message.timeout.ms", "socket.timeout.ms"])
+    func `What contradicts a producer's transactions is found for one that has them`(
+        property: String
+    ) {
+        let properties = ["producer.\(property)": "60000"]
+        #expect(KafkaConfiguration.clientProblems(in: properties).isEmpty)
+        let problems = KafkaConfiguration.clientProblems(in: properties, transactionalID: "me")
+        #expect(problems.count == 1, "\(problems)")
+        #expect(problems.allSatisfy { $0.contains(property) }, "\(problems)")
     }
 
     @Test func `A value that changes nothing is accepted`() {

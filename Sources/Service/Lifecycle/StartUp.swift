@@ -28,7 +28,10 @@ struct StartUp {
             }
             throw ServiceError(lines: ConfigurationProblem.ordered(placed).map(\.description))
         }
-        let complaints = KafkaConfiguration.clientProblems(in: configuration.kafka.properties)
+        let complaints = KafkaConfiguration.clientProblems(
+            in: configuration.kafka.properties,
+            transactionalID: transactionalID
+        )
         guard complaints.isEmpty else {
             throw ServiceError(lines: complaints.map { "kafka.properties: \($0)" })
         }

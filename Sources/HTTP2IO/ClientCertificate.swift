@@ -5,7 +5,7 @@ public import Vocabulary
 public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither PEM with a certificate nor PKCS#12.
     case notACertificate
-    /// One of the PEM text's certificates, the first or another, cannot be read.
+    /// One of the PEM text's blocks, the first or another, cannot be read.
     case damaged
     /// PKCS#12, or an encrypted key, and the passphrase is missing or wrong.
     case wrongPassphrase
@@ -15,7 +15,7 @@ public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible
     public var description: String {
         switch self {
         case .notACertificate: "neither a PEM certificate nor PKCS#12"
-        case .damaged: "damaged: it has a PEM certificate that cannot be read"
+        case .damaged: "damaged: it has a PEM block that cannot be read"
         case .wrongPassphrase: "encrypted, and the passphrase is missing or does not open it"
         case .noPrivateKey: "without a private key"
         case .keyDoesNotFit: "a certificate that the private key does not belong to"

@@ -114,6 +114,43 @@ private func file(_ path: String) throws -> String {
         #expect(read.kafka.groupID == "true")
     }
 
+    @Test func `empty variables say nothing, but null of what may be null`() throws {
+        let read = try configuration(
+            credentialYAML.replacing("key_id: ABC123DEFG", with: "key_id_file: /keys/id")
+                + "kafka: {properties: {client.id: file}}\n",
+            [
+                "HELIOGRAPH_KAFKA_PROPERTIES_CLIENT_ID": "",
+                "HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION": "",
+                "HELIOGRAPH_SOURCES_0_TOPIC": "",
+                "HELIOGRAPH_SOURCES_3_TOPIC": "",
+                "HELIOGRAPH_APNS_CREDENTIALS_1_NAME": "",
+                "HELIOGRAPH_APNS_CREDENTIALS_0_KEY_ID_FILE": "",
+                "HELIOGRAPH_APNS_CREDENTIALS_0_KEY_ID": "ABC123DEFG",
+            ]
+        )
+        #expect(read.kafka.properties == ["client.id": "file"])
+        #expect(read.sources.map(\.topic.name) == ["notifications"])
+        #expect(read.apns.credentials.count == 1)
+        // Where something else of the list is set, they are of no entry either.
+        let sources = try configuration(
+            credentialYAML + "sources: [{topic: a}]\n",
+            ["HELIOGRAPH_SOURCES_1_TOPIC": "", "HELIOGRAPH_SOURCES_3_TOPIC": ""]
+        ).sources
+        #expect(sources.map(\.topic.name) == ["a"])
+        #expect(problems(credentialYAML, ["HELIOGRAPH_SHARD": ""]).count == 1)
+    }
+
+    @Test func `a key ID's file may come from a variable`() throws {
+        let read = try configuration(
+            credentialYAML.replacing("      key_id: ABC123DEFG\n", with: ""),
+            ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY_ID_FILE": "/keys/id"]
+        )
+        let other = try configuration(
+            credentialYAML.replacing("key_id: ABC123DEFG", with: "key_id_file: /keys/id")
+        )
+        #expect(read.apns.credentials == other.apns.credentials)
+    }
+
     @Test(
         arguments: [
             ("", [:], [60, 900]), ("retry: {later: []}\n", [:], []),

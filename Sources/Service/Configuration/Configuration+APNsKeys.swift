@@ -88,7 +88,7 @@ extension Configuration.Credential {
             .filePath,
             "File with the passphrase of that key or of the PKCS#12 file."
         )
-        let isWanted = certificate != nil || section.isSet("certificate_file")
+        let isWanted = certificate != nil || section.isSet("certificate_file", mayBeNull: true)
         guard isWanted || privateKey != nil || passphrase != nil else { return nil }
         if !isWanted {
             section.reader.report(
@@ -108,7 +108,7 @@ extension Configuration.Credential {
         _ section: ConfigurationSection,
         isNeeded: Bool
     ) -> Configuration.KeyID {
-        let hasFile = section.isSet("key_id_file")
+        let hasFile = section.isSet("key_id_file", mayBeNull: true)
         if hasFile, section.isSet("key_id") {
             section.reader.report(
                 "stands beside `key_id_file`, expected one of the two",
@@ -138,7 +138,9 @@ extension Configuration.Credential {
         isNeeded: Bool
     ) -> Proof {
         let names = ["team_id", "key_id", "key_id_file", "key_file"]
-        if !isNeeded, let name = names.first(where: section.isSet) {
+        if !isNeeded,
+            let name = names.first(where: { section.isSet($0, mayBeNull: $0 == "key_id_file") })
+        {
             section.reader.report(
                 "stands beside a certificate, expected one of the two",
                 at: (section.path + [name]).joined(separator: ".")

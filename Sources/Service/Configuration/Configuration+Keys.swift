@@ -72,7 +72,7 @@ extension Configuration.Kafka {
 
 extension Configuration.Source {
     fileprivate static func read(from root: ConfigurationSection) -> [Self] {
-        guard root.isSet("sources") || root.reader.isDescribing else {
+        guard root.hasList("sources") || root.reader.isDescribing else {
             root.noteDefault("sources", "[notifications]")
             return [Self(topic: KafkaTopic("notifications"), weight: 1)]
         }

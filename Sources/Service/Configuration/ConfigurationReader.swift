@@ -136,22 +136,31 @@ final class ConfigurationReader {
     }
 
     /// Whether a variable sets something under `path`.
+    ///
+    /// An empty one makes no entry of a list, but it is no unknown one either.
     func hasVariable(under path: [String]) -> Bool {
         let start = Self.variable(for: path) + "_"
-        return environment.contains { $0.key.hasPrefix(start) && !isServiceLink($0.key, $0.value) }
+        let found = environment.filter { name, text in
+            name.hasPrefix(start) && !isServiceLink(name, text)
+        }
+        knownVariables.formUnion(found.filter(\.value.isEmpty).keys)
+        return !found.allSatisfy(\.value.isEmpty)
     }
 
-    /// The variables that begin with `path`, less that beginning, in order of their names.
+    /// The variables that begin with `path` and are not empty, less that beginning, in order of
+    /// their names.
     func variables(under path: [String]) -> [(name: String, suffix: String, value: String)] {
         let start = Self.variable(for: path) + "_"
         let found = environment.filter { $0.key.hasPrefix(start) }.sorted { $0.key < $1.key }
         knownVariables.formUnion(found.map(\.key))
-        return found.map { ($0.key, String($0.key.dropFirst(start.count)), $0.value) }
+        return found.filter { !$0.value.isEmpty }.map {
+            ($0.key, String($0.key.dropFirst(start.count)), $0.value)
+        }
     }
 
     /// The first variable of an entry beyond `count` in a list that has no entry there.
     ///
-    /// All of them are known from then on: the gap is what is wrong with them.
+    /// All of them are known from then on, empty ones as well: the gap is what is wrong with them.
     func variable(past count: Int, inListAt path: [String]) -> (name: String, entry: Int)? {
         let start = Self.variable(for: path) + "_"
         var found: [(name: String, entry: Int)] = []
@@ -160,9 +169,9 @@ final class ConfigurationReader {
             guard words.count == 2, let entry = Int(words[0]), entry > count,
                 words[0] == "\(entry)"
             else { continue }
-            found.append((name, entry))
+            knownVariables.insert(name)
+            if !text.isEmpty { found.append((name, entry)) }
         }
-        knownVariables.formUnion(found.map(\.name))
         return found.min { ($0.entry, $0.name) < ($1.entry, $1.name) }
     }
 

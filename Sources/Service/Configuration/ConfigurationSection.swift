@@ -87,8 +87,13 @@ final class ConfigurationSection {
         return value
     }
 
-    /// Whether the file or the environment says anything about a key or below it.
-    func isSet(_ name: String) -> Bool {
+    /// Whether the file or the environment says anything but null about a key.
+    func isSet(_ name: String, mayBeNull: Bool = false) -> Bool {
+        !setting(name, mayBeNull: mayBeNull).isUnset
+    }
+
+    /// Whether the file or the environment says anything about a list.
+    func hasList(_ name: String) -> Bool {
         if case .absent = setting(name) { return reader.hasVariable(under: path + [name]) }
         return true
     }

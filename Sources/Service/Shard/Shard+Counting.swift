@@ -53,12 +53,14 @@ extension Shard {
     }
 
     /// Counts a record that Kafka has for good; of a delivery that left meanwhile, too.
-    func count(_ publication: Publication, of delivery: Delivery?) {
+    ///
+    /// An outcome or a token's status is counted without the delivery, which would be copied.
+    func count(_ publication: Publication, of delivery: @autoclosure () -> Delivery?) {
         switch publication {
         case .outcome: metrics.resultsProduced.add()
         case .tokenStatus: metrics.tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(delivery)
-        case .retry: countDeferral(delivery)
+        case .deadLetter: countDeadLetter(delivery())
+        case .retry: countDeferral(delivery())
         }
     }
 

@@ -15,18 +15,19 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
-RUN swift package resolve
+RUN swift package resolve --scratch-path .build/shipped
 # The manifest names the targets of Benchmarks and Tests; nothing of them is built.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
 COPY Sources Sources
-RUN swift build -c release --static-swift-stdlib --product heliograph \
+COPY scripts/build scripts/build
+RUN scripts/build heliograph \
     && mkdir -p /out \
-    && strip -o /out/heliograph .build/release/heliograph
+    && strip -o /out/heliograph .build/shipped/release/heliograph
 
 FROM build AS build-lab
-RUN swift build -c release --static-swift-stdlib --product heliograph-lab \
-    && strip -o /out/heliograph-lab .build/release/heliograph-lab
+RUN scripts/build heliograph-lab \
+    && strip -o /out/heliograph-lab .build/shipped/release/heliograph-lab
 
 FROM debian:bookworm-slim AS runtime
 # hadolint ignore=DL3008

@@ -174,7 +174,10 @@ let package = Package(
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("AdminHTTPTests", ["AdminHTTP", "Telemetry", "Vocabulary"]),
-        tests("ServiceTests", ["Delivery", "KafkaIO", "Service", "Vocabulary"]),
+        tests(
+            "ServiceTests",
+            ["APNsRules", "Delivery", "HTTP2IO", "KafkaIO", "Service", "Vocabulary"]
+        ),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),
     ],

@@ -1,11 +1,16 @@
-import APNsRules
-import HTTP2IO
+package import APNsRules
+package import HTTP2IO
 import Vocabulary
 
 /// The signing key of a credential, as read from its file.
-struct SigningKey: Sendable {
+package struct SigningKey: Sendable {
     let identity: ProviderTokenIdentity
     let signer: ES256Signer
+
+    package init(identity: ProviderTokenIdentity, signer: ES256Signer) {
+        self.identity = identity
+        self.signer = signer
+    }
 }
 
 /// With what a credential shows APNs who it is, read and checked.

@@ -1,13 +1,13 @@
 import APNsRules
 import HTTP2IO
 import Synchronization
-import Vocabulary
+package import Vocabulary
 
 /// The provider token of one key, shared by all credentials, shards and connections that use it.
 ///
 /// APNs counts new tokens per team and refuses more than one in 20 minutes, so no shard mints on
 /// its own.
-final class ProviderTokenSource: Sendable {
+package final class ProviderTokenSource: Sendable {
     private struct State {
         var schedule = ProviderTokenSchedule()
         var serial = 0
@@ -19,12 +19,12 @@ final class ProviderTokenSource: Sendable {
     let key: SigningKey
     private let state = Mutex(State())
 
-    init(_ key: SigningKey) {
+    package init(_ key: SigningKey) {
         self.key = key
     }
 
     /// The token, minted now if its time has come.
-    func token(now: Moment) -> [UInt8] {
+    package func token(now: Moment) -> [UInt8] {
         state.withLock { state in
             switch state.schedule.tokenWanted(now: now) {
             case .useCurrent, .wait: break
@@ -36,7 +36,7 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// APNs says that the token with which something was sent at that moment has expired.
-    func expired(sentAt: Instant, now: Moment) {
+    package func expired(sentAt: Instant, now: Moment) {
         state.withLock { state in
             guard let mintedAt = state.mintedAt else { return }
             let serial = sentAt < mintedAt ? state.serial - 1 : state.serial
@@ -48,13 +48,13 @@ final class ProviderTokenSource: Sendable {
     }
 
     /// How long ago the token was minted; nil: none was yet.
-    func age(now: Instant) -> Duration? {
+    package func age(now: Instant) -> Duration? {
         state.withLock { state in state.mintedAt.map { now - $0 } }
     }
 
     /// How long ago the token was minted with which something was sent last, if that was lately: what
     /// nobody uses is not replaced, and grows old without harm.
-    func ageInUse(now: Instant) -> Duration? {
+    package func ageInUse(now: Instant) -> Duration? {
         state.withLock { state in
             guard let usedAt = state.usedAt, now - usedAt < Self.lately else { return nil }
             return state.mintedAt.map { now - $0 }

@@ -211,6 +211,16 @@ MUTATIONS = [
         [expression(DEFERRAL, "wait > .zero", "false")],
     ),
     Mutation(
+        "send what comes back after it was to be given up",
+        [
+            expression(
+                DEFERRAL,
+                "now.timestamp > history.firstFailedAt.advanced(by: settings.giveUpAfter)",
+                "false",
+            )
+        ],
+    ),
+    Mutation(
         "let records with forged due times wait one after the other",
         [expression(TIERS, "min(history.writtenAt ?? now, now)", "now")],
     ),

@@ -20,6 +20,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case outcomeIsTrue
         case ownedWhenSent
         case putOffWithinBounds
+        case lateIsGivenUp
         case notSentBeforeItsTime
         case oneInFlightPerDevice
         case urgentIsNotStarved

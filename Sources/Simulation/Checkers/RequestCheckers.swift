@@ -15,6 +15,7 @@ extension World {
         checkUrgency(of: event, on: connection.route, by: member)
         checkIdentity(delivery, events[Int(event)])
         checkExpiration(events[Int(event)])
+        checkGivenUp(delivery, events[Int(event)])
         checkToken(of: delivery, events[Int(event)], by: member)
         checkIsNewest(delivery, events[Int(event)], by: member)
     }
@@ -78,5 +79,17 @@ extension World {
         guard let expiration = event.expiration, expiration > 0 else { return }
         guard expiration <= timestamp.seconds else { return }
         found(.nothingSentAfterExpiration, "\(timestamp.seconds - expiration) s too late")
+    }
+
+    /// What is read from a retry topic only after it was to be given up is not sent again.
+    ///
+    /// What waited for a schema is judged when that is here, and by then the wall clock may have
+    /// gone back.
+    private mutating func checkGivenUp(_ delivery: Delivery, _ event: SimulatedEvent) {
+        guard event.schema == nil, let history = delivery.history else { return }
+        let readAt = delivery.arrival.receivedAt.timestamp
+        let sinceFailure = readAt.milliseconds - history.firstFailedAt.milliseconds
+        guard Duration.milliseconds(sinceFailure) > plan.giveUpAfter else { return }
+        found(.lateIsGivenUp, "read \(sinceFailure) ms after its first failure")
     }
 }

@@ -329,6 +329,27 @@ def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, bench
         service.drain()
 
 
+def test_registries_are_asked_in_turn(broker, simulators, benches):
+    """One that does not answer, and one that refuses, leave it to the next."""
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as gone:
+        addresses = [gone.url]
+    with running_registry(authorization="nobody") as refusing, running_registry() as registry:
+        schema = registry.register("known", TEAM_SCHEMA)
+        addresses += [refusing.url, registry.url]
+        service = bench.run(
+            simulator, schema_registry={"url": ", ".join(addresses), "request_timeout": "1s"}
+        )
+        event = new_event(metadata={"team": "a"})
+        bench.produce([wire_format(schema["id"], event)])
+        bench.wait_for_outcomes(1, service=service)
+        assert outcomes_by_id(broker, bench.topics)[event["id"]][1]["outcome"] == "accepted"
+        path = f"schemas/ids/{schema['id']}"
+        assert refusing.requests == registry.requests == [path]
+        assert "schema_registry" not in service.fetch("/ready")[1]
+        service.drain()
+
+
 def test_schemas_that_cannot_be_had_or_used(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:

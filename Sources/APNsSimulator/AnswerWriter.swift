@@ -71,25 +71,25 @@ struct AnswerWriter {
             dateSeconds = now.seconds
             date = Array(ResponseDate.text(now).utf8)
         }
-        block.append("date", indexing: .indexed) { [date] in $0.append(contentsOf: date) }
+        let date = date
+        block.append("date".utf8.span, date.span)
     }
 
     private mutating func appendID(_ name: String, _ given: ArraySlice<UInt8>?) {
         if let given {
-            block.append(name, indexing: .nameIndexedOnce) { $0.append(contentsOf: given) }
-            return
+            return block.append(name.utf8.span, given.span, indexing: .nameIndexedOnce)
         }
         var id = random.uuid()
         if !makesLowercaseIDs {
             // APNs' own identifiers come in upper case, whatever its documentation says.
             id = id.map { (0x61...0x66).contains($0) ? $0 & 0xDF : $0 }
         }
-        block.append(name, indexing: .nameIndexedOnce) { $0.append(contentsOf: id) }
+        block.append(name.utf8.span, id.span, indexing: .nameIndexedOnce)
     }
 
     private mutating func appendUniqueID() {
         let id = random.uuid()
-        block.append("apns-unique-id", indexing: .nameIndexedOnce) { $0.append(contentsOf: id) }
+        block.append("apns-unique-id".utf8.span, id.span, indexing: .nameIndexedOnce)
     }
 
     static let html = Array("<html><body><h1>Service Unavailable</h1></body></html>\n".utf8)

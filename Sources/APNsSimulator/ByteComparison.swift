@@ -1,3 +1,5 @@
+import Glibc
+
 extension [UInt8] {
     /// Whether the bytes in a range are those of an ASCII text; nothing is allocated.
     func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
@@ -18,19 +20,20 @@ extension [UInt8] {
     /// Whether the bytes in a range are all the bytes of another array.
     func equals(_ range: Range<Int>, _ other: [UInt8]) -> Bool {
         guard range.count == other.count else { return false }
-        for index in other.indices where self[range.lowerBound + index] != other[index] {
-            return false
-        }
-        return true
+        return unsafe other.withUnsafeBytes { unsafe hasBytes($0, at: range.lowerBound) }
     }
 
     private func hasBytes(of text: StaticString, at start: Int) -> Bool {
-        text.withUTF8Buffer { expected in
-            for index in expected.indices
-            where unsafe self[start + index] != expected[index] {
-                return false
+        text.withUTF8Buffer { unsafe hasBytes(UnsafeRawBufferPointer($0), at: start) }
+    }
+
+    private func hasBytes(_ expected: UnsafeRawBufferPointer, at start: Int) -> Bool {
+        unsafe self[start..<start + expected.count].withUnsafeBytes { found in
+            guard let left = found.baseAddress, let right = expected.baseAddress else {
+                return true
             }
-            return true
+            // SAFETY: both have as many bytes.
+            return unsafe memcmp(left, right, expected.count) == 0
         }
     }
 }

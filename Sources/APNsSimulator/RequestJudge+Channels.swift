@@ -25,7 +25,7 @@ extension RequestJudge {
             return ChannelAnswer(refusal.status, reason: refusal.reason.rawValue)
         }
         if let answer = appAnswer(route.bundleID, connection) { return answer }
-        if let range = head[.requestID], APNsID(utf8: bytes[range]) == nil {
+        if let range = head[.requestID], APNsID(utf8: bytes[range].span) == nil {
             return ChannelAnswer(400, reason: "BadMessageId")
         }
         let app = ChannelStore.App(

@@ -42,7 +42,7 @@ extension RequestJudge {
     }
 
     static func messageIDRefusal(_ head: RequestHead, _ bytes: [UInt8]) -> Refusal? {
-        guard let range = head[.apnsID], APNsID(utf8: bytes[range]) == nil else { return nil }
+        guard let range = head[.apnsID], APNsID(utf8: bytes[range].span) == nil else { return nil }
         return Refusal(400, .badMessageID)
     }
 

@@ -131,7 +131,7 @@ extension SimulatorLoop {
     private func count(_ answer: Answer, _ head: RequestHead, _ headers: HeaderBlock) {
         statistics.count(answer)
         guard answer == .accepted, let range = head[.apnsID],
-            let id = APNsID(utf8: headers.bytes[range])
+            let id = APNsID(utf8: headers.bytes[range].span)
         else { return }
         if !recentIDs.insert(id) { statistics.duplicates += 1 }
     }

@@ -25,7 +25,7 @@ extension EventDecoder {
             collapseID: fields.collapseID.flatMap { check.document.string($0) }.flatMap(
                 CollapseID.init
             ),
-            apnsID: fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0)) },
+            apnsID: fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0).span) },
             tokenRegisteredAt: fields.tokenRegisteredAt.flatMap { check.document.integer($0) }
                 .map { Timestamp(milliseconds: $0) },
             occurredAt: fields.occurredAt.flatMap { check.timestamp($0) },
@@ -44,7 +44,7 @@ extension EventDecoder {
         event.destination = Self.destination(fields) { text($0, upTo: Self.longestDestination) }
         event.pushType = pushType(fields)
         event.environment = environment(fields)
-        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0)) }
+        event.apnsID = fields.apnsID.flatMap { APNsID(utf8: check.document.content(of: $0).span) }
         event.occurredAt = occurredAt(fields)
         event.metadata = fields.metadata.flatMap { isMetadata($0) ? $0.range : nil }
         if event.apnsID == nil, let id = event.id, let token = event.deviceToken {

@@ -50,6 +50,16 @@ struct ServerStream: StreamEntry {
         self.streamID = streamID
     }
 
+    mutating func fieldArrived(
+        _ name: Span<UInt8>,
+        _ value: Span<UInt8>,
+        _ indexing: HeaderBlock.Indexing
+    ) {
+        // Of a usual request none is moved to a larger room.
+        if headers.fields.isEmpty { headers.reserveCapacity(fieldCount: 16, byteCount: 640) }
+        headers.append(name, value, indexing: indexing)
+    }
+
     mutating func clear() {
         self = ServerStream()
     }
@@ -104,10 +114,11 @@ struct ServerStreams {
             return false
         }
         let indexing: HeaderBlock.Indexing = isNeverIndexed ? .neverIndexed : .indexed
-        // Not the two-sequence form: across modules only a closure is specialised for buffers.
-        unsafe table[slot].headers.append(name, indexing: indexing) {
-            unsafe $0.append(contentsOf: value)
-        }
+        table[slot].fieldArrived(
+            unsafe Span(_unsafeElements: name),
+            unsafe Span(_unsafeElements: value),
+            indexing
+        )
         return true
     }
 

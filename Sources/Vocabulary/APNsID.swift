@@ -21,21 +21,28 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
     ///
     /// APNs answers in upper case now and then, so both cases are read here; the event's schema
     /// is what insists on lower case.
-    public init?(_ text: some StringProtocol) {
-        guard let id = Self.parse(text.utf8) else { return nil }
-        self = id
+    public init?(_ text: String) {
+        self.init(utf8: text.utf8.span)
     }
 
     /// Reads the canonical form from bytes.
-    public init?(utf8 bytes: some Collection<UInt8>) {
-        guard let id = Self.parse(bytes) else { return nil }
-        self = id
-    }
-
-    /// Reads the canonical form from a slice; without the generic form's cost across modules.
-    public init?(utf8 bytes: ArraySlice<UInt8>) {
-        guard let id = Self.parse(bytes) else { return nil }
-        self = id
+    public init?(utf8 bytes: Span<UInt8>) {
+        guard bytes.count == Self.textByteCount else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Self.value(ofDigit: byte) else { return nil }
+            if index < 18 {
+                words.0 = words.0 << 4 | digit
+            } else {
+                words.1 = words.1 << 4 | digit
+            }
+        }
+        self.init(high: words.0, low: words.1)
     }
 
     /// Derives a name-based UUID, version 5 (RFC 9562, 5.5).
@@ -120,24 +127,6 @@ public struct APNsID: Hashable, Sendable, CustomStringConvertible {
         unsafe bytes[13] = UInt8(ascii: "-")
         unsafe bytes[18] = UInt8(ascii: "-")
         unsafe bytes[23] = UInt8(ascii: "-")
-    }
-
-    private static func parse(_ bytes: some Collection<UInt8>) -> APNsID? {
-        guard bytes.count == 36 else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        for (index, byte) in bytes.enumerated() {
-            if index == 8 || index == 13 || index == 18 || index == 23 {
-                guard byte == UInt8(ascii: "-") else { return nil }
-                continue
-            }
-            guard let digit = value(ofDigit: byte) else { return nil }
-            if index < 18 {
-                words.0 = words.0 << 4 | digit
-            } else {
-                words.1 = words.1 << 4 | digit
-            }
-        }
-        return APNsID(high: words.0, low: words.1)
     }
 
     /// The eight hexadecimal digits of 32 bits, the first in the highest byte.

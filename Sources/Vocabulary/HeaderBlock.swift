@@ -51,17 +51,23 @@ public struct HeaderBlock: Hashable, Sendable {
         fields.append(contentsOf: other.fields)
     }
 
-    public mutating func append(
-        _ name: some Sequence<UInt8>,
-        _ value: some Sequence<UInt8>,
-        indexing: Indexing = .indexed
-    ) {
-        append(name, indexing: indexing) { $0.append(contentsOf: value) }
+    /// Makes room for fields and for bytes of their names and values.
+    public mutating func reserveCapacity(fieldCount: Int, byteCount: Int) {
+        fields.reserveCapacity(fieldCount)
+        bytes.reserveCapacity(byteCount)
     }
 
-    /// Not generic, for the hot path: generic code is not specialised over module borders.
     public mutating func append(_ name: String, _ value: String, indexing: Indexing = .indexed) {
-        append(name.utf8.span, "".utf8.span, value.utf8.span, indexing)
+        append(name.utf8.span, value.utf8.span, indexing: indexing)
+    }
+
+    /// Appends a field as it came, or as somebody else keeps it.
+    public mutating func append(
+        _ name: Span<UInt8>,
+        _ value: Span<UInt8>,
+        indexing: Indexing = .indexed
+    ) {
+        append(name, "".utf8.span, value, indexing)
     }
 
     /// Appends a field whose value is of two parts.
@@ -85,23 +91,6 @@ public struct HeaderBlock: Hashable, Sendable {
     }
 
     /// Appends a field whose value `write` puts behind the bytes it is given.
-    public mutating func append(
-        _ name: some Sequence<UInt8>,
-        indexing: Indexing,
-        writingValue write: (inout [UInt8]) -> Void
-    ) {
-        let nameStart = bytes.count
-        bytes.append(contentsOf: name)
-        let valueStart = bytes.count
-        write(&bytes)
-        fields.append(
-            Field(name: nameStart..<valueStart, value: valueStart..<bytes.count, indexing: indexing)
-        )
-    }
-
-    /// Appends a field whose value `write` puts behind the bytes it is given.
-    ///
-    /// Not generic, for the hot path.
     public mutating func append(
         _ name: String,
         indexing: Indexing,

@@ -50,7 +50,7 @@ import Vocabulary
                 damage(&fields, using: &random)
             }
             var block = HeaderBlock()
-            for (name, value) in fields { block.append(name, value) }
+            for (name, value) in fields { block.append(name.span, value.span) }
             let isWhole = block == Fixture.block(right)
             let answer = judge.judge(
                 RequestHead(block),

@@ -148,7 +148,7 @@ import Vocabulary
             var value = [UInt8](repeating: UInt8(ascii: "x"), count: 40)
             value[position] = control
             var block = block(topic: "a", id: "1")
-            block.append("apns-collapse-id".utf8, value)
+            block.append("apns-collapse-id".utf8.span, value.span)
             #expect(throws: SubmitError.badHeaderField) {
                 try pair.client.submit(block, body: [], tag: 1)
             }

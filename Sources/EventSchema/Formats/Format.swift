@@ -52,7 +52,7 @@ enum Format: UInt8, Hashable, Sendable, CaseIterable {
     /// Whether a string's content has the format.
     func admits(_ text: ArraySlice<UInt8>) -> Bool {
         switch self {
-        case .uuid: APNsID(utf8: text) != nil
+        case .uuid: APNsID(utf8: text.span) != nil
         case .dateTime: Timestamp(rfc3339: text) != nil
         case .date: Self.isDate(text)
         case .time: Self.isTime(text)

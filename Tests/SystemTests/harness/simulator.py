@@ -12,14 +12,18 @@ from .processes import Child, built_binary
 
 @dataclasses.dataclass
 class Simulator:
-    """Where the simulator listens, and its request log: one JSON line per answered request."""
+    """Where the simulator listens, and its request log: one JSON line per answered request.
+
+    None: nobody reads one.
+    """
 
     child: Child
     ready: dict
-    request_log: pathlib.Path
+    request_log: pathlib.Path | None
 
     def requests(self):
         """Every request so far; a line that is still being written is left for the next time."""
+        assert self.request_log, "the simulator was started without a request log"
         if not self.request_log.exists():
             return []
         whole, _, _ = self.request_log.read_bytes().rpartition(b"\n")
@@ -52,7 +56,7 @@ def keys_option(path, *keys):
 
 
 @contextlib.contextmanager
-def running_simulator(folder, scenario, options=()):
+def running_simulator(folder, scenario, options=(), logs_requests=True):
     """Starts the simulator with a scenario: a path, or a value to be written as JSON.
 
     `options` are further words of its command line.
@@ -62,13 +66,14 @@ def running_simulator(folder, scenario, options=()):
         path = folder / "scenario.json"
         path.write_text(json.dumps(scenario))
         scenario = path
-    log = folder / "requests.ndjson"
+    log = folder / "requests.ndjson" if logs_requests else None
     files = {
         "--scenario": scenario,
-        "--request-log": log,
         "--write-ca": folder / "ca.pem",
         "--write-key": folder / "key.p8",
     }
+    if log:
+        files["--request-log"] = log
     arguments = [str(part) for option in files.items() for part in option]
     arguments += [str(word) for word in options]
     with Child([built_binary("heliograph-lab"), "simulate-apns", *arguments]) as child:

@@ -2,11 +2,12 @@
 
 import collections
 import datetime
+import json
 
 import pytest
 
 from harness.deadlines import eventually
-from harness.events import records
+from harness.events import APP, new_event, record, records
 from harness.kafka import Written, faulty_cluster
 from harness.service import outcomes_of, position_of
 
@@ -102,6 +103,27 @@ def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, s
     counts = outcome_counts(bench)
     assert not counts.keys() & {place.position for place in old}
     assert set(counts.values()) == {1}
+
+
+def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simulator):
+    token = "dead" + "0" * 60
+    status = {"status": "unregistered", "token_action": "remove", "unregistered_at": 1}
+    key = f"{APP}|production|{token}".encode()
+    bench.kafka.produce(bench.topics.token_status, [Written(json.dumps(status).encode(), key)])
+    # Nobody else fetches before the shards run.
+    bench.kafka.cause(f"fail fetch {TOPIC_AUTHORIZATION_FAILED} 1")
+    service = bench.run(simulator)
+    [line] = service.log_lines("token status cannot be read; trying again")
+    assert "TOPIC_AUTHORIZATION_FAILED" in line["error"]
+
+    bench.produce([record(new_event(device_token=token))])
+    bench.wait_for_outcomes(1, service=service)
+    eventually(lambda: service.log_lines("token status read"), 60, service.child.told)
+    bench.produce([record(new_event(device_token=token))])
+    bench.wait_for_outcomes(2, service=service)
+    service.drain()
+    kinds = [outcome["outcome"] for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert sorted(kinds) == ["accepted", "suppressed"]
 
 
 def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator):

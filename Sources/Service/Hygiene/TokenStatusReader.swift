@@ -112,6 +112,7 @@ final class TokenStatusReader: Sendable {
         defer { reader.destroyAside() }
         var records: [Record] = []
         var readCount = 0
+        var hasCaughtUp = false
         var nextProgress = SystemClock.now + Self.progressInterval
         while true {
             guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
@@ -124,25 +125,25 @@ final class TokenStatusReader: Sendable {
             readCount += records.count
             let isIdle = records.isEmpty
             records.removeAll(keepingCapacity: true)
-            if isLoading {
-                watchLoading(reader, readCount, patienceEnds, &nextProgress)
+            if !hasCaughtUp {
+                hasCaughtUp = reader.hasReachedEnd
+                watchProgress(hasCaughtUp, readCount, patienceEnds, &nextProgress)
             }
-            let deadline = isLoading ? min(nextProgress, patienceEnds) : nil
-            if isIdle { try loop.wait(until: deadline) { _, _ in } }
+            if isIdle { try loop.wait(until: hasCaughtUp ? nil : nextProgress) { _, _ in } }
         }
     }
 
-    private func watchLoading(
-        _ reader: TopicReader,
+    private func watchProgress(
+        _ hasCaughtUp: Bool,
         _ readCount: Int,
         _ patienceEnds: Instant,
         _ nextProgress: inout Instant
     ) {
         let now = SystemClock.now
-        if reader.hasReachedEnd {
+        if hasCaughtUp {
             log.notice("token status read", [.count: "\(tokens.deadCount) dead tokens"])
             endLoading()
-        } else if now >= patienceEnds {
+        } else if isLoading, now >= patienceEnds {
             log.error(
                 "token status not read in time; some dead tokens will be sent to once more",
                 [.count: "\(readCount) records"]

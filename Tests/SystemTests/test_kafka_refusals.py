@@ -138,7 +138,12 @@ def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, 
     eventually(lambda: len(slow.requests()) == len(written), 30, "every event to be under way")
     bench.kafka.cause(f"fail heartbeat {FENCED_INSTANCE_ID} 1")
     assert service.child.wait_for_exit(60) == 1
-    assert "FENCED_INSTANCE_ID" in service.child.lines("stderr")[-1]
+    said = "a shard cannot go on; the process ends when the others have drained"
+    [told] = service.log_lines(said)
+    assert told["level"] == "critical"
+    assert "FENCED_INSTANCE_ID" in told["problem"]
+    last = service.child.lines("stderr")[-1]
+    assert f"shard {told['shard']}: " in last and "FENCED_INSTANCE_ID" in last
 
     # The shard that fails ends with its partitions; the other one gives its own back.
     given_back = service.log_lines("partitions revoked")[-1]

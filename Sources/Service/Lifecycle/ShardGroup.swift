@@ -57,7 +57,9 @@ struct ShardGroup: Service {
             return await withTaskGroup(of: ServiceError?.self) { group in
                 for index in controls.indices {
                     group.addTask {
-                        await ShardThread.run(named: "shard-\(index)") { runShard(index) }
+                        await ShardThread.run(named: "shard-\(index)") {
+                            told(runShard(index), of: index)
+                        }
                     }
                 }
                 var failures: [ServiceError] = []
@@ -91,10 +93,24 @@ struct ShardGroup: Service {
         tokenStatus?.stop()
     }
 
-    /// Lives as long as the shard does.
-    private func runShard(_ index: Int) -> ServiceError? {
+    /// Tells of a failure when it happens: the process's last words come when the others drained.
+    private func told(_ failure: ServiceError?, of index: Int) -> ServiceError? {
+        guard let failure else { return nil }
+        log(ofShard: index).critical(
+            "a shard cannot go on; the process ends when the others have drained",
+            [.problem: failure.lines.joined(separator: "; ")]
+        )
+        return ServiceError(lines: failure.lines.map { "shard \(index): \($0)" })
+    }
+
+    private func log(ofShard index: Int) -> Logger {
         var log = log
         log[metadataKey: LogKey.shard.rawValue] = "\(index)"
+        return log
+    }
+
+    /// Lives as long as the shard does.
+    private func runShard(_ index: Int) -> ServiceError? {
         var settings = settings
         settings.seed &+= UInt64(index)
         do {
@@ -107,13 +123,13 @@ struct ShardGroup: Service {
                 metrics: metrics[index],
                 credentials: credentials,
                 schemas: schemas,
-                log: log
+                log: log(ofShard: index)
             )
             shard.run(on: loop)
             return shard.failure
         } catch {
             controls[index].status.hasEnded = true
-            return ServiceError(text: "shard \(index): \(error)")
+            return ServiceError(text: "\(error)")
         }
     }
 

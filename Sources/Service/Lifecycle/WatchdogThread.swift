@@ -30,9 +30,7 @@ enum WatchdogThread {
                 guard let problem = problem(verdict) else { continue }
                 log.critical(
                     "a shard is stuck, the process ends",
-                    metadata: [
-                        LogKey.shard.rawValue: "\(index)", LogKey.problem.rawValue: "\(problem)",
-                    ]
+                    [.shard: "\(index)", .problem: problem]
                 )
                 fflush(nil)
                 _exit(exitCode)

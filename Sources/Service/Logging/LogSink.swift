@@ -8,7 +8,7 @@ import Vocabulary
 /// Where all log lines of the process go: standard error, as `log.format` says.
 ///
 /// Whatever repeats is summarised (`LineDigest`), because the peers decide how often a fault
-/// happens. `debug` and `trace` are for whoever wants every line, and `critical` is the last one.
+/// happens. `debug` and `trace` are for whoever wants every line, and after `critical` little comes.
 final class LogSink: Sendable {
     private typealias Digest = LineDigest<LogLine>
 

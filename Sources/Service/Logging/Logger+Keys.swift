@@ -35,4 +35,8 @@ extension Logger {
     func error(_ message: Logger.Message, _ facts: [LogKey: String]) {
         log(level: .error, message, facts)
     }
+
+    func critical(_ message: Logger.Message, _ facts: [LogKey: String]) {
+        log(level: .critical, message, facts)
+    }
 }

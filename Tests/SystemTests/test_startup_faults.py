@@ -171,6 +171,28 @@ def test_bad_yaml_is_named_with_its_file(text, bench):
     assert_one_clear_line(bench.start(text), r"heliograph\.yaml")
 
 
+ALIAS_BOMB = "a0: &a0 x\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 30)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kafka:\n\tgroup_id: a\n", r"found a tab, expected spaces .*heliograph\.yaml:2:1"),
+        ("log: {level: info}\n---\nlog: {}\n", r"one document.*heliograph\.yaml:2:1"),
+        ("log: {level: info}\nlog: {level: info}\n", r"^heliograph: log: is set twice.*yaml:1:1"),
+        ("log: {level: in\0fo}\n", r"U\+0000.*heliograph\.yaml:1:16"),
+        ("log: *level\n", r"\*level has no anchor.*heliograph\.yaml:1:6"),
+        (ALIAS_BOMB, r"has more than \d+ values.*heliograph\.yaml:7:10"),
+        (ALIAS_BOMB + "? *a29\n: x\n", r"has more than \d+ values.*heliograph\.yaml:7:10"),
+    ],
+    ids=["tab", "two documents", "twice", "NUL", "no anchor", "alias bomb", "alias bomb as a key"],
+)
+def test_yaml_that_cannot_be_read_says_why_and_where(text, told, bench):
+    assert_one_clear_line(bench.start(text), told)
+
+
 def test_an_empty_file_lacks_what_is_required(bench):
     assert_one_clear_line(bench.start(""), r"^(heliograph: |error: )?apns\.credentials")
 

@@ -1,15 +1,15 @@
-extension Configuration {
-    private static let maxFileByteCount = 1 << 20
+import YAML
 
+extension Configuration {
     /// Reads a configuration file, and looks at the files that it names.
     ///
     /// - Throws: `ServiceError` with every problem there is, a line each; with them what
     ///   `checkCredentials` would find, as far as it can be seen beside them.
     package init(file: String, environment: [String: String]) throws(ServiceError) {
-        let text = try Self.text(of: file)
+        let bytes = try Self.bytes(of: file)
         let read: (Configuration, problems: [ConfigurationProblem])
         do throws(ConfigurationError) {
-            read = try Self.read(yaml: text, fileName: file, environment: environment)
+            read = try Self.read(yaml: bytes, fileName: file, environment: environment)
         } catch {
             throw ServiceError(lines: error.problems.map(\.description))
         }
@@ -25,21 +25,15 @@ extension Configuration {
         self = configuration
     }
 
-    private static func text(of file: String) throws(ServiceError) -> String {
-        let bytes: [UInt8]
+    private static func bytes(of file: String) throws(ServiceError) -> [UInt8] {
         do throws(FileError) {
-            bytes = try BoundedFile.read(file, limit: maxFileByteCount)
+            return try BoundedFile.read(file, limit: YAMLDocument.maxByteCount)
         } catch .empty {
             // No keys: the required ones are reported.
-            return ""
+            return []
         } catch {
             throw ServiceError(text: "configuration '\(file)' \(error)")
         }
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        if let wrong = lines.firstIndex(where: { String(validating: $0, as: UTF8.self) == nil }) {
-            throw ServiceError(text: "configuration '\(file)' is not UTF-8 in line \(wrong + 1)")
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads every key, and tries what can be tried without a network; every problem is told once.

@@ -251,11 +251,6 @@ package struct Configuration: Hashable, Sendable {
         package var fingerprintKeyFile: String?
     }
 
-    /// The levels of swift-log, by their names.
-    package enum LogLevel: String, Hashable, Sendable, CaseIterable {
-        case trace, debug, info, notice, warning, error, critical
-    }
-
     package enum LogFormat: String, Hashable, Sendable, CaseIterable {
         case json, text
     }
@@ -275,7 +270,7 @@ extension Configuration {
         environment: [String: String] = [:]
     ) throws(ConfigurationError) {
         let (configuration, problems) = try Self.read(
-            yaml: yaml,
+            yaml: Array(yaml.utf8),
             fileName: fileName,
             environment: environment
         )
@@ -289,11 +284,11 @@ extension Configuration {
     ///
     /// - Throws: When the text is no YAML: what its keys are is anybody's guess.
     static func read(
-        yaml: String,
+        yaml: [UInt8],
         fileName: String,
         environment: [String: String]
     ) throws(ConfigurationError) -> (Configuration, problems: [ConfigurationProblem]) {
-        let file = ConfigurationFile(text: yaml, name: fileName)
+        let file = ConfigurationFile(yaml, name: fileName)
         if let problem = file.problems.first, file.root == nil {
             throw ConfigurationError(problems: [problem])
         }

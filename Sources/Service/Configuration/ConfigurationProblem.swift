@@ -29,7 +29,8 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 
     package var description: String {
         let place = location.map { " (\($0))" } ?? ""
-        return path.isEmpty ? "\(message)\(place)" : "\(path): \(message)\(place)"
+        // A key of the file may hold anything.
+        return path.isEmpty ? "\(message)\(place)" : "\(path.printable): \(message)\(place)"
     }
 
     /// Each once, in the order in which a person mends them: down the file, then the rest.

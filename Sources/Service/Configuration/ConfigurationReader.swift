@@ -1,4 +1,5 @@
-import Yams
+import Vocabulary
+import YAML
 
 /// One key of the configuration, as the reference lists it.
 struct KeyDefinition: Hashable, Sendable {
@@ -32,7 +33,7 @@ final class ConfigurationReader {
     private(set) var definitions: [KeyDefinition] = []
     private(set) var effectiveValues: [EffectiveValue] = []
     private var definedPaths: Set<String> = []
-    private var knownVariables: Set<String> = []
+    private var knownVariables: Set = [ConfigurationReader.fileVariable]
     private(set) var locations: [String: ConfigurationLocation] = [:]
     /// Where single values are wrong, once all are read.
     private var unsoundPaths: Set<String> = []
@@ -46,6 +47,8 @@ final class ConfigurationReader {
     }
 
     static let prefix = "HELIOGRAPH_"
+    /// Names the configuration file to the commands; no key.
+    static let fileVariable = "HELIOGRAPH_CONFIG"
 
     /// The file as a whole.
     func root() -> ConfigurationSection {
@@ -96,7 +99,7 @@ final class ConfigurationReader {
     ///
     /// An empty variable says null of a key that `mayBeNull`, and nothing of any other: it is what
     /// an unset one becomes on its way through a Compose file or a chart.
-    func setting(_ path: [String], _ node: Node?, mayBeNull: Bool) -> Setting {
+    func setting(_ path: [String], _ node: YAMLNode?, mayBeNull: Bool) -> Setting {
         let variable = Self.variable(for: path)
         knownVariables.insert(variable)
         let found: Setting
@@ -114,17 +117,13 @@ final class ConfigurationReader {
         return found
     }
 
-    func setting(_ node: Node?) -> Setting {
+    func setting(_ node: YAMLNode?) -> Setting {
         guard let node else { return .absent }
-        let location = file.location(of: node)
-        switch node {
-        case .scalar(let scalar):
-            let style = scalar.style == .plain ? Scalar.Style.plain : .quoted
-            return .scalar(Scalar(text: scalar.string, style: style), location)
-        case .sequence(let sequence): return .list(Array(sequence), location)
-        case .mapping(let mapping):
-            return .mapping(mapping.map { ($0.key, $0.value) }, location)
-        case .alias: return .absent
+        let location = file.location(node.mark)
+        switch node.content {
+        case .scalar(let scalar): return .scalar(Scalar(scalar), location)
+        case .list(let nodes): return .list(nodes, location)
+        case .mapping(let pairs): return .mapping(pairs, location)
         }
     }
 
@@ -205,8 +204,8 @@ final class ConfigurationReader {
 enum Setting {
     case absent
     case scalar(Scalar, ConfigurationLocation?)
-    case list([Node], ConfigurationLocation?)
-    case mapping([(key: Node, value: Node)], ConfigurationLocation?)
+    case list([YAMLNode], ConfigurationLocation?)
+    case mapping([YAMLPair], ConfigurationLocation?)
 
     var location: ConfigurationLocation? {
         switch self {

@@ -1,7 +1,7 @@
 /// `docs/configuration.md`, from the definitions that the reader itself uses.
 package enum ConfigurationReference {
     package static var markdown: String {
-        let file = ConfigurationFile(text: "", name: "")
+        let file = ConfigurationFile([], name: "")
         let reader = ConfigurationReader(file: file, environment: [:], isDescribing: true)
         _ = Configuration(reading: reader)
         var text = introduction
@@ -16,7 +16,11 @@ package enum ConfigurationReference {
 
         Generated from the keys' definitions in `Sources/Service/Configuration`; a test compares.
 
-        Heliograph reads one YAML file. Every key can be overridden by the environment variable in \
+        Heliograph reads one YAML file, the one that `--config` or `HELIOGRAPH_CONFIG` names. YAML \
+        1.2's core schema holds: `no` and `off` are text, `0x10` is a number. Anchors and aliases \
+        work; merge keys (`<<`) and tags of your own are errors.
+
+        Every key can be overridden by the environment variable in \
         the table; `<n>` counts the entries of a list from 0, and an entry past the end of the \
         file's list adds one. A list of values is separated by commas. An empty variable means \
         `null` for a key that may be null, and says nothing of any other. Keys of \

@@ -1,4 +1,4 @@
-import Yams
+import YAML
 
 extension ConfigurationSection {
     /// A list of scalars that must not be empty.
@@ -115,17 +115,14 @@ extension ConfigurationSection {
         var properties: [String: String] = [:]
         let setting = setting(name)
         if case .mapping(let pairs, _) = setting {
-            for (key, value) in pairs {
-                guard let property = key.scalar?.string, !isDuplicate(key, under: name) else {
-                    continue
-                }
-                let setting = reader.setting(value)
-                noteLocation(setting.location, "\(name).\(property)")
+            for pair in pairs {
+                let setting = reader.setting(pair.value)
+                noteLocation(setting.location, "\(name).\(pair.key)")
                 if case .scalar(let scalar, _) = setting, !scalar.isNull {
-                    properties[property] = scalar.text
+                    properties[pair.key] = scalar.text
                 } else {
                     report(
-                        "\(name).\(property)",
+                        "\(name).\(pair.key)",
                         "is no scalar",
                         "text, a number or a boolean",
                         setting

@@ -1,4 +1,5 @@
-import Yams
+import Vocabulary
+import YAML
 
 /// A mapping of the configuration, while it is read.
 ///
@@ -6,7 +7,7 @@ import Yams
 final class ConfigurationSection {
     let reader: ConfigurationReader
     let path: [String]
-    private let pairs: [(key: Node, value: Node)]
+    private let pairs: [YAMLPair]
     private var known: [String] = []
 
     init(reader: ConfigurationReader, path: [String], setting: Setting) {
@@ -105,15 +106,12 @@ final class ConfigurationSection {
 
     /// Reports every key that was not defined by now.
     func finish() {
-        for (key, _) in pairs {
-            guard !isDuplicate(key, under: nil) else { continue }
-            let word = key.scalar?.string
-            guard word.map({ known.contains($0) }) != true else { continue }
-            let question = NearMiss.question(word ?? "", among: known)
+        for pair in pairs where !known.contains(pair.key) {
+            let question = NearMiss.question(pair.key, among: known)
             reader.report(
                 "is not a key of this version\(question)",
-                at: fullPath(word ?? "?"),
-                reader.file.location(of: key)
+                at: fullPath(pair.key),
+                reader.file.location(pair.keyMark)
             )
         }
     }
@@ -122,7 +120,7 @@ final class ConfigurationSection {
 
     func setting(_ name: String, mayBeNull: Bool = false) -> Setting {
         known.append(name)
-        let node = pairs.last { $0.key.scalar?.string == name }?.value
+        let node = pairs.first { $0.key == name }?.value
         return reader.setting(path + [name], node, mayBeNull: mayBeNull)
     }
 
@@ -145,20 +143,6 @@ final class ConfigurationSection {
             report(name, cause, type.expectation, setting)
             return nil
         }
-    }
-
-    /// Whether the key is a renamed duplicate; reports it once.
-    func isDuplicate(_ key: Node, under name: String?) -> Bool {
-        guard let word = key.scalar?.string, let original = reader.file.duplicates[word] else {
-            return false
-        }
-        let path = name.map { "\($0).\(original)" } ?? original
-        reader.report(
-            "is set twice, expected once",
-            at: fullPath(path),
-            reader.file.location(of: key)
-        )
-        return true
     }
 
     func define(

@@ -1,4 +1,5 @@
 import Vocabulary
+import YAML
 
 extension ValueType where Value == String {
     static func text(
@@ -37,7 +38,7 @@ extension ValueType where Value == Bool {
         expectation: "true or false",
         notation: .bare,
         placeholder: false,
-        parse: { ["true": true, "false": false][$0.lowercased()] },
+        parse: YAMLCoreSchema.boolean,
         print: { $0 ? "true" : "false" }
     )
 }
@@ -49,10 +50,7 @@ extension ValueType where Value == Int {
             expectation: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             notation: .bare,
             placeholder: range.lowerBound,
-            parse: { text in
-                guard !text.hasPrefix("+") else { return nil }
-                return Int(text).flatMap { range.contains($0) ? $0 : nil }
-            },
+            parse: { YAMLCoreSchema.integer($0).flatMap { range.contains($0) ? $0 : nil } },
             print: { "\($0)" }
         )
     }

@@ -1,3 +1,5 @@
+import YAML
+
 /// How the text of a scalar becomes a value.
 struct ValueType<Value: Sendable>: Sendable {
     /// How a scalar of this type is written in YAML.
@@ -23,7 +25,7 @@ extension ValueType {
     /// What is wrong with the text, or its value.
     func read(_ scalar: Scalar) -> Reading {
         if scalar.style == .quoted, notation == .bare { return .refused("is a string") }
-        if scalar.style == .plain, notation == .text, scalar.isBooleanWord {
+        if scalar.style == .plain, notation == .text, scalar.isBoolean {
             return .refused("is a boolean")
         }
         guard let value = parse(scalar.text) else { return .refused("is \(shown(scalar.text))") }
@@ -48,6 +50,7 @@ extension ValueType {
 struct Scalar: Hashable, Sendable {
     enum Style: Hashable, Sendable {
         case plain
+        /// Also a block, and what is tagged `!!str`.
         case quoted
         /// From the environment, which knows no types: `true` may be a text.
         case variable
@@ -57,12 +60,14 @@ struct Scalar: Hashable, Sendable {
     var style: Style
 
     /// YAML's null, or an empty variable.
-    var isNull: Bool {
-        style != .quoted && ["", "~", "null", "Null", "NULL"].contains(text)
-    }
+    var isNull: Bool { style != .quoted && YAMLCoreSchema.isNull(text) }
 
-    /// YAML 1.2's core schema; `off` and `no` are text.
-    var isBooleanWord: Bool {
-        ["true", "True", "TRUE", "false", "False", "FALSE"].contains(text)
+    /// By YAML 1.2's core schema: `off` and `no` are text.
+    var isBoolean: Bool { style != .quoted && YAMLCoreSchema.boolean(text) != nil }
+}
+
+extension Scalar {
+    init(_ scalar: YAMLScalar) {
+        self.init(text: scalar.text, style: scalar.isText ? .quoted : .plain)
     }
 }

@@ -1,14 +1,18 @@
 /// Finds the word that was probably meant.
-enum NearMiss {
+public enum NearMiss {
+    /// A longer word is no slip of the pen, and the comparison takes quadratic time.
+    private static let bytesMax = 64
+
     /// The closest of `words`, if it is close enough to be a slip.
-    static func of(_ word: String, among words: [String]) -> String? {
+    public static func of(_ word: String, among words: [String]) -> String? {
+        guard word.utf8.count <= bytesMax else { return nil }
         let limit = max(1, min(3, word.count / 3))
         let ranked = words.map { (distance(word, $0), $0) }
         return ranked.filter { $0.0 <= limit }.min { $0 < $1 }?.1
     }
 
     /// ", did you mean 'x'?" or nothing.
-    static func question(_ word: String, among words: [String]) -> String {
+    public static func question(_ word: String, among words: [String]) -> String {
         of(word, among: words).map { ", did you mean '\($0)'?" } ?? ""
     }
 

@@ -1,0 +1,21 @@
+/// One step through a document (YAML 1.2, 3.1).
+struct Event {
+    enum Content {
+        case documentStart
+        case documentEnd
+        case alias(String)
+        case scalar(String, YAMLScalar.Style)
+        case listStart
+        case listEnd
+        case mappingStart
+        case mappingEnd
+    }
+
+    let content: Content
+    /// Where it begins: with the tag and the anchor of a node.
+    let mark: YAMLMark
+    /// The anchor of a node, without its `&`.
+    var anchor: String?
+    /// The tag of a node, resolved: `tag:yaml.org,2002:str` for `!!str`.
+    var tag: String?
+}

@@ -1,0 +1,28 @@
+/// Why a text is no document; nothing of it is known.
+package struct YAMLError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What the text is or has, as in "is not YAML: ..." and "has more than ...".
+    package let message: String
+    package let mark: YAMLMark
+
+    package init(_ message: String, _ mark: YAMLMark) {
+        self.message = message
+        self.mark = mark
+    }
+
+    package var description: String { "\(mark): \(message)" }
+}
+
+/// Something wrong in a document that can be read all the same.
+package struct YAMLProblem: Hashable, Sendable {
+    /// Keys, and places in lists from 0; `?` for a key that is no text.
+    package let path: [String]
+    /// What is wrong and what is expected.
+    package let message: String
+    package let mark: YAMLMark
+
+    package init(path: [String], message: String, mark: YAMLMark) {
+        self.path = path
+        self.message = message
+        self.mark = mark
+    }
+}

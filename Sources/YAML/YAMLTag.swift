@@ -1,0 +1,45 @@
+/// The tags of YAML 1.2's core schema (10.1 to 10.3), as libyaml resolves them.
+enum YAMLTag {
+    static let prefix = "tag:yaml.org,2002:"
+
+    /// A tag as it is mostly written: `!!str`, `!own`, `!<tag:example.com,2000:x>`; cut, and with
+    /// `%0A` for what no URI has.
+    static func shown(_ tag: String) -> String {
+        let uri = tag.utf8.prefix(maxShownByteCount).map { byte in
+            (0x21...0x7E).contains(byte)
+                ? String(Unicode.Scalar(byte)) : "%\(hexadecimal(UInt32(byte), digitCount: 2))"
+        }
+        let name = uri.joined() + (tag.utf8.count > maxShownByteCount ? "..." : "")
+        if name.hasPrefix(prefix) { return "!!\(name.dropFirst(prefix.count))" }
+        return name.hasPrefix("!") ? name : "!<\(name)>"
+    }
+
+    private static let maxShownByteCount = 80
+}
+
+extension YAMLScalar {
+    /// A scalar with a tag, or without.
+    ///
+    /// - Returns: nil for a tag that is not of the core schema, or that does not fit the text.
+    init?(_ text: String, _ style: Style, tag: String?) {
+        guard let tag else {
+            self.init(text, style)
+            return
+        }
+        // `!` alone: a string (6.9.1).
+        if tag == "!" || tag == "\(YAMLTag.prefix)str" {
+            self.init(text, style, isText: true)
+            return
+        }
+        let kinds: [YAMLKind]
+        switch tag.hasPrefix(YAMLTag.prefix) ? tag.dropFirst(YAMLTag.prefix.count) : "" {
+        case "null": kinds = [.null]
+        case "bool": kinds = [.boolean]
+        case "int": kinds = [.integer]
+        case "float": kinds = [.integer, .float]
+        default: return nil
+        }
+        guard kinds.contains(YAMLCoreSchema.kind(of: text)) else { return nil }
+        self.init(text, style, isText: false)
+    }
+}

@@ -1,4 +1,4 @@
-/// The metadata keys of log lines: a closed list, so that a search always finds its word.
+/// The keys of log lines: a closed list, so that a search always finds its word.
 ///
 /// There is no key for a device token, a provider token or a payload: they are never logged. What
 /// a device is called instead is a keyed fingerprint.

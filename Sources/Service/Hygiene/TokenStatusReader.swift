@@ -1,7 +1,6 @@
 import Delivery
 import HTTP2IO
 import KafkaIO
-import Logging
 import Synchronization
 import Telemetry
 import Vocabulary
@@ -32,7 +31,7 @@ final class TokenStatusReader: Sendable {
     private let hashKey: HashKey
     private let tokens: SuppressedTokens
     let metrics: TokenMetrics
-    private let log: Logger
+    private let log: Log
     private let stopWakeup: Wakeup
     private let isStopped = Atomic(false)
     private let hasLoaded = Atomic(false)
@@ -44,7 +43,7 @@ final class TokenStatusReader: Sendable {
         kafka: KafkaAccess,
         hashKey: HashKey,
         tokens: SuppressedTokens,
-        log: Logger
+        log: Log
     ) throws(SystemError) {
         self.topic = topic
         self.kafka = kafka

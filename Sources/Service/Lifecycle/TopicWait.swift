@@ -1,4 +1,3 @@
-import Logging
 import Synchronization
 import Telemetry
 
@@ -8,12 +7,12 @@ import Telemetry
 /// not ready. What Kafka does say against a topic ends the start.
 final class TopicWait: Sendable {
     private let startUp: StartUp
-    private let log: Logger
+    private let log: Log
     private let latest = Mutex<String?>("not asked for its topics yet")
 
     private static let pause = Duration.seconds(1)
 
-    init(_ startUp: StartUp, log: Logger) {
+    init(_ startUp: StartUp, log: Log) {
         self.startUp = startUp
         self.log = log
     }

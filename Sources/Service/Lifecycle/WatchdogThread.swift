@@ -1,6 +1,5 @@
 import Foundation
 import HTTP2IO
-import Logging
 import Telemetry
 import Vocabulary
 
@@ -12,7 +11,7 @@ enum WatchdogThread {
     /// `EX_TEMPFAIL` of sysexits.h: try again.
     static let exitCode: Int32 = 75
 
-    static func start(watching controls: [ShardControl], log: Logger) {
+    static func start(watching controls: [ShardControl], log: Log) {
         let thread = Thread { watch(controls, log) }
         thread.name = "watchdog"
         thread.stackSize = 512 << 10
@@ -20,7 +19,7 @@ enum WatchdogThread {
     }
 
     /// Ends with the last shard.
-    private static func watch(_ controls: [ShardControl], _ log: Logger) {
+    private static func watch(_ controls: [ShardControl], _ log: Log) {
         var watchdogs = controls.map { _ in Watchdog() }
         while !controls.allSatisfy(\.hasEnded) {
             sleep(1)

@@ -1,20 +1,25 @@
-import Foundation
+package import Foundation
 import JSON
-import Logging
 import Telemetry
 import Vocabulary
 
 /// A line of the log before it is written.
-struct LogLine: Sendable {
+package struct LogLine: Sendable {
     var time: Date
-    var level: Logger.Level
+    var level: LogLevel
     /// A fixed sentence.
     var message: String
-    /// By the names of `LogKey`.
-    var facts: [String: String]
+    var facts: LogFacts
 
     /// Much of what is logged is the peers' text, such as an event's ID.
     private static let maxFactByteCount = 1024
+
+    package init(time: Date, level: LogLevel, message: String, facts: LogFacts = [:]) {
+        self.time = time
+        self.level = level
+        self.message = message
+        self.facts = facts
+    }
 
     var isSummarised: Bool { level > .debug && level < .critical }
 
@@ -22,7 +27,7 @@ struct LogLine: Sendable {
     private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     /// `{"time":…,"level":…,"message":…}`, then the facts by name.
-    var json: [UInt8] {
+    package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("time")
@@ -40,15 +45,15 @@ struct LogLine: Sendable {
     }
 
     /// Time, level, message, then `name=text`; text with a space or a sign is in quotes.
-    var text: String {
+    package var text: String {
         let level = level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)
         let head = "\(time.formatted(Self.timeFormat)) \(level) \(message.printable)"
         return shownFacts.reduce(head) { "\($0) \($1.name)=\(Self.quoted($1.text))" }
     }
 
     private var shownFacts: [(name: String, text: String)] {
-        facts.keys.sorted().map { name in
-            (name: name, text: facts[name, default: ""].cut(toByteCount: Self.maxFactByteCount))
+        facts.sortedByName.map { name, text in
+            (name: name, text: text.cut(toByteCount: Self.maxFactByteCount))
         }
     }
 
@@ -65,13 +70,13 @@ struct LogLine: Sendable {
 
 extension LogLine {
     /// The last line of those that were counted, saying how many they are.
-    init(_ summary: LineDigest<LogLine>.Summary) {
+    package init(_ summary: LineDigest<LogLine>.Summary, time: Date) {
         self = summary.last
         let seconds = max(1, summary.duration.components.seconds)
         let noun = summary.isMixed ? "more of many kinds" : "more of the same"
-        time = Date.now
+        self.time = time
         message = "\(message) (\(summary.count) \(noun) in the last \(seconds) s)"
-        facts[LogKey.repeated.rawValue] = "\(summary.count)"
-        facts[LogKey.seconds.rawValue] = "\(seconds)"
+        facts[.repeated] = "\(summary.count)"
+        facts[.seconds] = "\(seconds)"
     }
 }

@@ -1,7 +1,6 @@
 import EventSchema
 import Foundation
 import HTTP2IO
-import Logging
 import RegistryIO
 import Synchronization
 import Telemetry
@@ -30,7 +29,7 @@ final class SchemaRegistry: Sendable {
 
     private let compilation: SchemaCompilation
     private let metrics: SchemaMetrics
-    private let log: Logger
+    private let log: Log
     private let state = Mutex(State())
     /// One signal for each request, and one for the end.
     private let requested = DispatchSemaphore(value: 0)
@@ -44,7 +43,7 @@ final class SchemaRegistry: Sendable {
         _ access: RegistryAccess,
         compilation: SchemaCompilation,
         metrics: SchemaMetrics,
-        log: Logger
+        log: Log
     ) {
         self.compilation = compilation
         self.metrics = metrics

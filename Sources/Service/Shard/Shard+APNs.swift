@@ -2,7 +2,6 @@ import APNsRules
 import ConnectionPool
 import Delivery
 import HTTP2IO
-import Logging
 import Telemetry
 import Vocabulary
 

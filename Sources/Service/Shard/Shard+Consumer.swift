@@ -2,7 +2,6 @@ import Delivery
 import EventSchema
 import HTTP2IO
 import KafkaIO
-import Logging
 import Telemetry
 import Vocabulary
 
@@ -136,7 +135,7 @@ extension Shard {
             troubles.kafkaFailed(error, at: now.instant)
             log.log(
                 // A transaction that is not over is waited for.
-                level: error.code == .unstableOffsetCommit ? .debug : .warning,
+                error.code == .unstableOffsetCommit ? .debug : .warning,
                 "committed offsets could not be read",
                 [.partition: names(failed.map { $0.partition }), .error: error.description]
             )
@@ -177,7 +176,7 @@ extension Shard {
         _ error: KafkaError,
         at offset: Offset?
     ) {
-        var facts: [LogKey: String] = [.partition: names([partition]), .error: error.description]
+        var facts: LogFacts = [.partition: names([partition]), .error: error.description]
         guard error.code == .offsetOutOfReach else {
             troubles.kafkaFailed(error, at: now.instant)
             log.warning("partition cannot be read", facts)
@@ -245,7 +244,7 @@ extension Shard {
     func kafkaLogged(_ line: KafkaLogLine) {
         log.log(
             // A property that only one of the two clients has is no warning to us.
-            level: line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
+            line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
             "librdkafka says",
             [.problem: "\(line.facility): \(line.text)"]
         )

@@ -2,7 +2,6 @@ import Delivery
 import EventSchema
 import HTTP2IO
 import KafkaIO
-import Logging
 import Telemetry
 import Vocabulary
 
@@ -126,7 +125,7 @@ extension Shard {
         let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
             .contains(error.code)
         log.log(
-            level: !isNews ? .debug : heals ? .warning : .error,
+            !isNews ? .debug : heals ? .warning : .error,
             "record not taken by Kafka",
             [.error: "\(topic): \(error)"]
         )

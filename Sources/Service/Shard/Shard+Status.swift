@@ -1,7 +1,6 @@
 import ConnectionPool
 import Delivery
 import KafkaIO
-import Logging
 import Telemetry
 import Vocabulary
 

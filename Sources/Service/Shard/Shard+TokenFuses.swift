@@ -1,5 +1,4 @@
 import Delivery
-import Logging
 import Telemetry
 import Vocabulary
 
@@ -31,7 +30,7 @@ extension Shard {
         log.error("token fuse blown: no token is to be removed", facts)
     }
 
-    func facts(_ route: Route) -> [LogKey: String] {
+    func facts(_ route: Route) -> LogFacts {
         [.credential: credentialName(route), .environment: route.environment.rawValue]
     }
 

@@ -2,7 +2,6 @@ import Delivery
 import EventSchema
 import HTTP2IO
 import KafkaIO
-import Logging
 import Telemetry
 import Vocabulary
 

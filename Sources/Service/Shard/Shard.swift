@@ -4,7 +4,6 @@ import Delivery
 import EventSchema
 import HTTP2IO
 import KafkaIO
-import Logging
 import Telemetry
 import Vocabulary
 
@@ -38,9 +37,7 @@ struct Shard: ~Copyable {
     /// Its place among the shards of the process.
     let index: Int
     let settings: ShardSettings
-    let log: Logger
-    /// Of `log`, which would copy its handler for every event to tell.
-    let logLevel: Logger.Level
+    let log: Log
     let control: ShardControl
     let metrics: ShardMetrics
     var engine: DeliveryEngine
@@ -114,7 +111,7 @@ struct Shard: ~Copyable {
         metrics: ShardMetrics,
         credentials: Credentials,
         schemas: ForeignSchemas,
-        log: Logger
+        log: Log
     ) throws {
         var credentialsVersion = 0
         let inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
@@ -135,7 +132,6 @@ struct Shard: ~Copyable {
         self.inUse = inUse
         self.schemas = schemas
         self.log = log
-        logLevel = log.logLevel
         consumer = peers.consumer
         consumerWakeup = peers.consumerWakeup
         producer = peers.producer

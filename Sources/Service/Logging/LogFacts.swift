@@ -1,0 +1,53 @@
+package import Telemetry
+
+/// What a log line says beside its sentence: texts by the keys of a closed list.
+///
+/// A line has a dozen at most, so they are an array with linear search: no key is hashed.
+package struct LogFacts: Sendable {
+    /// No key twice, in no particular order.
+    private var pairs: [(key: LogKey, text: String)] = []
+
+    /// Nil where there is no such fact; setting nil removes it.
+    package subscript(key: LogKey) -> String? {
+        get { pairs.first { $0.key == key }?.text }
+        set {
+            let index = pairs.firstIndex { $0.key == key }
+            switch (index, newValue) {
+            case (let index?, let text?): pairs[index].text = text
+            case (let index?, nil): pairs.remove(at: index)
+            case (nil, let text?): pairs.append((key, text))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// These facts and `others`; where both have a key, these win.
+    func completed(by others: LogFacts) -> LogFacts {
+        guard !pairs.isEmpty else { return others }
+        guard !others.pairs.isEmpty else { return self }
+        var all = self
+        for other in others.pairs where self[other.key] == nil { all.pairs.append(other) }
+        return all
+    }
+
+    /// By the keys' names, the order in which a line shows them.
+    var sortedByName: [(name: String, text: String)] {
+        pairs.map { (name: $0.key.rawValue, text: $0.text) }.sorted { $0.name < $1.name }
+    }
+}
+
+extension LogFacts: ExpressibleByDictionaryLiteral {
+    /// A nil leaves its key out, as in `[.reason: outcome.reason?.text]`.
+    ///
+    /// - Precondition: No key is given twice, as in a dictionary's literal.
+    package init(dictionaryLiteral elements: (LogKey, String?)...) {
+        pairs.reserveCapacity(elements.count)
+        for (index, (key, text)) in elements.enumerated() {
+            precondition(
+                !elements[..<index].contains { $0.0 == key },
+                "the log key '\(key.rawValue)' is given twice"
+            )
+            if let text { pairs.append((key, text)) }
+        }
+    }
+}

@@ -1,51 +1,61 @@
-import ArgumentParser
+import Commands
 
 /// Measures pieces of the work by themselves, in CPU time.
 @main
-struct PartsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "heliograph-bench",
-        abstract: "Measure what the parts of the record path cost.",
-        discussion: """
-            Figures are CPU nanoseconds of one thread per event: minimum, median and maximum \
-            over the runs. The last column is the ratio to the first row, which is the bare \
-            library underneath; on a shared machine only the ratio can be compared.
-            """
-    )
-
-    @Option(help: "How many runs each part gets.")
-    var runs = 7
-
-    @Option(help: "How many milliseconds a run lasts.")
-    var runLength = 200
-
-    @Option(help: "Only the parts whose name has this in it.")
-    var only: String?
-
-    @Flag(help: "Print JSON in place of a table.")
-    var json = false
-
-    @Option(help: "Time nothing, but run each part so often, for callgrind to count.")
-    var count: Int?
-
-    func validate() throws {
-        guard runs >= 1, runLength >= 1, count ?? 1 >= 1 else {
-            throw ValidationError("--runs, --run-length and --count are at least 1")
-        }
+enum PartsCommand {
+    static func main() async {
+        await Program(command).main()
     }
 
-    func run() throws {
-        let parts = Self.allParts().filter { only.map($0.name.contains) ?? true }
-        guard !parts.isEmpty else { throw ValidationError("no part has that in its name") }
-        if let count { return InstructionCount.run(parts, repetitions: count) }
+    private static let command = Command(
+        "heliograph-bench",
+        "Measure what the parts of the record path cost.",
+        text: """
+            Figures are CPU nanoseconds of one thread per event: minimum, median and maximum over \
+            the runs. The last column is the ratio to the first row, which is the bare library \
+            underneath. On a shared machine, compare only the ratios.
+            """,
+        parameters: [runs, runLength, only, json, count]
+    ) { arguments in
+        let parts = allParts().filter { part in
+            arguments[only].map { part.name.contains($0) } ?? true
+        }
+        guard !parts.isEmpty else { throw UsageError("no part has that in its name") }
+        if let count = arguments[count] {
+            return InstructionCount.run(parts, repetitions: count)
+        }
         let measurements = Measurement.take(
             of: parts,
-            runs: runs,
-            runLength: .milliseconds(runLength)
+            runs: arguments[runs],
+            runLength: .milliseconds(arguments[runLength])
         )
         let report = Report(measurements: measurements)
-        print(json ? report.json : report.markdown)
+        print(arguments[json] ? report.json : report.markdown)
     }
+
+    private static let runs = Option.defaulted(
+        "runs",
+        .integer(1...Int.max),
+        to: 7,
+        help: "How many runs each part gets."
+    )
+    private static let runLength = Option.defaulted(
+        "run-length",
+        .integer(1...Int.max, "MILLISECONDS"),
+        to: 200,
+        help: "How long a run lasts."
+    )
+    private static let only = Option.optional(
+        "only",
+        .text("TEXT"),
+        help: "Only the parts whose name contains this text."
+    )
+    private static let json = Option.flag("json", help: "Print JSON instead of a table.")
+    private static let count = Option.optional(
+        "count",
+        .integer(1...Int.max),
+        help: "Measure no time; run each part this many times, for callgrind to count."
+    )
 
     private static func allParts() -> [Part] {
         EventParts.all() + DeliveryParts.all() + HTTP2Parts.all()

@@ -1,78 +1,29 @@
-import ArgumentParser
+import Commands
 import Foundation
 import KafkaIO
 import Vocabulary
 
-struct KafkaCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "kafka",
-        abstract: "Run the embedded Kafka in a process of its own, until SIGTERM.",
-        discussion: """
+enum KafkaCommand {
+    static let command = Command(
+        "kafka",
+        "Run the embedded Kafka in its own process, until SIGTERM.",
+        text: """
             Prints one line of JSON when it is ready: {"bootstrap_servers": "host:port"}. It is \
-            librdkafka's mock cluster: it keeps about 5 MB a partition, and nothing over a restart. \
-            It finds no offset by its time: 'heliograph tail --since' shows nothing of what it has.
+            librdkafka's mock cluster: it keeps about 5 MB per partition, and nothing across a \
+            restart. It finds no offset by its time, so 'heliograph tail --since' shows nothing \
+            of what it has.
 
             A line on standard input is a fault: \(KafkaFault.usage). Brokers count from 1; \
-            REQUEST is produce, fetch, offsetCommit, heartbeat, ...; CODE is a number of the Kafka \
-            protocol, or -195 for a connection that ends. Each is answered by a line: {"done": true}.
-            """
-    )
-
-    /// Each opens a port.
-    private static let brokerLimit = 100
-    /// Of all topics together: 50 GB when they are full.
-    private static let partitionLimit = 10_000
-
-    @Option(help: "Brokers, each with a port of its own: 1 to 100.")
-    var brokers = 1
-
-    @Option(help: "A topic to make: NAME, or NAME:PARTITIONS, 10000 in all; may be given often.")
-    var topic: [String] = []
-
-    func validate() throws {
-        guard (1...Self.brokerLimit).contains(brokers) else {
-            throw ValidationError("--brokers: 1 to \(Self.brokerLimit)")
-        }
-        // Each has been held to the limit, so the sum cannot overflow.
-        guard try newTopics().map(\.partitions).reduce(0, +) <= Self.partitionLimit else {
-            throw ValidationError(
-                "--topic: at most \(Self.partitionLimit) partitions in all, of some 5 MB each"
-            )
-        }
-    }
-
-    private func newTopics() throws -> [(topic: KafkaTopic, partitions: Int)] {
-        try topic.map { text -> (topic: KafkaTopic, partitions: Int) in
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let partitions = parts.count > 1 ? Int(parts[1]) : 4
-            guard let name = parts.first, Self.isTopicName(name) else {
-                throw ValidationError(
-                    "--topic '\(text)': expected NAME or NAME:PARTITIONS, with a name of 1 to 249 "
-                        + "of a-z, A-Z, 0-9, '.', '_' and '-', but not '.' or '..'"
-                )
-            }
-            guard let partitions, (1...Self.partitionLimit).contains(partitions) else {
-                throw ValidationError(
-                    "--topic '\(text)': 1 to \(Self.partitionLimit) partitions, of some 5 MB each"
-                )
-            }
-            return (KafkaTopic(String(name)), partitions)
-        }
-    }
-
-    /// Kafka's own rule (`org.apache.kafka.common.internals.Topic`); librdkafka does not have it.
-    private static func isTopicName(_ text: Substring) -> Bool {
-        (1...249).contains(text.utf8.count) && text != "." && text != ".."
-            && text.allSatisfy { character in
-                character.isASCII
-                    && (character.isLetter || character.isNumber || "._-".contains(character))
-            }
-    }
-
-    func run() async throws {
-        let kafka = try EmbeddedKafka(brokers: brokers)
-        for (topic, partitions) in try newTopics() {
-            try kafka.createTopic(topic, partitions: partitions)
+            REQUEST is produce, fetch, offsetCommit, heartbeat, ...; CODE is an error code of \
+            Kafka's protocol, or -195 to close the connection. Each line is answered by a line: \
+            {"done": true}.
+            """,
+        parameters: [brokers, topic]
+    ) { arguments in
+        try checkPartitions(arguments[topic])
+        let kafka = try EmbeddedKafka(brokers: arguments[brokers])
+        for topic in arguments[topic] {
+            try kafka.createTopic(topic.name, partitions: topic.partitions)
         }
         // Whoever reads that it is ready may end it at once.
         let signals = await Signals()
@@ -86,5 +37,67 @@ struct KafkaCommand: AsyncParsableCommand {
         }
         await signals.untilTermination()
         Terminal.end(.success)
+    }
+
+    /// Each opens a port.
+    private static let brokerLimit = 100
+    /// Of all topics together: 50 GB when they are full.
+    private static let partitionLimit = 10_000
+    private static let defaultPartitions = 4
+
+    private static let brokers = Option.defaulted(
+        "brokers",
+        .integer(1...brokerLimit),
+        to: 1,
+        help: "How many brokers there are, each on its own port, from 1 to \(brokerLimit)."
+    )
+    private static let topic = Option.repeatable(
+        "topic",
+        ValueType("NAME[:PARTITIONS]", read: NewTopic.init),
+        help: """
+            A topic to create, with \(defaultPartitions) partitions if none are given; at most \
+            \(partitionLimit) in all.
+            """
+    )
+
+    private static func checkPartitions(_ topics: [NewTopic]) throws(UsageError) {
+        // Each has been held to the limit, so the sum cannot overflow.
+        guard topics.map(\.partitions).reduce(0, +) <= partitionLimit else {
+            throw UsageError(
+                "--topic: at most \(partitionLimit) partitions in all, of some 5 MB each"
+            )
+        }
+    }
+
+    /// `NAME` or `NAME:PARTITIONS`.
+    private struct NewTopic {
+        let name: KafkaTopic
+        let partitions: Int
+
+        init(_ text: String) throws(ValueMismatch) {
+            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = parts.first, Self.isTopicName(name) else {
+                throw ValueMismatch(
+                    "expected NAME or NAME:PARTITIONS, with a name of 1 to 249 of a-z, A-Z, 0-9, "
+                        + "'.', '_' and '-', but not '.' or '..'"
+                )
+            }
+            let partitions = parts.count > 1 ? Int(parts[1]) : defaultPartitions
+            guard let partitions, (1...partitionLimit).contains(partitions) else {
+                throw ValueMismatch("1 to \(partitionLimit) partitions, of some 5 MB each")
+            }
+            self.name = KafkaTopic(String(name))
+            self.partitions = partitions
+        }
+
+        /// Kafka's own rule (`org.apache.kafka.common.internals.Topic`); librdkafka does not have
+        /// it.
+        private static func isTopicName(_ text: Substring) -> Bool {
+            (1...249).contains(text.utf8.count) && text != "." && text != ".."
+                && text.allSatisfy { character in
+                    character.isASCII
+                        && (character.isLetter || character.isNumber || "._-".contains(character))
+                }
+        }
     }
 }

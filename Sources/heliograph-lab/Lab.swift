@@ -1,18 +1,21 @@
-import ArgumentParser
+import Commands
 import Service
 
 /// The workbench: everything that runs the service against stand-ins.
 ///
 /// Not in the production image.
 @main
-struct LabCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "heliograph-lab",
-        abstract: "Run Heliograph against an embedded Kafka and a simulated APNs.",
-        version: Service.Heliograph.version,
-        subcommands: [
-            DemoCommand.self, SimulateAPNsCommand.self, KafkaCommand.self, SimulateCommand.self,
-            LoadCommand.self,
+enum Lab {
+    static func main() async {
+        await Program(command, version: Service.Heliograph.version).main()
+    }
+
+    private static let command = Command(
+        "heliograph-lab",
+        "Run Heliograph against an embedded Kafka and a simulated APNs.",
+        commands: [
+            DemoCommand.command, SimulateAPNsCommand.command, KafkaCommand.command,
+            SimulateCommand.command, LoadCommand.command,
         ]
     )
 }

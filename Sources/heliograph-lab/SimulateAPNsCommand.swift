@@ -1,90 +1,43 @@
 import APNsSimulator
-import ArgumentParser
+import Commands
 import Foundation
 import HTTP2IO
 import JSON
 
-struct SimulateAPNsCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "simulate-apns",
-        abstract: "Run a strict APNs on this machine until SIGTERM.",
-        discussion: """
-            Prints one line of JSON when it is ready: its URLs, the CA that its certificate is \
-            signed by, and a signing key that it accepts. docs/simulator.md tells the rest.
+enum SimulateAPNsCommand {
+    static let command = Command(
+        "simulate-apns",
+        "Run a strict APNs on this machine until SIGTERM.",
+        text: """
+            Prints one line of JSON when it is ready: its URLs, the CA that signed its \
+            certificate, and a signing key that it accepts. docs/simulator.md has the details.
+            """,
+        parameters: [
+            writeCA, writeKey, scenario, requestLog, timingLog, keys, writeCertificate,
+            certificateBundleID, productionPort, sandboxPort, productionChannelsPort,
+            sandboxChannelsPort, listen, hostName, controlPort, rememberDevices,
+        ],
+        examples: [
+            "With fixed ports and a control endpoint:": """
+            heliograph-lab simulate-apns --write-ca ca.pem --write-key key.p8 \
+            --production-port 2197 --sandbox-port 2198 --control-port 8080
             """
-    )
-
-    @Option(help: "How device tokens behave (JSON); see docs/simulator.md.")
-    var scenario: String?
-
-    @Option(help: "A file for a line of JSON per request. It names device tokens: for tests.")
-    var requestLog: String?
-
-    @Option(
-        help:
-            "A file for a line of JSON per answer: how long it took. It names device tokens: for tests."
-    )
-    var timingLog: String?
-
-    @Option(help: "Where to write the CA's certificate (PEM).")
-    var writeCa: String
-
-    @Option(help: "Where to write the signing key (.p8).")
-    var writeKey: String
-
-    @Option(help: "Further signing keys (JSON); those that do not exist are made.")
-    var keys: String?
-
-    @Option(help: "Where to write a client certificate with its key (PEM).")
-    var writeCertificate: String?
-
-    @Option(help: "The bundle ID that the client certificate is for.")
-    var certificateBundleId = "com.example.app"
-
-    @Option(help: "The port of the production host; 0 is a free one.")
-    var productionPort: UInt16 = 0
-
-    @Option(help: "The port of the sandbox host; 0 is a free one.")
-    var sandboxPort: UInt16 = 0
-
-    @Option(help: "The port for channels of production (Apple's is 2196); 0 is a free one.")
-    var productionChannelsPort: UInt16 = 0
-
-    @Option(help: "The port for channels of the sandbox (Apple's is 2195); 0 is a free one.")
-    var sandboxChannelsPort: UInt16 = 0
-
-    @Option(help: "The address that the four ports are opened on; the control port never is.")
-    var listen = "127.0.0.1"
-
-    @Option(help: "A further host name in the certificate; may be given often.")
-    var hostName: [String] = []
-
-    @Option(help: "The control endpoint's port on 127.0.0.1; 0 is a free one. Without: none.")
-    var controlPort: UInt16?
-
-    @Option(help: "How many devices' notifications to keep for the control endpoint.")
-    var rememberDevices = 0
-
-    func validate() throws {
-        guard (0...1_000_000).contains(rememberDevices) else {
-            throw ValidationError("--remember-devices: 0 to 1000000")
-        }
-        guard SocketAddress(numeric: listen, port: 0) != nil else {
-            throw ValidationError("--listen: an IPv4 or IPv6 address")
-        }
-    }
-
-    func run() async throws {
+        ],
+        exitCodes: [
+            0: "It was stopped by a signal.",
+            1: "It could not start; standard error says why.",
+        ]
+    ) { arguments in
         do {
-            let keys = try SimulatedKeys(keys)
-            let simulator = try start(keys)
+            let keys = try SimulatedKeys(arguments[keys])
+            let simulator = try start(keys, arguments)
             var control: UInt16?
-            if let controlPort {
-                control = try await ControlServer(port: controlPort, simulator: simulator).start()
+            if let port = arguments[controlPort] {
+                control = try await ControlServer(port: port, simulator: simulator).start()
             }
             // Whoever reads that it is ready may end it at once.
             let signals = await Signals()
-            try introduce(simulator, keys, control)
+            try introduce(simulator, keys, control, arguments)
             await signals.untilTermination()
             simulator.stop()
             Terminal.end(.success)
@@ -94,46 +47,155 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         }
     }
 
-    private func start(_ keys: SimulatedKeys) throws -> RunningSimulator {
+    // MARK: - Options
+
+    private static let scenario = Option.optional(
+        "scenario",
+        .file,
+        help: "How device tokens behave (JSON); see docs/simulator.md."
+    )
+    private static let requestLog = Option.optional(
+        "request-log",
+        .file,
+        help: "Write a line of JSON per request. It contains device tokens: for tests."
+    )
+    private static let timingLog = Option.optional(
+        "timing-log",
+        .file,
+        help: """
+            Write a line of JSON per answer, with the time it took. It contains device tokens: for \
+            tests.
+            """
+    )
+    private static let writeCA = Option.required(
+        "write-ca",
+        .file,
+        help: "Where to write the CA's certificate (PEM)."
+    )
+    private static let writeKey = Option.required(
+        "write-key",
+        .file,
+        help: "Where to write the signing key (.p8)."
+    )
+    private static let keys = Option.optional(
+        "keys",
+        .file,
+        help: "More signing keys (JSON); key files that do not exist are created."
+    )
+    private static let writeCertificate = Option.optional(
+        "write-certificate",
+        .file,
+        help: "Where to write a client certificate and its key (PEM)."
+    )
+    private static let certificateBundleID = Option.defaulted(
+        "certificate-bundle-id",
+        .text("ID"),
+        to: "com.example.app",
+        help: "The bundle ID of the client certificate."
+    )
+    private static let productionPort = Option.defaulted(
+        "production-port",
+        port,
+        to: 0,
+        help: "The port of the production host; 0 picks a free one."
+    )
+    private static let sandboxPort = Option.defaulted(
+        "sandbox-port",
+        port,
+        to: 0,
+        help: "The port of the sandbox host; 0 picks a free one."
+    )
+    private static let productionChannelsPort = Option.defaulted(
+        "production-channels-port",
+        port,
+        to: 0,
+        help: "The port for production channels (Apple's is 2196); 0 picks a free one."
+    )
+    private static let sandboxChannelsPort = Option.defaulted(
+        "sandbox-channels-port",
+        port,
+        to: 0,
+        help: "The port for sandbox channels (Apple's is 2195); 0 picks a free one."
+    )
+    private static let listen = Option.defaulted(
+        "listen",
+        ValueType("ADDRESS", expected: "an IPv4 or IPv6 address") { text in
+            SocketAddress(numeric: text, port: 0) == nil ? nil : text
+        },
+        to: "127.0.0.1",
+        help: "The address for these four ports, but not for the control port."
+    )
+    private static let hostName = Option.repeatable(
+        "host-name",
+        .text("NAME"),
+        help: "Another host name in the certificate; the first one is used in the URLs."
+    )
+    private static let controlPort = Option.optional(
+        "control-port",
+        port,
+        help: """
+            The port of the control endpoint on 127.0.0.1; 0 picks a free one. Without it there is \
+            no control endpoint.
+            """
+    )
+    private static let rememberDevices = Option.defaulted(
+        "remember-devices",
+        .integer(0...1_000_000),
+        to: 0,
+        help: "For how many devices the control endpoint keeps notifications, up to 1000000."
+    )
+
+    private static let port = ValueType<UInt16>.integer(0...UInt16.max, "PORT")
+
+    // MARK: - The simulator
+
+    private static func start(
+        _ keys: SimulatedKeys,
+        _ arguments: Arguments
+    ) throws -> RunningSimulator {
+        func address(_ port: Parameter<UInt16>) -> SocketAddress? {
+            SocketAddress(numeric: arguments[listen], port: arguments[port])
+        }
         var configuration = SimulatorConfiguration()
-        configuration.production = SocketAddress(numeric: listen, port: productionPort)
-        configuration.sandbox = SocketAddress(numeric: listen, port: sandboxPort)
-        configuration.names += hostName
-        configuration.productionChannels = SocketAddress(
-            numeric: listen,
-            port: productionChannelsPort
-        )
-        configuration.sandboxChannels = SocketAddress(numeric: listen, port: sandboxChannelsPort)
+        configuration.production = address(productionPort)
+        configuration.sandbox = address(sandboxPort)
+        configuration.names += arguments[hostName]
+        configuration.productionChannels = address(productionChannelsPort)
+        configuration.sandboxChannels = address(sandboxChannelsPort)
         configuration.keys = keys.registered
-        configuration.rememberedDevices = rememberDevices
-        if let scenario {
+        configuration.rememberedDevices = arguments[rememberDevices]
+        if let scenario = arguments[scenario] {
             guard let text = FileManager.default.contents(atPath: scenario) else {
                 throw DemoError("scenario file '\(scenario)' cannot be read")
             }
             configuration.scenario = try ScenarioFile.parse(Array(text))
         }
-        configuration.requestLog = try opened(requestLog, "request log")
-        configuration.timingLog = try opened(timingLog, "timing log")
+        configuration.requestLog = try opened(arguments[requestLog], "request log")
+        configuration.timingLog = try opened(arguments[timingLog], "timing log")
         return try APNsSimulator(configuration).start()
     }
 
-    private func opened(_ path: String?, _ name: String) throws -> Int32? {
+    private static func opened(_ path: String?, _ name: String) throws -> Int32? {
         guard let path else { return nil }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw DemoError("\(name) '\(path)' cannot be opened") }
         return descriptor
     }
 
-    private func introduce(
+    private static func introduce(
         _ simulator: RunningSimulator,
         _ keys: SimulatedKeys,
-        _ control: UInt16?
+        _ control: UInt16?,
+        _ arguments: Arguments
     ) throws {
         guard let ca = simulator.caPEM else { return }
-        try LabFile.write(ca, to: writeCa, named: "--write-ca")
-        try LabFile.write(keys.ownPEM, to: writeKey, named: "--write-key")
-        try writeClientCertificate()
-        let host = hostName.first ?? "localhost"
+        let certificate = arguments[writeCertificate]
+        try LabFile.write(ca, to: arguments[writeCA], named: "--write-ca")
+        try LabFile.write(keys.ownPEM, to: arguments[writeKey], named: "--write-key")
+        if let certificate {
+            try writeClientCertificate(to: certificate, for: arguments[certificateBundleID])
+        }
+        let host = arguments[hostName].first ?? "localhost"
         func url(_ port: UInt16?) -> String { "https://\(host):\(port ?? 0)" }
         var writer = JSONWriter()
         writer.beginObject()
@@ -143,8 +205,9 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
             ("production_channels", url(simulator.ports.productionChannels)),
             ("sandbox_channels", url(simulator.ports.sandboxChannels)),
             ("control", control.map { "http://127.0.0.1:\($0)" }),
-            ("ca_file", writeCa), ("key_file", writeKey), ("key_id", SimulatedKeys.ownKeyID),
-            ("team_id", SimulatedKeys.ownTeamID), ("certificate_file", writeCertificate),
+            ("ca_file", arguments[writeCA]), ("key_file", arguments[writeKey]),
+            ("key_id", SimulatedKeys.ownKeyID), ("team_id", SimulatedKeys.ownTeamID),
+            ("certificate_file", certificate),
         ] {
             guard let value else { continue }
             writer.name(name)
@@ -154,16 +217,15 @@ struct SimulateAPNsCommand: AsyncParsableCommand {
         Terminal.print(String(decoding: writer.bytes, as: UTF8.self))
     }
 
-    private func writeClientCertificate() throws {
-        guard let writeCertificate else { return }
+    private static func writeClientCertificate(
+        to path: String,
+        for bundleID: String
+    ) throws {
         let identity = EphemeralAuthority().providerIdentity(
-            bundleID: certificateBundleId,
-            topics: [
-                certificateBundleId, certificateBundleId + ".voip",
-                certificateBundleId + ".complication",
-            ]
+            bundleID: bundleID,
+            topics: [bundleID, bundleID + ".voip", bundleID + ".complication"]
         )
         let pem = identity.certificateChainPEM + identity.privateKeyPEM
-        try LabFile.write(pem, to: writeCertificate, named: "--write-certificate")
+        try LabFile.write(pem, to: path, named: "--write-certificate")
     }
 }

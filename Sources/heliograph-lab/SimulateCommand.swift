@@ -1,41 +1,53 @@
-import ArgumentParser
+import Commands
 import Simulation
 import Synchronization
 
-struct SimulateCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "simulate",
-        abstract: "Run the delivery core through hours of faults in virtual time.",
-        discussion: """
-            Every run is one hour and follows from its seed. A promise that is broken is told with \
-            the last happenings and the command that repeats it; the exit code is then 1.
-            """
-    )
-
-    @Option(help: "How many seeds to run.")
-    var seeds = 1000
-
-    @Option(help: "The first seed.")
-    var from: UInt64 = 1
-
-    @Option(help: "How many run at the same time.")
-    var jobs = 2
-
-    func validate() throws {
-        guard seeds > 0 else { throw ValidationError("--seeds is at least 1") }
-        guard jobs > 0 else { throw ValidationError("--jobs is at least 1") }
-        guard from.addingReportingOverflow(UInt64(seeds)).overflow == false else {
-            throw ValidationError("--from leaves no room for so many seeds")
+enum SimulateCommand {
+    static let command = Command(
+        "simulate",
+        "Run the delivery core through hours of faults in virtual time.",
+        text: """
+            Every run lasts one virtual hour and is determined by its seed. When a run breaks a \
+            promise, it prints the last events of the run and the command that repeats it.
+            """,
+        parameters: [seeds, from, jobs],
+        exitCodes: [0: "Every run kept its promises.", 1: "At least one did not."]
+    ) { arguments in
+        let (first, count) = (arguments[from], arguments[seeds])
+        guard !first.addingReportingOverflow(UInt64(count)).overflow else {
+            throw UsageError("--from leaves no room for that many seeds")
         }
+        let failures = try await simulate(first..<first + UInt64(count), jobs: arguments[jobs])
+        if failures > 0 { Terminal.end(.failure) }
     }
 
-    func run() async throws {
+    private static let seeds = Option.defaulted(
+        "seeds",
+        .integer(1...Int.max),
+        to: 1000,
+        help: "How many seeds to run."
+    )
+    private static let from = Option.defaulted(
+        "from",
+        .integer(0...UInt64.max, "SEED"),
+        to: 1,
+        help: "The first seed."
+    )
+    private static let jobs = Option.defaulted(
+        "jobs",
+        .integer(1...Int.max),
+        to: 2,
+        help: "How many seeds run at the same time."
+    )
+
+    /// - Returns: How many runs broke a promise.
+    private static func simulate(_ seeds: Range<UInt64>, jobs: Int) async throws -> Int {
         let clock = ContinuousClock()
         let start = clock.now
-        let queue = SeedQueue(from..<from + UInt64(seeds))
-        var summary = SimulationSummary(expected: seeds)
+        let queue = SeedQueue(seeds)
+        var summary = SimulationSummary(expected: seeds.count)
         try await withThrowingTaskGroup(of: SimulatedRun.self) { group in
-            for _ in 0..<jobs {
+            for _ in 0..<min(jobs, seeds.count) {
                 if let seed = queue.next() { group.addTask { try SimulatedRun(seed: seed) } }
             }
             while let run = try await group.next() {
@@ -44,7 +56,7 @@ struct SimulateCommand: AsyncParsableCommand {
             }
         }
         summary.tell(after: clock.now - start)
-        if summary.failures > 0 { throw ExitCode.failure }
+        return summary.failures
     }
 }
 

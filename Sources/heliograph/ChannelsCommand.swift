@@ -1,137 +1,123 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct ChannelsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "channels",
-        abstract: "Create, read, list and delete an app's broadcast channels.",
-        discussion: """
-            A broadcast reaches every device that subscribes to a channel: Live Activities from \
-            iOS 18 on. The app needs the Broadcast Capability; channels of production and sandbox \
-            are apart; an app may have 10,000 of each.
+enum ChannelsCommand {
+    static let command = Command(
+        "channels",
+        "Create, read, list and delete an app's broadcast channels.",
+        text: """
+            A broadcast reaches every device that subscribes to a channel; Live Activities use \
+            them from iOS 18 on. The app needs the Broadcast Capability. Production and sandbox \
+            have separate channels, and an app can have 10,000 in each.
 
-            Requests go to apns.endpoints.management_production or management_sandbox, once, with \
-            the credential that covers the app.
-
-            Exit codes: 0 done; 1 APNs refused it, it was not asked, or standard output takes no \
-            more, and standard error has the answer; 2 no answer came, and APNs may have done it; \
-            64 the command line is wrong.
+            Each command sends one request, without retries, to \
+            apns.endpoints.management_production or management_sandbox, with the credential that \
+            covers the app.
             """,
-        subcommands: [
-            CreateChannelCommand.self, ReadChannelCommand.self, ListChannelsCommand.self,
-            DeleteChannelCommand.self,
-        ]
-    )
-}
-
-struct CreateChannelCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "create",
-        abstract: "Create a channel and print its ID.",
-        discussion: """
-            Once more is one channel more: where no answer came (exit code 2), list channels \
-            before trying again.
-            """
+        commands: [create, read, list, delete]
     )
 
-    enum StoragePolicy: String, ExpressibleByArgument, CaseIterable {
+    private enum StoragePolicy: String, CaseIterable {
         case none
         case newest
     }
 
-    @OptionGroup var options: ChannelOptions
-
-    @Option(
-        help: ArgumentHelp(
-            "What APNs keeps for devices that are away, for up to 8 hours; for ever so.",
-            valueName: "none|newest"
-        )
+    private static let storagePolicy = Option.defaulted(
+        "storage-policy",
+        .choice() as ValueType<StoragePolicy>,
+        to: .none,
+        help: """
+            What APNs keeps, for up to 8 hours, for devices that are offline. It cannot be changed \
+            later.
+            """
     )
-    var storagePolicy = StoragePolicy.none
-
-    func run() throws {
-        try options.carryOut(.create(storesNewest: storagePolicy == .newest))
-    }
-}
-
-struct ReadChannelCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "read",
-        abstract: "Print a channel's storage policy and push type."
+    private static let channel = Option.required(
+        "channel",
+        ValueType("ID", expected: "a channel ID in base64", read: { ChannelRun.Channel($0) }),
+        help: "The channel."
     )
 
-    @OptionGroup var options: ChannelOptions
-    @OptionGroup var channel: ChannelOption
-
-    func run() throws {
-        try options.carryOut(.read(channel.id))
+    private static let create = Command(
+        "create",
+        "Create a channel and print its ID.",
+        text: """
+            Creating is not idempotent: after exit code 2, list the channels before you try again.
+            """,
+        parameters: ChannelRequestOptions.parameters + [storagePolicy],
+        exitCodes: ChannelRequestOptions.exitCodes
+    ) { arguments in
+        let storesNewest = arguments[storagePolicy] == .newest
+        ChannelRequestOptions.carryOut(.create(storesNewest: storesNewest), arguments)
     }
-}
 
-struct ListChannelsCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "Print the ID of each channel of an app, a line each."
-    )
+    private static let read = Command(
+        "read",
+        "Print a channel's storage policy and push type.",
+        parameters: ChannelRequestOptions.parameters + [channel],
+        exitCodes: ChannelRequestOptions.exitCodes
+    ) { ChannelRequestOptions.carryOut(.read($0[channel]), $0) }
 
-    @OptionGroup var options: ChannelOptions
+    private static let list = Command(
+        "list",
+        "Print the ID of each channel of an app, one per line.",
+        parameters: ChannelRequestOptions.parameters,
+        exitCodes: ChannelRequestOptions.exitCodes
+    ) { ChannelRequestOptions.carryOut(.list, $0) }
 
-    func run() throws {
-        try options.carryOut(.list)
-    }
-}
-
-struct DeleteChannelCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "delete",
-        abstract: "Delete a channel for good."
-    )
-
-    @OptionGroup var options: ChannelOptions
-    @OptionGroup var channel: ChannelOption
-
-    func run() throws {
-        try options.carryOut(.delete(channel.id))
-    }
+    private static let delete = Command(
+        "delete",
+        "Delete a channel permanently.",
+        parameters: ChannelRequestOptions.parameters + [channel],
+        exitCodes: ChannelRequestOptions.exitCodes
+    ) { ChannelRequestOptions.carryOut(.delete($0[channel]), $0) }
 }
 
 /// What every request about channels needs.
-struct ChannelOptions: ParsableArguments {
-    @OptionGroup var file: ConfigurationOption
+private enum ChannelRequestOptions {
+    static let parameters: [any DeclaredParameter] = [
+        ConfigurationOption.config, bundleID, environment, timeout, json,
+    ]
 
-    @Option(help: "The app's bundle ID, without any suffix.")
-    var bundleId: String
+    static let exitCodes: KeyValuePairs<Int, String> = [
+        0: "Done.",
+        1: """
+        APNs refused the request, it was not sent, or standard output cannot be written to; \
+        standard error has APNs' answer.
+        """,
+        2: "No answer came; APNs may have carried out the request.",
+    ]
 
-    @Option(
-        help: ArgumentHelp(
-            "Without it, the credential's own.",
-            valueName: "production|sandbox"
-        )
+    private static let bundleID = Option.required(
+        "bundle-id",
+        .text("ID"),
+        help: "The app's bundle ID, without a suffix."
     )
-    var environment: ChannelRun.Environment?
+    private static let environment = Option.optional(
+        "environment",
+        .choice() as ValueType<ChannelRun.Environment>,
+        help: "Where the channel is. Without it, the credential's own environment."
+    )
+    private static let timeout = Option.defaulted(
+        "timeout",
+        .integer(1...3600, "SECONDS"),
+        to: 30,
+        help: "How long to wait for the answer."
+    )
+    private static let json = Option.flag("json", help: "Print one JSON object.")
 
-    @Option(help: "Seconds to wait for the answer.")
-    var timeout = 30
-
-    @Flag(help: "Print an object of JSON.")
-    var json = false
-
-    func validate() throws {
-        guard (1...3600).contains(timeout) else {
-            throw ValidationError("--timeout is from 1 to 3600.")
-        }
-    }
-
-    /// Prints what came of it and ends the process.
-    func carryOut(_ order: ChannelRun.Order) throws -> Never {
-        let run = ChannelRun(try file.load(), timeout: .seconds(timeout))
+    /// Prints the answer and ends the process.
+    static func carryOut(_ order: ChannelRun.Order, _ arguments: Arguments) -> Never {
+        let run = ChannelRun(
+            arguments.loadConfiguration(),
+            timeout: .seconds(arguments[timeout])
+        )
         do {
             let report = try run.carryOut(
                 order,
-                bundleID: bundleId,
-                environment: environment
+                bundleID: arguments[bundleID],
+                environment: arguments[environment]
             )
-            if let text = json ? report.json : report.text {
+            if let text = arguments[json] ? report.json : report.text {
                 // A channel whose ID nobody has seen is a channel too many.
                 Console.show(
                     text,
@@ -151,17 +137,3 @@ struct ChannelOptions: ParsableArguments {
         }
     }
 }
-
-/// `--channel ID`.
-struct ChannelOption: ParsableArguments {
-    @Option(name: .customLong("channel"), help: ArgumentHelp("The channel.", valueName: "id"))
-    var id: ChannelRun.Channel
-}
-
-extension ChannelRun.Channel: ExpressibleByArgument {
-    package init?(argument: String) {
-        self.init(argument)
-    }
-}
-
-extension ChannelRun.Environment: ExpressibleByArgument {}

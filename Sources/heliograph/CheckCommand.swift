@@ -1,28 +1,31 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct CheckCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "check",
-        abstract: "Check the configuration and the credentials; send and connect to nothing.",
-        discussion: """
-            Prints the effective configuration with secrets hidden. Every problem is printed with \
-            its key and place in the file, and the exit code is 1.
-
-            With --schemas it prints, instead, the schemas that are loaded: the shipped ones and \
-            those of schemas.directory, each with its title and $id, and what it is used for. A \
-            schema that does not compile is a problem like any other.
-            """
+enum CheckCommand {
+    private static let schemas = Option.flag(
+        "schemas",
+        help: "Print the schemas in use, and what for, instead of the configuration."
     )
 
-    @OptionGroup var file: ConfigurationOption
+    static let command = Command(
+        "check",
+        "Check the configuration and the credentials without connecting to anything.",
+        text: """
+            Prints the effective configuration with secrets hidden. Every problem is printed with \
+            its key and its place in the file.
 
-    @Flag(help: "Print the schemas that are loaded, and what for, instead of the configuration.")
-    var schemas = false
-
-    func run() async throws {
-        let configuration = try file.load()
-        guard !schemas else {
+            With --schemas it prints the schemas in use instead: the shipped ones and those of \
+            schemas.directory, each with its title, its $id and its purpose. A schema that does \
+            not compile is a problem like any other.
+            """,
+        parameters: [ConfigurationOption.config, schemas],
+        exitCodes: [
+            0: "The configuration is in order.",
+            1: "There are problems, or standard output cannot be written to.",
+        ]
+    ) { arguments in
+        let configuration = arguments.loadConfiguration()
+        guard !arguments[schemas] else {
             Console.show(configuration.schemaListing)
             return
         }

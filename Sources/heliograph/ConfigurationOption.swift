@@ -1,21 +1,18 @@
-import ArgumentParser
+import Commands
 import Foundation
 import Service
 
 /// `--config FILE`, shared by the commands that need the configuration.
-struct ConfigurationOption: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "The configuration file (YAML). Variables HELIOGRAPH_… override its keys.",
-            valueName: "file"
-        )
-    )
-    var config: String
+enum ConfigurationOption {
+    static let variable = "HELIOGRAPH_CONFIG"
+
+    static let config = Option.required(
+        "config",
+        .file,
+        help: "The configuration file (YAML). HELIOGRAPH_... variables override its keys."
+    ).variable(variable)
 
     /// Reads the configuration, or prints every problem with it and ends the process.
-    func load() throws -> Configuration { Self.load(config) }
-
     static func load(_ file: String) -> Configuration {
         do {
             return try Configuration(
@@ -27,4 +24,16 @@ struct ConfigurationOption: ParsableArguments {
             Console.end(.failure)
         }
     }
+}
+
+extension Arguments {
+    /// Reads the configuration that `--config` names, or ends the process.
+    func loadConfiguration() -> Configuration {
+        ConfigurationOption.load(self[ConfigurationOption.config])
+    }
+}
+
+/// What several commands say.
+enum CommonText {
+    static let json = "Print JSON, one object per line."
 }

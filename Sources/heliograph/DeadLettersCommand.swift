@@ -1,37 +1,45 @@
-import ArgumentParser
+import Commands
 import Service
+import Vocabulary
 
-struct DeadLettersCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "dead-letters",
-        abstract: "Show the events that could not be delivered, or send them once more.",
-        discussion: """
-            Reads results.dead_letter_topic to where it ends now. Device tokens are never shown.
+enum DeadLettersCommand {
+    static let command = Command(
+        "dead-letters",
+        "List the events that could not be delivered, or send them again.",
+        text: """
+            Reads results.dead_letter_topic up to its present end. Device tokens are never shown.
             """,
-        subcommands: [ListDeadLettersCommand.self, ReplayDeadLettersCommand.self]
+        commands: [list, replay]
     )
-}
 
-struct ListDeadLettersCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "Print a line for each: time, reason, event, app, source and own position.",
-        discussion: """
-            Exit code 1 when the topic cannot be read, or standard output takes no more.
+    // MARK: - list
+
+    private static let json = Option.flag("json", help: CommonText.json)
+
+    private static let list = Command(
+        "list",
+        "Print each dead letter on one line.",
+        text: """
+            The columns are time, reason, event, app, source, and the dead letter's own position.
+            """,
+        parameters: [ConfigurationOption.config, json] + DeadLetterSelection.parameters,
+        examples: [
+            "How many there are for each reason:": """
+            heliograph dead-letters list --config heliograph.yaml --json | jq -r .reason | sort \
+            | uniq -c
             """
-    )
-
-    @OptionGroup var file: ConfigurationOption
-    @OptionGroup var selection: DeadLetterSelection
-
-    @Flag(help: "Print an object of JSON a line.")
-    var json = false
-
-    func run() throws {
-        let configuration = try file.load()
+        ],
+        exitCodes: [
+            0: "Done.",
+            1: "The topic cannot be read, or standard output cannot be written to.",
+        ]
+    ) { arguments in
+        let filter = try DeadLetterSelection.filter(arguments)
+        let configuration = arguments.loadConfiguration()
+        let isJSON = arguments[json]
         do {
-            let count = try DeadLetters(configuration).list(selection.filter) { letter in
-                Console.show(json ? letter.json : letter.line)
+            let count = try DeadLetters(configuration).list(filter) { letter in
+                Console.show(isJSON ? letter.json : letter.line)
             }
             Console.complain(count == 1 ? "1 dead letter" : "\(count) dead letters")
         } catch {
@@ -40,42 +48,57 @@ struct ListDeadLettersCommand: ParsableCommand {
         }
         Console.end(.success)
     }
-}
 
-struct ReplayDeadLettersCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "replay",
-        abstract: "Produce them once more, to the topic that each came from.",
-        discussion: """
-            Key, value and headers stay as they are; those of failures and retries are taken off. \
-            The dead letters stay in their topic: the same replay twice sends events twice. \
-            Exit code 1 when any could not be replayed, or standard output takes no more.
-            """
+    // MARK: - replay
+
+    private static let to = Option.optional(
+        "to",
+        .text("TOPIC"),
+        help: "Produce to this topic instead."
+    )
+    private static let rate = Option.optional(
+        "rate",
+        ValueType("N/s", expected: "a number from 1 to 1000000, as in 100/s", read: rate(_:)),
+        help: "Send at most this many per second, as in 100/s."
+    )
+    private static let dryRun = Option.flag(
+        "dry-run",
+        help: "Produce nothing; print what would be produced."
     )
 
-    @OptionGroup var file: ConfigurationOption
-    @OptionGroup var selection: DeadLetterSelection
-
-    @Option(help: "Produce to this topic instead.")
-    var to: String?
-
-    @Option(help: ArgumentHelp("So many a second at most, as in 100/s.", valueName: "n/s"))
-    var rate: Rate?
-
-    @Flag(help: "Produce nothing; print what would be.")
-    var dryRun = false
-
-    func run() throws {
-        let configuration = try file.load()
+    private static let replay = Command(
+        "replay",
+        "Produce dead letters again, each to the topic it came from.",
+        text: """
+            Key, value and headers stay as they are, except for the headers about failures and \
+            retries, which are removed. The dead letters stay in their topic: a second replay \
+            sends the same events again.
+            """,
+        parameters: [ConfigurationOption.config, to, rate, dryRun]
+            + DeadLetterSelection.parameters,
+        examples: [
+            "What would be sent again after an outage:": """
+            heliograph dead-letters replay --config heliograph.yaml --reason ServiceUnavailable \
+            --since 2026-01-31T08:00:00Z --dry-run
+            """
+        ],
+        exitCodes: [
+            0: "All of them were replayed.",
+            1: "At least one was not, or standard output cannot be written to.",
+        ]
+    ) { arguments in
+        let filter = try DeadLetterSelection.filter(arguments)
+        let configuration = arguments.loadConfiguration()
+        let isTrial = arguments[dryRun]
         do {
             let counts = try DeadLetters(configuration).replay(
-                selection.filter,
-                to: to,
-                rate: rate?.perSecond,
-                isTrial: dryRun,
-                report: tell
+                filter,
+                to: arguments[to],
+                rate: arguments[rate],
+                isTrial: isTrial,
+                report: report
             )
-            let verb = dryRun ? "would be replayed" : "replayed"
+            let verb = isTrial ? "would be replayed" : "replayed"
             Console.complain("\(counts.replayed) of \(counts.found) dead letters \(verb)")
             Console.end(counts.failed == 0 ? .success : .failure)
         } catch {
@@ -84,7 +107,13 @@ struct ReplayDeadLettersCommand: ParsableCommand {
         }
     }
 
-    private func tell(_ report: DeadLetterReplay.Report) {
+    /// Reads `100/s`, or just `100`.
+    private static func rate(_ text: String) -> Int? {
+        let number = text.hasSuffix("/s") ? text.dropLast(2) : text[...]
+        return Int(number).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
+    }
+
+    private static func report(_ report: DeadLetterReplay.Report) {
         switch report {
         case .progress(let counts):
             Console.complain("\(counts.replayed) replayed, \(counts.failed) failed so far")
@@ -96,59 +125,65 @@ struct ReplayDeadLettersCommand: ParsableCommand {
 }
 
 /// Which dead letters a command is about.
-struct DeadLetterSelection: ParsableArguments {
-    @Option(help: "Only with this reason, such as ServiceUnavailable; may be given often.")
-    var reason: [String] = []
+private enum DeadLetterSelection {
+    static let parameters: [any DeclaredParameter] = [
+        reason, bundleID, since, until, partition, offset, limit,
+    ]
 
-    @Option(help: "Only of this app; may be given often.")
-    var bundleID: [String] = []
+    private static let reason = Option.repeatable(
+        "reason",
+        .text("REASON"),
+        help: "Only this reason, such as ServiceUnavailable."
+    )
+    private static let bundleID = Option.repeatable(
+        "bundle-id",
+        .text("ID"),
+        help: "Only this app."
+    )
+    private static let since = Option.optional(
+        "since",
+        time,
+        help: "Only dead letters written at or after this time (RFC 3339)."
+    )
+    private static let until = Option.optional(
+        "until",
+        time,
+        help: "Only dead letters written before this time (RFC 3339)."
+    )
+    private static let partition = Option.optional(
+        "partition",
+        .integer(Int32.min...Int32.max),
+        help: "Only events from this partition of their source."
+    )
+    private static let offset = Option.optional(
+        "offset",
+        .integer(Int64.min...Int64.max),
+        help: "Only the event at this offset; needs --partition."
+    )
+    private static let limit = Option.optional(
+        "limit",
+        .integer(1...Int.max),
+        help: "Stop after this many."
+    )
 
-    @Option(help: ArgumentHelp("Only written at or after this RFC 3339 time.", valueName: "time"))
-    var since: String?
+    private static let time = ValueType<Timestamp>(
+        "TIME",
+        expected: "a time such as 2026-01-31T08:00:00Z",
+        read: DeadLetterFilter.time
+    )
 
-    @Option(help: ArgumentHelp("Only written before this RFC 3339 time.", valueName: "time"))
-    var until: String?
-
-    @Option(help: "Only from this partition of their source.")
-    var partition: Int32?
-
-    @Option(help: "Only with this offset in their source's partition.")
-    var offset: Int64?
-
-    @Option(help: "No more than so many.")
-    var limit: Int?
-
-    var filter: DeadLetterFilter {
+    static func filter(_ arguments: Arguments) throws(UsageError) -> DeadLetterFilter {
         var filter = DeadLetterFilter()
-        filter.reasons = Set(reason)
-        filter.bundleIDs = Set(bundleID)
-        filter.since = since.flatMap(DeadLetterFilter.time)
-        filter.until = until.flatMap(DeadLetterFilter.time)
-        filter.partition = partition
-        filter.offset = offset
-        filter.limit = limit
+        filter.reasons = Set(arguments[reason])
+        filter.bundleIDs = Set(arguments[bundleID])
+        filter.since = arguments[since]
+        filter.until = arguments[until]
+        filter.partition = arguments[partition]
+        filter.offset = arguments[offset]
+        filter.limit = arguments[limit]
+        guard filter.offset == nil || filter.partition != nil else {
+            throw UsageError("--offset needs --partition")
+        }
         return filter
-    }
-
-    func validate() throws {
-        guard offset == nil || partition != nil else {
-            throw ValidationError("--offset says nothing without --partition")
-        }
-        for (name, text) in [("--since", since), ("--until", until)] {
-            guard let text, DeadLetterFilter.time(text) == nil else { continue }
-            throw ValidationError("\(name): '\(text)' is no time such as 2026-01-31T08:00:00Z")
-        }
-        guard (limit ?? 1) > 0 else { throw ValidationError("--limit must be 1 or more") }
-    }
-}
-
-/// `100/s`, or just `100`.
-struct Rate: ExpressibleByArgument {
-    let perSecond: Int
-
-    init?(argument: String) {
-        let number = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
-        guard let perSecond = Int(number), (1...1_000_000).contains(perSecond) else { return nil }
-        self.perSecond = perSecond
     }
 }

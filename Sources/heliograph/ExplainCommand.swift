@@ -1,16 +1,23 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct ExplainCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "explain",
-        abstract: "Say what a reason in an outcome means, and what to do about it."
+enum ExplainCommand {
+    private static let reason = Operand.required(
+        .text("REASON"),
+        help: "A reason, such as BadDeviceToken or NoCredential."
     )
 
-    @Argument(help: "A reason, such as BadDeviceToken or NoCredential.")
-    var reason: String
-
-    func run() throws {
+    static let command = Command(
+        "explain",
+        "Explain a reason found in an outcome, and what to do about it.",
+        parameters: [reason],
+        examples: ["A reason of APNs:": "heliograph explain BadDeviceToken"],
+        exitCodes: [
+            0: "The explanation was printed.",
+            1: "No reason has this name, or standard output cannot be written to.",
+        ]
+    ) { arguments in
+        let reason = arguments[reason]
         guard let text = ReasonExplanation.text(for: reason) else {
             Console.complain("no reason is called '\(reason)'; docs/reasons.md lists them all")
             Console.end(.failure)

@@ -1,51 +1,99 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct FingerprintCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "fingerprint",
-        abstract: "Print the name by which logs call a device token.",
-        discussion: """
-            Logs never show a device token. With log.fingerprint_key_file they name it by a keyed \
-            fingerprint, in the key 'device', so that a customer's device can be looked for:
-
-              kubectl logs -l app.kubernetes.io/name=heliograph --tail=-1 --prefix | \\
-                  grep "$(heliograph fingerprint --config heliograph.yaml - < token.txt)"
-
-            An argument is seen by everybody who may list processes; '-' reads from standard \
-            input, a token a line. The same key gives the same fingerprint everywhere; it is the \
-            first 16 digits of 'openssl dgst -sha256 -hmac KEY' over the token in lower case.
-
-            Exit codes: 0 done; 1 there is no key, a text is no device token, or standard output \
-            takes no more; 64 the command line is wrong.
-            """
+enum FingerprintCommand {
+    private static let token = Operand.required(
+        .text("TOKEN"),
+        help: "The device token, or - to read tokens from standard input, one per line."
+    )
+    private static let config = Option.optional(
+        "config",
+        .file,
+        help: "A configuration that has log.fingerprint_key_file."
+    ).variable(ConfigurationOption.variable)
+    private static let keyFile = Option.optional(
+        "key-file",
+        .file,
+        help: "The key file itself, instead of a configuration."
     )
 
-    @Argument(help: ArgumentHelp("The device token; - reads tokens from standard input."))
-    var token: String
+    static let command = Command(
+        "fingerprint",
+        "Print the fingerprint that logs show for a device token.",
+        text: """
+            Logs never show a device token. With log.fingerprint_key_file they show a keyed \
+            fingerprint instead, under the key 'device', so that you can find a customer's device.
 
-    @OptionGroup var key: FingerprintKeyOptions
-
-    func run() throws {
+            Everyone who can list processes sees the arguments of a command; pass - to read from \
+            standard input instead. The same key always gives the same fingerprint: the first 16 \
+            digits of 'openssl dgst -sha256 -hmac KEY' over the token in lower case.
+            """,
+        parameters: [token, config, keyFile],
+        examples: [
+            "The log lines of one device, with HELIOGRAPH_CONFIG set:": """
+            kubectl logs -l app.kubernetes.io/name=heliograph --tail=-1 --prefix | \
+            grep "$(heliograph fingerprint - < token.txt)"
+            """
+        ],
+        exitCodes: [
+            0: "Done.",
+            1: """
+            There is no key, a text is not a device token, or standard output cannot be written to.
+            """,
+        ]
+    ) { arguments in
+        let key = try keySource(arguments)
         do {
-            let key = try key.load()
-            for (index, text) in try texts().enumerated() {
-                guard let fingerprint = key.fingerprint(ofText: text) else {
-                    let place = token == "-" ? "line \(index + 1)" : "the argument"
-                    throw ServiceError(
-                        text: "\(place) is no device token: expected an even number of "
-                            + "hexadecimal digits"
-                    )
-                }
-                Console.show(fingerprint)
-            }
+            try printFingerprints(of: arguments[token], key: key)
         } catch {
             Console.complain("\(error)")
             Console.end(.failure)
         }
     }
 
-    private func texts() throws -> [String] {
+    private enum KeySource {
+        case file(String)
+        case configuration(String)
+    }
+
+    /// A key file counts more than the variable that names a configuration.
+    private static func keySource(_ arguments: Arguments) throws(UsageError) -> KeySource {
+        switch (arguments[keyFile], arguments[config]) {
+        case (let file?, _) where !arguments.has(config): return .file(file)
+        case (nil, let file?): return .configuration(file)
+        default: throw UsageError("give either --config or --key-file")
+        }
+    }
+
+    private static func printFingerprints(of token: String, key source: KeySource) throws {
+        let key = try load(source)
+        for (index, text) in try texts(token).enumerated() {
+            guard let fingerprint = key.fingerprint(ofText: text) else {
+                let place = token == "-" ? "line \(index + 1)" : "the argument"
+                throw ServiceError(
+                    text: "\(place) is no device token: expected an even number of "
+                        + "hexadecimal digits"
+                )
+            }
+            Console.show(fingerprint)
+        }
+    }
+
+    private static func load(_ source: KeySource) throws -> FingerprintKey {
+        switch source {
+        case .file(let path): return try FingerprintKey(path: path, named: "--key-file")
+        case .configuration(let path):
+            guard let key = try ConfigurationOption.load(path).fingerprintKey() else {
+                throw ServiceError(
+                    text: "log.fingerprint_key_file: is not set, so logs name no device; make a "
+                        + "key with 'openssl rand -hex 32', and give it to all processes"
+                )
+            }
+            return key
+        }
+    }
+
+    private static func texts(_ token: String) throws -> [String] {
         guard token == "-" else { return [token] }
         guard let bytes = ByteStream.input.readAll(limit: 16 << 20) else {
             throw ServiceError(text: "standard input cannot be read, or is larger than 16MiB")
@@ -53,37 +101,5 @@ struct FingerprintCommand: ParsableCommand {
         return bytes.split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self).filter { !$0.isWhitespace } }
             .filter { !$0.isEmpty }
-    }
-}
-
-/// Where the key of fingerprints comes from.
-struct FingerprintKeyOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp("A configuration with log.fingerprint_key_file.", valueName: "file")
-    )
-    var config: String?
-
-    @Option(
-        help: ArgumentHelp("The key file itself, instead of a configuration.", valueName: "file")
-    )
-    var keyFile: String?
-
-    func validate() throws {
-        guard (config == nil) != (keyFile == nil) else {
-            throw ValidationError("Either --config or --key-file is needed.")
-        }
-    }
-
-    func load() throws -> FingerprintKey {
-        if let keyFile { return try FingerprintKey(path: keyFile, named: "--key-file") }
-        let configuration = ConfigurationOption.load(config ?? "")
-        guard let key = try configuration.fingerprintKey() else {
-            throw ServiceError(
-                text: "log.fingerprint_key_file: is not set, so logs name no device; make a key "
-                    + "with 'openssl rand -hex 32', and give it to all processes"
-            )
-        }
-        return key
     }
 }

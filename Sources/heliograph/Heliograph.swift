@@ -1,4 +1,4 @@
-import ArgumentParser
+import Commands
 import Glibc
 import Service
 
@@ -8,55 +8,63 @@ enum Main {
         // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to
         // a pager or a log collector. A reader that has gone must be a failed write, not the end.
         _ = signal(SIGPIPE, SIG_IGN)
-        await HeliographCommand.main()
+        await Program(HeliographCommand.command, version: Service.Heliograph.version).main()
     }
 }
 
-/// The command: everything that belongs to running the service.
-struct HeliographCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "heliograph",
-        abstract: "Send push notifications from Kafka to Apple's push service (APNs).",
-        discussion: """
+/// The program's table: everything that belongs to running the service.
+enum HeliographCommand {
+    static let command = Command(
+        "heliograph",
+        "Send push notifications from Kafka to Apple's push service (APNs).",
+        text: """
             Reads events from Kafka, checks them against a JSON Schema, sends them to APNs over \
-            HTTP/2, and publishes an outcome for each event.
-
-            A first look, without Apple and without a cluster: 'heliograph-lab demo'. With both:
-
-              heliograph check --config heliograph.yaml      is the configuration in order?
-              heliograph run --config heliograph.yaml        run the service
-              heliograph tail --config heliograph.yaml       see outcomes as they come
-              heliograph explain BadDeviceToken              what to do about a reason
-
-            FILES AND VARIABLES
-            --config names a YAML file; docs/configuration.md lists its keys. A variable overrides \
-            a key: HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are \
-            named by the paths of their files. NO_COLOR turns colours off.
-
-            OUTPUT
-            What was asked for goes to standard output; logs, progress and complaints to standard \
-            error, a line each. Device tokens, payloads and provider tokens are never shown. When \
-            standard output takes no more, as on a full disk, standard error says so and the exit \
-            code is not 0; only tail takes a reader that has gone for its end.
-
-            EXIT CODES
-              0   done
-              1   it was not done: what is wrong, and where, is on standard error
-              2   it is not known; see the help of validate and channels
-              64  the command line is wrong
-              75  run ended because a thread was stuck; start it again
-            A second meaning of a code is told in its command's help.
-
-            SHELL COMPLETIONS
-              source <(heliograph --generate-completion-script bash)
-              heliograph --generate-completion-script zsh > "${fpath[1]}/_heliograph"
-              heliograph --generate-completion-script fish | source
+            HTTP/2, and publishes an outcome for each event. 'heliograph-lab demo' shows all of it \
+            without Apple and without a cluster.
             """,
-        version: Service.Heliograph.version,
-        subcommands: [
-            RunCommand.self, CheckCommand.self, ValidateCommand.self, ExplainCommand.self,
-            TailCommand.self, PushCommand.self, ChannelsCommand.self, DeadLettersCommand.self,
-            FingerprintCommand.self, HealthCommand.self,
+        chapters: [
+            "FILES AND VARIABLES": """
+            --config names a YAML file, and the variable HELIOGRAPH_CONFIG does the same. \
+            docs/configuration.md lists the file's keys. A variable overrides a key: \
+            HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are given as \
+            paths of their files. NO_COLOR turns colours off.
+            """,
+            "OUTPUT": """
+            Results go to standard output; logs, progress and errors go to standard error, one per \
+            line. Device tokens, payloads and provider tokens are never shown. If standard output \
+            cannot be written to, as on a full disk, standard error says so and the exit code is \
+            not 0. Only tail treats a closed pipe as its end.
+            """,
+            "SHELL COMPLETIONS": """
+              source <(heliograph --generate-completion-script bash)
+              source <(heliograph --generate-completion-script zsh)
+              heliograph --generate-completion-script fish | source
+
+            To keep them, write the script to a file that your shell loads: \
+            ~/.local/share/bash-completion/completions/heliograph, a file _heliograph in a folder \
+            of zsh's $fpath, or ~/.config/fish/completions/heliograph.fish.
+            """,
+        ],
+        examples: [
+            "Check the configuration:": "heliograph check --config heliograph.yaml",
+            "Run the service:": "heliograph run --config heliograph.yaml",
+            "See outcomes as they arrive:": "heliograph tail --config heliograph.yaml",
+            "Find out what to do about a reason:": "heliograph explain BadDeviceToken",
+            "Install the manual page:":
+                "heliograph --generate-manual > ~/.local/share/man/man1/heliograph.1",
+        ],
+        exitCodes: [
+            0: "Done.",
+            1: "Not done; standard error says what is wrong and where.",
+            2: "The result is unknown; see the help of validate and channels.",
+            64: "The command line is wrong.",
+            75: "run ended because a thread was stuck; start it again.",
+        ],
+        commands: [
+            RunCommand.command, CheckCommand.command, ValidateCommand.command,
+            ExplainCommand.command, TailCommand.command, PushCommand.command,
+            ChannelsCommand.command, DeadLettersCommand.command, FingerprintCommand.command,
+            HealthCommand.command,
         ]
     )
 }

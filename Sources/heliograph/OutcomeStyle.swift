@@ -1,10 +1,9 @@
-import ArgumentParser
 import Foundation
 import Service
 import Vocabulary
 
 /// Whether lines have colours.
-enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+enum ColorChoice: String, CaseIterable {
     case auto
     case always
     case never
@@ -41,8 +40,9 @@ struct OutcomeStyle {
         return columns.joined(separator: "  ")
     }
 
-    /// Green for what arrived, yellow for what nobody has to mend, red for what somebody has to
-    /// (ECMA-48, 8.3.117); the word beside it says the same to whoever sees no colours.
+    /// Green for what arrived, yellow for what needs no action, red for what does.
+    ///
+    /// See ECMA-48, 8.3.117. The word beside it says the same without colours.
     private static func color(of kind: OutcomeKind) -> String {
         switch kind {
         case .accepted: "32"

@@ -1,113 +1,53 @@
-import ArgumentParser
+import Commands
 import Foundation
 import Service
 
-struct PushCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "push",
-        abstract: "Send one notification or broadcast now, and tell everything about it.",
-        discussion: """
-            The tool for a device that stays silent: it sends with the service's own client, \
-            credentials and checks, past Kafka and without retries, and prints the request's \
-            headers, the times, APNs' answer and what it means. Neither the provider token nor the \
-            whole device token is printed.
+enum PushCommand {
+    static let command = Command(
+        "push",
+        "Send one notification or broadcast now, and show everything about it.",
+        text: """
+            Use it when a device stays silent. It sends with the service's own client, credentials \
+            and checks, but without Kafka and without retries. It prints the request's headers, \
+            the times, APNs' answer and what the answer means. It never prints the provider token, \
+            and only a part of the device token.
 
-              heliograph push --config heliograph.yaml --token a1b2… --bundle-id com.example.App \\
-                  --alert "Hello"
-              heliograph push --config heliograph.yaml --channel dHN0… --bundle-id com.example.App \\
-                  --payload '{"aps":{"event":"update","timestamp":1790000000,"content-state":{}}}'
-              heliograph push --config heliograph.yaml --event event.json
-
-            Exit codes: 0 APNs accepted it; 1 it did not, it was not sent, or standard output \
-            takes no more, and standard error tells what APNs said; 64 the command line is wrong.
-            """
-    )
-
-    @OptionGroup var file: ConfigurationOption
-
-    @Option(help: ArgumentHelp("An event as in the topic; - is standard input.", valueName: "file"))
-    var event: String?
-
-    @Flag(help: "The event is a broadcast.")
-    var broadcast = false
-
-    @Option(help: ArgumentHelp("The device token.", valueName: "hexadecimal"))
-    var token: String?
-
-    @Option(help: ArgumentHelp("The channel to broadcast to, instead.", valueName: "base64"))
-    var channel: String?
-
-    @Option(help: "The app's bundle ID; the push type's suffix is appended.")
-    var bundleId: String?
-
-    @Option(help: "alert, background, voip, … (default: alert; no option of broadcasts)")
-    var pushType: String?
-
-    @Option(help: "production or sandbox; without it, the credential's own.")
-    var environment: String?
-
-    @Option(help: "10, 5 or 1.")
-    var priority: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "When it is of no use any more; 0: not stored. Broadcasts: 0 by default.",
-            valueName: "epoch-seconds"
+            Give either --event, or --bundle-id with --token or --channel.
+            """,
+        parameters: [
+            ConfigurationOption.config, event, broadcast, token, channel, bundleID, pushType,
+            environment, priority, expiration, collapseID, alert, payload, timeout,
+        ],
+        examples: [
+            "A notification:": """
+            heliograph push --config heliograph.yaml --token a1b2... \
+            --bundle-id com.example.App --alert "Hello"
+            """,
+            "A broadcast:": """
+            heliograph push --config heliograph.yaml --channel dHN0... \
+            --bundle-id com.example.App \
+            --payload "$(cat payload.json)"
+            """,
+            "An event as it is in Kafka:":
+                "heliograph push --config heliograph.yaml --event event.json",
+        ],
+        exitCodes: [
+            0: "APNs accepted it.",
+            1: """
+            APNs did not accept it, it was not sent, or standard output cannot be written to; \
+            standard error has APNs' answer.
+            """,
+        ]
+    ) { arguments in
+        try checkRules(arguments)
+        let push = PushRun(
+            arguments.loadConfiguration(),
+            timeout: .seconds(arguments[timeout])
         )
-    )
-    var expiration: Int64?
-
-    @Option(help: "Notifications of one collapse ID replace each other.")
-    var collapseId: String?
-
-    @Option(help: "The text to show; short for --payload '{\"aps\":{\"alert\":…}}'.")
-    var alert: String?
-
-    @Option(help: ArgumentHelp("The payload, byte for byte.", valueName: "json"))
-    var payload: String?
-
-    @Option(help: "Seconds to wait for the answer.")
-    var timeout = 30
-
-    func validate() throws {
-        guard (1...3600).contains(timeout) else {
-            throw ValidationError("--timeout is from 1 to 3600.")
-        }
-        if event != nil {
-            let others = [
-                token, channel, bundleId, pushType, environment, collapseId, alert, payload,
-            ]
-            guard others.allSatisfy({ $0 == nil }), priority == nil, expiration == nil else {
-                throw ValidationError("--event is the whole event; leave the other options out.")
-            }
-            return
-        }
-        guard bundleId != nil, (token == nil) != (channel == nil) else {
-            throw ValidationError("--token or --channel, and --bundle-id, are needed, or --event.")
-        }
-        if channel == nil {
-            guard !broadcast else {
-                throw ValidationError("--broadcast goes with --event or --channel.")
-            }
-            guard (alert == nil) != (payload == nil) else {
-                throw ValidationError("Either --alert or --payload is needed.")
-            }
-        } else {
-            guard payload != nil, alert == nil, pushType == nil, collapseId == nil else {
-                throw ValidationError(
-                    "A broadcast has --payload, and no --alert, --push-type or --collapse-id."
-                )
-            }
-        }
-    }
-
-    func run() throws {
-        let configuration = try file.load()
-        let push = PushRun(configuration, timeout: .seconds(timeout))
         do {
-            let isBroadcast = broadcast || channel != nil
+            let isBroadcast = arguments[broadcast] || arguments[channel] != nil
             let report = try push.send(
-                try eventText(),
+                try eventText(arguments),
                 as: isBroadcast ? .broadcast : .notification
             )
             // Who does not hear that APNs has it sends it again.
@@ -119,8 +59,105 @@ struct PushCommand: ParsableCommand {
         }
     }
 
-    private func eventText() throws -> [UInt8] {
-        if let event {
+    // MARK: - Options
+
+    private static let event = Option.optional(
+        "event",
+        .file,
+        help: "An event as it is in the topic; - reads standard input."
+    )
+    private static let broadcast = Option.flag("broadcast", help: "The event is a broadcast.")
+    private static let token = Option.optional("token", .text("HEX"), help: "The device token.")
+    private static let channel = Option.optional(
+        "channel",
+        .text("ID"),
+        help: "The channel to broadcast to."
+    )
+    private static let bundleID = Option.optional(
+        "bundle-id",
+        .text("ID"),
+        help: "The app's bundle ID, without the push type's suffix."
+    )
+    private static let pushType = Option.optional(
+        "push-type",
+        .text("TYPE"),
+        help: "alert, background, voip, ... (default: alert). Not for broadcasts."
+    )
+    private static let environment = Option.optional(
+        "environment",
+        .choice() as ValueType<ChannelRun.Environment>,
+        help: "Where to send. Without it, the credential's own environment."
+    )
+    private static let priority = Option.optional(
+        "priority",
+        .integer(Int.min...Int.max),
+        help: "10, 5 or 1."
+    )
+    private static let expiration = Option.optional(
+        "expiration",
+        .integer(Int64.min...Int64.max, "SECONDS"),
+        help: """
+            When the notification expires, in seconds since 1970; 0 means that APNs does not store \
+            it. Broadcasts have 0 by default.
+            """
+    )
+    private static let collapseID = Option.optional(
+        "collapse-id",
+        .text("ID"),
+        help: "Notifications with the same collapse ID replace each other."
+    )
+    private static let alert = Option.optional(
+        "alert",
+        .text("TEXT"),
+        help: #"The text to show; short for --payload '{"aps":{"alert":"TEXT"}}'."#
+    )
+    private static let payload = Option.optional(
+        "payload",
+        .text("JSON"),
+        help: "The payload, sent byte for byte."
+    )
+    private static let timeout = Option.defaulted(
+        "timeout",
+        .integer(1...3600, "SECONDS"),
+        to: 30,
+        help: "How long to wait for the answer."
+    )
+
+    private static func checkRules(_ arguments: Arguments) throws(UsageError) {
+        let hasAlert = arguments.has(alert)
+        let hasPayload = arguments.has(payload)
+        if arguments.has(event) {
+            let others =
+                [token, channel, bundleID, pushType, collapseID, alert, payload]
+                .contains { arguments.has($0) }
+            guard !others, !arguments.has(environment), !arguments.has(priority),
+                !arguments.has(expiration)
+            else { throw UsageError("--event is the whole event; leave out the other options") }
+            return
+        }
+        guard arguments.has(bundleID), arguments.has(token) != arguments.has(channel) else {
+            throw UsageError("give --event, or --token or --channel, and --bundle-id")
+        }
+        guard arguments.has(channel) else {
+            guard !arguments[broadcast] else {
+                throw UsageError("--broadcast goes with --event or --channel")
+            }
+            guard hasAlert != hasPayload else {
+                throw UsageError("give either --alert or --payload")
+            }
+            return
+        }
+        guard hasPayload, !hasAlert, !arguments.has(pushType), !arguments.has(collapseID) else {
+            throw UsageError(
+                "A broadcast has --payload, and no --alert, --push-type or --collapse-id"
+            )
+        }
+    }
+
+    // MARK: - The event
+
+    private static func eventText(_ arguments: Arguments) throws -> [UInt8] {
+        if let event = arguments[event] {
             guard let stream = event == "-" ? .input : ByteStream(path: event) else {
                 throw ServiceError(text: "\(event): \(FileError.unreadable(errno))")
             }
@@ -129,23 +166,25 @@ struct PushCommand: ParsableCommand {
             }
             return bytes
         }
-        let given = try payload.map { try PushEvent.Payload(json: $0, of: "--payload") }
+        let given = try arguments[payload].map {
+            try PushEvent.Payload(json: $0, of: "--payload")
+        }
         return PushEvent(
-            to: target,
-            bundleID: bundleId ?? "",
-            environment: environment,
-            priority: priority,
-            expiration: expiration,
-            payload: given ?? .alert(alert ?? "")
+            to: target(arguments),
+            bundleID: arguments[bundleID] ?? "",
+            environment: arguments[environment]?.rawValue,
+            priority: arguments[priority],
+            expiration: arguments[expiration],
+            payload: given ?? .alert(arguments[alert] ?? "")
         ).utf8
     }
 
-    private var target: PushEvent.Target {
-        if let channel { return .channel(id: channel) }
+    private static func target(_ arguments: Arguments) -> PushEvent.Target {
+        if let channel = arguments[channel] { return .channel(id: channel) }
         return .device(
-            token: token ?? "",
-            pushType: pushType ?? "alert",
-            collapseID: collapseId
+            token: arguments[token] ?? "",
+            pushType: arguments[pushType] ?? "alert",
+            collapseID: arguments[collapseID]
         )
     }
 }

@@ -1,20 +1,30 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct RunCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "run",
-        abstract: "Run the service until SIGTERM.",
-        discussion: """
-            On SIGTERM or SIGINT it takes nothing new, finishes what is in hand within \
-            limits.drain_timeout, commits, leaves the consumer group, and exits 0.
-            """
-    )
+enum RunCommand {
+    static let command = Command(
+        "run",
+        "Run the service until SIGTERM.",
+        text: """
+            On SIGTERM or SIGINT the service stops reading events, finishes the ones it has \
+            within limits.drain_timeout, commits, leaves the consumer group and exits with 0. A \
+            second SIGTERM or SIGINT ends it at once; no event is lost.
 
-    @OptionGroup var file: ConfigurationOption
-
-    func run() async throws {
-        let configuration = try file.load()
+            SIGHUP reads credential files and the schemas of schemas.directory again at once. \
+            Changed files are also read without it, within seconds.
+            """,
+        parameters: [ConfigurationOption.config],
+        exitCodes: [
+            0: "The service was stopped and has drained.",
+            1: "The service could not start or failed; standard error says why.",
+            75: "A thread was stuck; start the service again.",
+            130: "A second SIGINT ended it at once.",
+            143: "A second SIGTERM ended it at once.",
+        ]
+    ) { arguments in
+        // First of all: as PID 1 of a container, a signal that nobody catches is dropped.
+        Service.Heliograph.catchSignals()
+        let configuration = arguments.loadConfiguration()
         do {
             _ = try await Service.Heliograph(configuration).run()
         } catch {

@@ -1,70 +1,54 @@
-public import ArgumentParser
+import Commands
 import Service
-public import Vocabulary
+import Vocabulary
 
-struct TailCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "tail",
-        abstract: "Follow the outcomes as they are published.",
-        discussion: """
-            Reads results.topic, outside of the service's group, and prints a line for each \
-            outcome: time, outcome, reason, apns-topic, event, and details. Options of one name \
-            are alternatives, those of different names must all hold:
+enum TailCommand {
+    static let command = Command(
+        "tail",
+        "Follow outcomes as they are published.",
+        text: """
+            Reads results.topic, outside the service's consumer group, and prints one line per \
+            outcome: time, outcome, reason, apns-topic, event, and details. An option that is \
+            given several times matches any of its values; different options must all match.
 
-              heliograph tail --config heliograph.yaml --outcome rejected --outcome undeliverable
-              heliograph tail --config heliograph.yaml --since 15m --bundle-id com.example.App
-              heliograph tail --config heliograph.yaml --since 24h --no-follow --json \\
-                  --token a1b2… | jq .reason
-
-            Device tokens are never shown; with log.fingerprint_key_file lines carry the \
-            fingerprint that logs have. On a terminal outcomes are coloured, unless NO_COLOR is \
-            set. What an outcome means is told by 'heliograph explain REASON'.
-
-            Exit codes: 0 it was interrupted, its reader has gone, or it came to the end; 1 the \
-            topic cannot be read, or standard output takes no more; 64 the command line is wrong.
-            """
-    )
-
-    @OptionGroup var file: ConfigurationOption
-    @OptionGroup var selection: OutcomeSelection
-
-    @Option(
-        help: ArgumentHelp(
-            "Begin there instead of now: so long ago, as in 15m, or at an RFC 3339 time.",
-            valueName: "time"
-        )
-    )
-    var since: OutcomeTail.Start?
-
-    @Flag(help: "End where the topic ends now; without --since from its beginning.")
-    var noFollow = false
-
-    @Option(help: "End after so many outcomes.")
-    var limit: Int?
-
-    @Flag(help: "Print an object of JSON a line: the outcome without its device token.")
-    var json = false
-
-    @Option(help: "Colours: auto, always or never.")
-    var color = ColorChoice.auto
-
-    func validate() throws {
-        guard (limit ?? 1) > 0 else { throw ValidationError("--limit must be 1 or more.") }
-    }
-
-    func run() throws {
-        let configuration = try file.load()
+            Device tokens are never shown. With log.fingerprint_key_file, lines carry the same \
+            fingerprint as the logs. On a terminal outcomes are coloured, unless NO_COLOR is set. \
+            'heliograph explain REASON' says what a reason means.
+            """,
+        parameters: [ConfigurationOption.config, since, noFollow, limit, json, color]
+            + OutcomeSelection.parameters,
+        examples: [
+            "Notifications that failed:": """
+            heliograph tail --config heliograph.yaml --outcome rejected --outcome undeliverable
+            """,
+            "One app, starting 15 minutes ago:": """
+            heliograph tail --config heliograph.yaml --since 15m --bundle-id com.example.App
+            """,
+            "The reasons for one device in the last 24 hours:": """
+            heliograph tail --config heliograph.yaml --since 24h --no-follow --json \
+            --token a1b2... | jq .reason
+            """,
+        ],
+        exitCodes: [
+            0: """
+            It was interrupted, reached --limit or the end, or its reader closed the pipe.
+            """,
+            1: "The topic cannot be read, or standard output cannot be written to.",
+        ]
+    ) { arguments in
+        let configuration = arguments.loadConfiguration()
+        let follows = !arguments[noFollow]
         do {
             let tail = try OutcomeTail(
                 configuration,
-                from: since ?? (noFollow ? .beginning : .now),
-                filter: selection.filter
+                from: arguments[since] ?? (follows ? .now : .beginning),
+                filter: OutcomeSelection.filter(arguments)
             )
             // Not before: a broker that is silent keeps the lines above for minutes, in which
             // nobody looks at a request to end.
             Interruption.watch()
-            if !noFollow { Console.complain("following \(configuration.results.topic)") }
-            let count = try show(tail)
+            if follows { Console.complain("following \(configuration.results.topic)") }
+            let count = try show(tail, arguments)
             let unreadable = tail.unreadableCount
             Console.complain(
                 (count == 1 ? "1 outcome" : "\(count) outcomes")
@@ -77,14 +61,45 @@ struct TailCommand: ParsableCommand {
         Console.end(.success)
     }
 
+    private static let since = Option.optional(
+        "since",
+        ValueType(
+            "TIME",
+            expected: "a duration such as 15m, or a time such as 2026-01-31T08:00:00Z",
+            read: { OutcomeTail.Start(since: $0) }
+        ),
+        help: "Start there instead of now: a duration ago, such as 15m, or an RFC 3339 time."
+    )
+    private static let noFollow = Option.flag(
+        "no-follow",
+        help: "Stop at the topic's present end. Without --since, start at its beginning."
+    )
+    private static let limit = Option.optional(
+        "limit",
+        .integer(1...Int.max),
+        help: "Stop after this many outcomes."
+    )
+    private static let json = Option.flag(
+        "json",
+        help: CommonText.json + " An object is the outcome without its device token."
+    )
+    private static let color = Option.defaulted(
+        "color",
+        .choice() as ValueType<ColorChoice>,
+        to: .auto,
+        help: "When to use colours."
+    )
+
     /// - Returns: How many were shown.
-    private func show(_ tail: OutcomeTail) throws -> Int {
-        let style = OutcomeStyle(isColored: color.isOn)
+    private static func show(_ tail: OutcomeTail, _ arguments: Arguments) throws -> Int {
+        let style = OutcomeStyle(isColored: arguments[color].isOn)
+        let (isJSON, noFollow) = (arguments[json], arguments[noFollow])
+        let limit = arguments[limit] ?? .max
         var count = 0
         while !Interruption.hasHappened {
             let wasAtEnd = noFollow && tail.hasReachedEnd
-            let outcomes = try tail.next().prefix((limit ?? .max) - count)
-            let lines = outcomes.map { (json ? $0.json : style.line($0)) + "\n" }
+            let outcomes = try tail.next().prefix(limit - count)
+            let lines = outcomes.map { (isJSON ? $0.json : style.line($0)) + "\n" }
             // A reader that has gone, as `head` does, wants no more: that is no fault.
             do throws(OutputError) {
                 try ByteStream.output.write(Array(lines.joined().utf8))
@@ -103,60 +118,68 @@ struct TailCommand: ParsableCommand {
 }
 
 /// Which outcomes `tail` shows.
-struct OutcomeSelection: ParsableArguments {
-    @Option(help: "Only this outcome: accepted, unregistered, rejected, …; may be given often.")
-    var outcome: [OutcomeKind] = []
+private enum OutcomeSelection {
+    static let parameters: [any DeclaredParameter] = [
+        outcome, reason, bundleID, topic, credential, eventID, token, fingerprint,
+    ]
 
-    @Option(help: "Only with this reason, such as BadDeviceToken; may be given often.")
-    var reason: [String] = []
-
-    @Option(
+    private static let outcome = Option.repeatable(
+        "outcome",
+        .choice("OUTCOME") as ValueType<OutcomeKind>,
+        help: "Only this outcome."
+    )
+    private static let reason = Option.repeatable(
+        "reason",
+        .text("REASON"),
+        help: "Only this reason, such as BadDeviceToken."
+    )
+    private static let bundleID = Option.repeatable(
+        "bundle-id",
+        .text("ID"),
         help: """
-            Only of this app, whatever the push type; may be given often. Outcomes of broadcasts \
-            name no app, so none of them is shown.
+            Only this app, for every push type. Hides the outcomes of broadcasts, which name no app.
             """
     )
-    var bundleId: [String] = []
+    private static let topic = Option.repeatable(
+        "topic",
+        .text("TOPIC"),
+        help: "Only this apns-topic."
+    )
+    private static let credential = Option.repeatable(
+        "credential",
+        .text("NAME"),
+        help: "Only notifications sent with this credential."
+    )
+    private static let eventID = Option.repeatable(
+        "event-id",
+        .text("ID"),
+        help: "Only the event with this ID."
+    )
+    private static let token = Option.repeatable(
+        "token",
+        ValueType(
+            "TOKEN",
+            expected: "an even number of hexadecimal digits",
+            read: { DeviceToken($0) }
+        ),
+        help: "Only this device."
+    )
+    private static let fingerprint = Option.repeatable(
+        "fingerprint",
+        .text("FINGERPRINT"),
+        help: "Only the device that has this fingerprint in the logs."
+    )
 
-    @Option(help: "Only with this apns-topic; may be given often.")
-    var topic: [String] = []
-
-    @Option(help: "Only sent with this credential, by its name; may be given often.")
-    var credential: [String] = []
-
-    @Option(help: "Only of the event with this ID; may be given often.")
-    var eventId: [String] = []
-
-    @Option(help: "Only of this device; may be given often.")
-    var token: [DeviceToken] = []
-
-    @Option(help: "Only of the device that logs call so; may be given often.")
-    var fingerprint: [String] = []
-
-    var filter: OutcomeFilter {
+    static func filter(_ arguments: Arguments) -> OutcomeFilter {
         var filter = OutcomeFilter()
-        filter.kinds = Set(outcome)
-        filter.reasons = Set(reason)
-        filter.bundleIDs = Set(bundleId)
-        filter.apnsTopics = Set(topic)
-        filter.credentials = Set(credential)
-        filter.eventIDs = Set(eventId)
-        filter.tokens = Set(token)
-        filter.fingerprints = Set(fingerprint)
+        filter.kinds = Set(arguments[outcome])
+        filter.reasons = Set(arguments[reason])
+        filter.bundleIDs = Set(arguments[bundleID])
+        filter.apnsTopics = Set(arguments[topic])
+        filter.credentials = Set(arguments[credential])
+        filter.eventIDs = Set(arguments[eventID])
+        filter.tokens = Set(arguments[token])
+        filter.fingerprints = Set(arguments[fingerprint])
         return filter
-    }
-}
-
-extension OutcomeTail.Start: ExpressibleByArgument {
-    package init?(argument: String) {
-        self.init(since: argument)
-    }
-}
-
-extension OutcomeKind: ExpressibleByArgument {}
-
-extension DeviceToken: ExpressibleByArgument {
-    public init?(argument: String) {
-        self.init(argument)
     }
 }

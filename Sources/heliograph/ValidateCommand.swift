@@ -1,102 +1,121 @@
-import ArgumentParser
+import Commands
 import Service
 
-struct ValidateCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "validate",
-        abstract: "Check events, or any JSON documents, against a schema.",
-        discussion: """
+enum ValidateCommand {
+    static let command = Command(
+        "validate",
+        "Check events, or any JSON documents, against a schema.",
+        text: """
             Reads one JSON document per line and prints one result per line, in the same order, as \
             soon as it is known:
 
-            {"line":1,"valid":true,"violations":[]}
-            {"line":2,"valid":false,"violations":[{"instance_location":"/priority", \
-            "keyword_location":"/properties/priority/enum",\
-            "message":"must be one of 10, 5, 1; found a number"}]}
+              {"line":1,"valid":true,"violations":[]}
+              {"line":2,"valid":false,"violations":[
+                {"instance_location":"/priority",
+                 "keyword_location":"/properties/priority/enum",
+                 "message":"must be one of 10, 5, 1; found a number"}]}
 
-            A result has at most 20 violations and 4 KB of them. Blank lines give no result. A \
-            document of several lines, as editors print it, is made one line by 'jq -c . FILE'.
+            The second result is one line, too. A result has at most 20 violations and 4 KB of \
+            them. Blank lines have no result. 'jq -c . FILE' turns a document of several lines \
+            into one line. The last line on standard error is a summary: '3 of 1000 lines invalid'.
 
-            Without --schema a document is an event and is checked as the service checks it: by the \
-            event's schema, by the rules that APNs documents, and by --payload. What --payload warn \
-            finds is listed, and the event is valid all the same, because it would be sent. With \
-            --broadcast it is an event of a source of broadcasts, and Apple's rules for its \
-            payload are always enforced.
+            Without --schema, documents are events and are checked as the service checks them: \
+            against the event's schema, Apple's documented rules, and --payload. What --payload \
+            warn finds is listed, but the event is still valid, because it would be sent. With \
+            --broadcast they are events of a broadcast source, and Apple's rules for the payload \
+            of broadcasts always apply.
+            """,
+        parameters: [
+            file, schema, schemaDirectory, defaultDraft, assertFormat, broadcast, payload,
+        ],
+        examples: [
+            "Events, strictly, as in your own CI:":
+                "heliograph validate --payload strict events.ndjson",
+            "Documents with a schema of your own:":
+                "heliograph validate --schema order.json --schema-directory schemas orders.ndjson",
+        ],
+        exitCodes: [
+            0: "Every line is valid.",
+            1: "A line is invalid.",
+            2: """
+            Not everything was checked: the file cannot be read, the schema was refused, or \
+            standard output cannot be written to.
+            """,
+        ]
+    ) { arguments in
+        try checkRules(arguments)
+        validate(arguments)
+    }
 
-            Exit codes: 0 every line is valid; 1 a line is invalid; 2 not everything was checked, \
-            because a file cannot be read or the schema is refused; 64 the command line is wrong. \
-            The last line on standard error sums up: '3 of 1000 lines invalid'.
+    // MARK: - Options
+
+    private static let file = Operand.required(
+        .file,
+        help: "A file with one document per line; - reads standard input."
+    )
+    private static let schema = Option.optional(
+        "schema",
+        .file,
+        help: "A schema to check against instead of the event's: draft 2020-12 or draft-07."
+    )
+    private static let schemaDirectory = Option.repeatable(
+        "schema-directory",
+        ValueType("[BASE-URI=]DIR", hint: .folder) { SchemaSource.Directory(argument: $0) },
+        help: """
+            A folder of schemas that --schema can refer to. Each *.json file in it has two names: \
+            its own $id, and BASE-URI followed by its relative path. Without BASE-URI that is its \
+            file: URI, so relative references lead from file to file. Nothing is fetched from the \
+            network.
             """
     )
-
-    @Argument(help: ArgumentHelp("A file of one document per line; - is standard input."))
-    var file: String
-
-    @Option(
-        help: ArgumentHelp(
-            "A schema to check against instead of the event's: draft 2020-12 or draft-07.",
-            valueName: "file"
-        )
+    private static let defaultDraft = Option.optional(
+        "default-draft",
+        .choice() as ValueType<SchemaSource.Draft>,
+        help: "The draft of schemas without $schema; 2020-12 if not given."
     )
-    var schema: String?
-
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "A folder of schemas that --schema may refer to; may be given again.",
-            discussion: """
-                Each *.json below it is known by its own $id and as BASE-URI followed by its \
-                relative path; without a base URI by its file: URI, so that a relative reference \
-                leads from file to file. Nothing is fetched from a network.
-                """,
-            valueName: "[base-uri=]dir"
-        ),
-        transform: SchemaSource.Directory.init
+    private static let assertFormat = Option.flag(
+        "assert-format",
+        help: "Enforce 'format' even where the schema's draft makes it an annotation."
     )
-    var schemaDirectory: [SchemaSource.Directory] = []
-
-    @Option(help: "The draft of schemas without $schema.")
-    var defaultDraft: SchemaSource.Draft?
-
-    @Flag(help: "Enforce 'format' also where the schema's draft leaves it a remark.")
-    var assertFormat = false
-
-    @Flag(help: "The events are broadcasts.")
-    var broadcast = false
-
-    @Option(
-        help: ArgumentHelp(
-            "What an event's payload is held to, as the key schemas.payload: warn, strict or off.",
-            valueName: "rule"
-        )
+    private static let broadcast = Option.flag("broadcast", help: "The events are broadcasts.")
+    private static let payload = Option.optional(
+        "payload",
+        .choice() as ValueType<Configuration.PayloadChecks>,
+        help: "How to check payloads, like the key schemas.payload; warn if not given."
     )
-    var payload: Configuration.PayloadChecks?
 
-    func validate() throws {
-        guard schema == nil || payload == nil else {
-            throw ValidationError("--payload is for events, so it has no meaning with --schema.")
+    private static func checkRules(_ arguments: Arguments) throws(UsageError) {
+        let hasSchema = arguments.has(schema)
+        let hasPayload = arguments.has(payload)
+        guard !hasSchema || !hasPayload else {
+            throw UsageError("--payload is for events and has no meaning with --schema")
         }
-        guard !broadcast || (schema == nil && payload == nil) else {
-            throw ValidationError(
-                "--broadcast brings its own schema and rules; leave out --schema and --payload."
+        guard !arguments[broadcast] || (!hasSchema && !hasPayload) else {
+            throw UsageError(
+                "--broadcast brings its own schema and rules; leave out --schema and --payload"
             )
         }
-        let needsSchema = !schemaDirectory.isEmpty || defaultDraft != nil || assertFormat
-        guard schema != nil || !needsSchema else {
-            throw ValidationError(
-                "--schema-directory, --default-draft and --assert-format need --schema."
+        let needsSchema =
+            arguments.has(schemaDirectory) || arguments.has(defaultDraft)
+            || arguments[assertFormat]
+        guard hasSchema || !needsSchema else {
+            throw UsageError(
+                "--schema-directory, --default-draft and --assert-format need --schema"
             )
         }
     }
 
-    func run() {
-        var run = ValidationRun(checker: makeChecker())
-        let input = openInput()
+    // MARK: - The run
+
+    private static func validate(_ arguments: Arguments) -> Never {
+        let file = arguments[file]
+        var run = ValidationRun(checker: makeChecker(arguments))
+        let input = openInput(file)
         var block = [UInt8](repeating: 0, count: 1 << 16)
         var output: [UInt8] = []
         var isAtEnd = false
         while !isAtEnd {
-            guard let count = input.read(into: &block) else { Self.fail("\(file): cannot be read") }
+            guard let count = input.read(into: &block) else { fail("\(file): cannot be read") }
             isAtEnd = count == 0
             if isAtEnd {
                 run.finish(into: &output)
@@ -106,7 +125,7 @@ struct ValidateCommand: ParsableCommand {
             do {
                 try ByteStream.output.write(output)
             } catch {
-                Self.fail("\(error); \(run.summary.lines) lines were checked")
+                fail("\(error); \(run.summary.lines) lines were checked")
             }
             output.removeAll(keepingCapacity: true)
         }
@@ -114,26 +133,29 @@ struct ValidateCommand: ParsableCommand {
         Console.end(run.summary.invalidLines == 0 ? .success : .failure)
     }
 
-    private func makeChecker() -> any DocumentChecker {
-        guard let schema else {
-            return EventChecker(broadcast ? .broadcast : .notification, payload: payload ?? .warn)
+    private static func makeChecker(_ arguments: Arguments) -> any DocumentChecker {
+        guard let schema = arguments[schema] else {
+            return EventChecker(
+                arguments[broadcast] ? .broadcast : .notification,
+                payload: arguments[payload] ?? .warn
+            )
         }
         let source = SchemaSource(
             file: schema,
-            directories: schemaDirectory,
-            draft: defaultDraft ?? .draft2020,
-            assertsFormat: assertFormat
+            directories: arguments[schemaDirectory],
+            draft: arguments[defaultDraft] ?? .draft2020,
+            assertsFormat: arguments[assertFormat]
         )
         do {
             return try source.checker()
         } catch {
-            Self.fail("\(error)")
+            fail("\(error)")
         }
     }
 
-    private func openInput() -> ByteStream {
+    private static func openInput(_ file: String) -> ByteStream {
         if file == "-" { return .input }
-        guard let stream = ByteStream(path: file) else { Self.fail("\(file): cannot be opened") }
+        guard let stream = ByteStream(path: file) else { fail("\(file): cannot be opened") }
         return stream
     }
 
@@ -142,6 +164,3 @@ struct ValidateCommand: ParsableCommand {
         Console.end(.unchecked)
     }
 }
-
-extension Configuration.PayloadChecks: ExpressibleByArgument {}
-extension SchemaSource.Draft: ExpressibleByArgument {}

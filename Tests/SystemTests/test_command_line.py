@@ -1,6 +1,7 @@
 """The commands' help, completions and exit codes."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -22,21 +23,22 @@ COMMANDS = {
 NESTED = [("channels", "list"), ("channels", "create"), ("dead-letters", "replay")]
 
 
-def heliograph(*words):
+def heliograph(*words, **variables):
     return subprocess.run(
         [built_binary("heliograph"), *words],
         capture_output=True,
         text=True,
         timeout=60,
         stdin=subprocess.DEVNULL,
-        env=clean_environment(),
+        env=clean_environment() | variables,
     )
 
 
 def test_the_manual_tells_of_every_command():
     manual = heliograph("--help")
     assert manual.returncode == 0
-    listed = re.findall(r"^  ([a-z-]+)  +\S", manual.stdout.partition("SUBCOMMANDS")[2], re.M)
+    table = manual.stdout.partition("SUBCOMMANDS:\n")[2].partition("\n\n")[0]
+    listed = re.findall(r"^  ([a-z-]+)  +\S", table, re.M)
     assert set(listed) == set(COMMANDS)
     for word in ("EXIT CODES", "FILES AND VARIABLES", "SHELL COMPLETIONS", "NO_COLOR"):
         assert word in manual.stdout
@@ -129,3 +131,240 @@ def test_other_shells_have_completions_too(shell):
     said = heliograph("--generate-completion-script", shell)
     assert said.returncode == 0
     assert all(name in said.stdout for name in COMMANDS)
+
+
+# What stands for what was probably meant
+
+
+@pytest.mark.parametrize(
+    "words, line",
+    [
+        (["tial"], "unknown command 'tial', did you mean 'tail'?"),
+        (["help", "chanels"], "unknown command 'chanels', did you mean 'channels'?"),
+        (["channels", "lst"], "unknown command 'lst', did you mean 'list'?"),
+        (["run", "--confg", "x"], "unknown option '--confg', did you mean '--config'?"),
+        (["tail", "-config", "x"], "unknown option '-config', did you mean '--config'?"),
+        (["tail", "--conf", "x"], "unknown option '--conf'"),
+        (["tail", "--json=yes"], "--json takes no value, not 'yes'"),
+        (["tail", "--config"], "--config needs a value: --config FILE"),
+        (["tail", "--config", "a", "--config", "b"], "--config is given twice"),
+        (["run", "--config", "a", "b"], "unexpected argument 'b'"),
+        (["run"], "missing --config FILE (or the variable HELIOGRAPH_CONFIG)"),
+        (["health", "--timeout", "0"], "--timeout '0': expected a number from 1 to 60"),
+        (
+            ["tail", "--config", "x", "--color", "alway"],
+            "--color 'alway': expected auto, always or never, did you mean 'always'?",
+        ),
+        (["fingerprint", "00ff"], "give either --config or --key-file"),
+        (["fingerprint", "00", "--config=a", "--key-file=b"], "give either --config or --key-file"),
+    ],
+)
+def test_a_usage_error_says_what_is_expected(words, line):
+    said = heliograph(*words)
+    assert (said.returncode, said.stdout) == (64, "")
+    error, usage, hint = said.stderr.splitlines()
+    assert error == f"Error: {line}"
+    assert usage.startswith("Usage: heliograph ")
+    assert hint.startswith("  See 'heliograph ") and hint.endswith("--help' for more information.")
+
+
+def test_rules_between_options_come_before_any_file():
+    said = heliograph("validate", "--broadcast", "--payload", "off", "/nowhere.ndjson")
+    assert said.returncode == 64 and said.stderr.startswith("Error: --broadcast brings")
+    said = heliograph("dead-letters", "list", "--config", "/nowhere.yaml", "--offset", "1")
+    assert said.returncode == 64 and said.stderr.startswith("Error: --offset needs --partition\n")
+
+
+def test_a_variable_can_name_the_configuration(tmp_path):
+    named = heliograph("check", HELIOGRAPH_CONFIG="/variable.yaml")
+    assert named.returncode == 1 and "/variable.yaml" in named.stderr
+    both = heliograph("check", "--config", "/line.yaml", HELIOGRAPH_CONFIG="/variable.yaml")
+    assert both.returncode == 1 and "/line.yaml" in both.stderr
+    key = tmp_path / "fingerprint.key"
+    key.write_text("5e" * 32)
+    given = heliograph(
+        "fingerprint", "00ff", "--key-file", str(key), HELIOGRAPH_CONFIG="/variable.yaml"
+    )
+    assert (given.returncode, len(given.stdout.strip())) == (0, 16), given.stderr
+
+
+# Help and the version
+
+
+@pytest.mark.parametrize("words", [(), ("channels",), ("dead-letters",)])
+def test_a_group_alone_shows_its_help(words):
+    said = heliograph(*words)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == heliograph(*words, "--help").stdout
+
+
+def test_the_version_is_one_line():
+    said = heliograph("--version")
+    assert said.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", said.stdout)
+    assert heliograph("tail", "--version").stdout == said.stdout
+
+
+@pytest.mark.parametrize("columns, width", [("60", 60), ("100", 100), ("500", 100), ("x", 80)])
+def test_help_is_as_wide_as_the_terminal(columns, width):
+    for words in [()] + [(name,) for name in COMMANDS] + NESTED:
+        lines = heliograph(*words, "--help", COLUMNS=columns).stdout.splitlines()
+        # Paths, and JSON in quotes, cannot be broken.
+        wide = [line for line in lines if len(line) > width and " " in line.strip()]
+        assert not wide, (words, wide)
+    lines = heliograph("tail", "--help", COLUMNS=columns).stdout.splitlines()
+    assert max(map(len, lines)) > width - 10
+
+
+# Shells
+
+
+def asked_of_bash(script, *words):
+    """What bash offers for the last word, as its completion calls the function."""
+    line = " ".join(f"'{word}'" for word in words)
+    asked = f"""
+        source {script}
+        COMP_WORDS=(heliograph {line}) COMP_CWORD={len(words)}
+        _heliograph
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    answer = subprocess.run(
+        ["bash", "--norc", "-c", asked],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+        cwd=script.parent,
+    )
+    assert not answer.stderr
+    return answer.stdout.split()
+
+
+def asked_of_fish(script, *words):
+    line = " ".join(words)
+    answer = subprocess.run(
+        ["fish", "--no-config", "-c", f"source {script}; complete -C 'heliograph {line}'"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+        cwd=script.parent,
+    )
+    assert not answer.stderr
+    return [row.split("\t")[0] for row in answer.stdout.splitlines()]
+
+
+# The completions are caught where they are added, in an interactive zsh on a terminal of its own.
+# It is ready for keys when its line editor says so.
+ZSHRC = """
+PROMPT=
+autoload -Uz compinit
+compinit -D -u
+source ./script
+compadd() {
+    if [[ " ${@[1,(i)(-|--)]} " == *" -"(O|A|D)" "* ]]; then builtin compadd "$@"; return; fi
+    local -a found
+    builtin compadd -A found "$@"
+    print -rl -- $found >>found
+    builtin compadd "$@"
+}
+ask() { zle complete-word; print -r -- end-of-found }
+zle-line-init() { print -r -- ready-to-ask }
+zle -N ask
+zle -N zle-line-init
+bindkey '^I' ask
+"""
+ZSH = """
+zmodload zsh/zpty
+zpty shell zsh -d -i
+zpty -r shell text '*ready-to-ask*'
+zpty -w -n shell "$LINE"$'\t'
+zpty -r shell text '*end-of-found*'
+zpty -d shell
+"""
+
+
+def asked_of_zsh(script, *words):
+    folder = script.parent
+    (folder / ".zshrc").write_text(ZSHRC)
+    (folder / "found").touch()
+    line = " ".join(("heliograph", *words))
+    subprocess.run(
+        ["zsh", "-f", "-c", ZSH],
+        capture_output=True,
+        timeout=30,
+        check=True,
+        cwd=folder,
+        env=clean_environment() | {"LINE": line, "ZDOTDIR": str(folder), "TERM": "dumb"},
+    )
+    return (folder / "found").read_text().split()
+
+
+ASK = {"bash": asked_of_bash, "fish": asked_of_fish, "zsh": asked_of_zsh}
+
+
+@pytest.mark.parametrize("shell", ASK)
+@pytest.mark.parametrize(
+    "words, offered, withheld",
+    [
+        (["ta"], ["tail"], ["run"]),
+        (["help", "chan"], ["channels"], []),
+        (["channels", ""], ["create", "delete", "list", "read"], ["tail"]),
+        (["help", "channels", "l"], ["list"], []),
+        (["dead-letters", "replay", "--dry"], ["--dry-run"], []),
+        (["tail", "--no"], ["--no-follow"], ["--json"]),
+        (["tail", "--outcome", "un"], ["unregistered", "undeliverable"], ["rejected"]),
+        (["tail", "--config", "x", "--color", ""], ["always", "auto", "never"], ["--json"]),
+        (["run", "--config", "heliograph"], ["heliograph.yaml"], []),
+        (["validate", "heliograph"], ["heliograph.yaml"], []),
+        (["validate", "--schema-directory", ""], ["folder"], ["heliograph.yaml"]),
+        (["--generate-completion-script", "f"], ["fish"], ["zsh"]),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, list) else None,
+)
+def test_a_shell_completes(shell, words, offered, withheld, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    script = tmp_path / "script"
+    script.write_text(heliograph("--generate-completion-script", shell).stdout)
+    (tmp_path / "heliograph.yaml").touch()
+    (tmp_path / "folder").mkdir()
+    answer = {word.rstrip("/") for word in ASK[shell](script, *words)}
+    assert set(offered) <= answer, answer
+    assert not set(withheld) & answer
+
+
+def test_bash_completes_a_value_after_an_equals_sign(tmp_path):
+    script = tmp_path / "script"
+    script.write_text(heliograph("--generate-completion-script", "bash").stdout)
+    assert asked_of_bash(script, "tail", "--color", "=") == ["auto", "always", "never"]
+    assert asked_of_bash(script, "tail", "--color", "=", "ne") == ["never"]
+
+
+# The manual page
+
+
+@pytest.mark.parametrize(
+    "checker",
+    [["groff", "-man", "-ww", "-z"], ["mandoc", "-T", "lint", "-W", "warning"]],
+    ids=["groff", "mandoc"],
+)
+def test_the_manual_page_is_in_order(checker, tmp_path):
+    if shutil.which(checker[0]) is None:
+        pytest.skip(f"there is no {checker[0]}")
+    page = tmp_path / "heliograph.1"
+    page.write_text(heliograph("--generate-manual").stdout)
+    found = subprocess.run([*checker, page], capture_output=True, text=True, timeout=60)
+    # The page carries the version and no date: what builds it twice gets the same page.
+    lines = (found.stdout + found.stderr).splitlines()
+    assert not [line for line in lines if "missing date" not in line]
+
+
+def test_the_manual_page_has_every_command_and_option():
+    page = heliograph("--generate-manual").stdout.replace("\\-", "-")
+    for words in [(name,) for name in COMMANDS] + NESTED:
+        help = heliograph(*words, "--help").stdout
+        if "SUBCOMMANDS" not in help:
+            assert f".SS heliograph {' '.join(words)}\n" in page
+            assert all(option in page for option in re.findall(r"^  (--[a-z-]+)", help, re.M))
+    for title in ("NAME", "SYNOPSIS", "COMMANDS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"):
+        assert f".SH {title}\n" in page

@@ -287,8 +287,8 @@ def test_the_embedded_kafka_ends_while_its_input_is_open():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--brokers", "0"], "--brokers: 1 to 100"),
-        (["--brokers", "101"], "--brokers: 1 to 100"),
+        (["--brokers", "0"], "--brokers '0': expected a number from 1 to 100"),
+        (["--brokers", "101"], "--brokers '101': expected a number from 1 to 100"),
         (["--topic", "a b"], "--topic 'a b': expected NAME or NAME:PARTITIONS"),
         (["--topic", ""], "--topic '': expected NAME"),
         (["--topic", ":3"], "--topic ':3': expected NAME"),

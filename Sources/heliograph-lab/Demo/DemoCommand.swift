@@ -1,45 +1,37 @@
 import APNsSimulator
-import ArgumentParser
+import Commands
 import Foundation
 import KafkaIO
 import Service
 import Vocabulary
 
-struct DemoCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "demo",
-        abstract: "Run the whole service against an embedded Kafka and a simulated APNs.",
-        discussion: """
-            Publishes a file of events, shows what becomes of them, and exits 0 only if every \
-            event got one outcome, and the one that its line expects.
+enum DemoCommand {
+    static let command = Command(
+        "demo",
+        "Run the whole service against an embedded Kafka and a simulated APNs.",
+        text: """
+            Publishes a file of events and shows their outcomes.
 
-            A line of the file is an event, of which nothing is expected; or {"value": <an event>}, \
-            {"raw": "…"} or {"base64": "…"} with an optional "expect": {"outcome": "…", \
-            "reason": "…"}. Events of your own file may have any bundle ID.
-            """
-    )
-
-    @Option(help: "The file of events, one JSON a line (default: examples/events.ndjson).")
-    var events: String?
-
-    @Option(help: "How the simulated APNs behaves; see docs/simulator.md.")
-    var scenario = "examples/demo-scenario.json"
-
-    @Flag(help: "Go on producing after the file, and serve the admin port, until Ctrl-C.")
-    var keepRunning = false
-
-    @Option(help: "The admin port; 0 is a free one.")
-    var adminPort: UInt16 = 0
-
-    @Option(help: "The service's log level.")
-    var logLevel = "error"
-
-    /// The longest that the file's events may take.
-    private static let deadline = Duration.seconds(120)
-
-    func run() async throws {
+            Each line of the file is an event, or {"value": EVENT}, {"raw": "..."} or \
+            {"base64": "..."} with an optional "expect": {"outcome": "...", "reason": "..."}. A \
+            line without "expect" may have any outcome. With a file of your own, events may have \
+            any bundle ID.
+            """,
+        parameters: [events, scenario, keepRunning, adminPort, logLevel],
+        exitCodes: [
+            0: "Every event has exactly one outcome, and it is the expected one.",
+            1: "An outcome is missing or unexpected, or the demo could not run.",
+        ]
+    ) { arguments in
+        let demo = Demo(
+            events: arguments[events],
+            scenario: arguments[scenario],
+            keepRunning: arguments[keepRunning],
+            adminPort: arguments[adminPort],
+            logLevel: arguments[logLevel]
+        )
         do {
-            let isRight = try await demonstrate()
+            let isRight = try await demo.demonstrate()
             Terminal.end(isRight ? .success : .failure)
         } catch {
             Terminal.complain("\(error)")
@@ -47,13 +39,54 @@ struct DemoCommand: AsyncParsableCommand {
         }
     }
 
-    private func demonstrate() async throws -> Bool {
+    private static let events = Option.optional(
+        "events",
+        .file,
+        help: "The events, one JSON document per line (default: examples/events.ndjson)."
+    )
+    private static let scenario = Option.defaulted(
+        "scenario",
+        .file,
+        to: "examples/demo-scenario.json",
+        help: "How the simulated APNs behaves; see docs/simulator.md."
+    )
+    private static let keepRunning = Option.flag(
+        "keep-running",
+        help: "After the file, keep producing and serve the admin port until Ctrl-C."
+    )
+    private static let adminPort = Option.defaulted(
+        "admin-port",
+        .integer(0...UInt16.max, "PORT"),
+        to: 0,
+        help: "The admin port; 0 picks a free one."
+    )
+    private static let logLevel = Option.defaulted(
+        "log-level",
+        .choice("LEVEL") as ValueType<LogLevel>,
+        to: .error,
+        help: "The service's log level."
+    )
+}
+
+/// One run of the demo.
+private struct Demo {
+    let events: String?
+    let scenario: String
+    let keepRunning: Bool
+    let adminPort: UInt16
+    let logLevel: LogLevel
+
+    /// The longest that the file's events may take.
+    private static let deadline = Duration.seconds(120)
+
+    /// - Returns: Whether every event had the outcome that its line expects.
+    func demonstrate() async throws -> Bool {
         let events = try DemoEvent.read(self.events ?? "examples/events.ndjson")
         let world = try DemoWorld(
             scenario: scenario,
             bundleIDs: self.events == nil ? DemoWorld.bundleIDs : ["*"],
             adminPort: adminPort,
-            logLevel: logLevel
+            logLevel: logLevel.rawValue
         )
         Terminal.print("embedded Kafka on \(world.kafka.bootstrapServers)")
         Terminal.print(

@@ -1,80 +1,96 @@
-import ArgumentParser
+import Commands
 import Foundation
 import Vocabulary
 
-struct LoadCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "load",
-        abstract: "Produce events to a topic at a steady rate, until --count or SIGTERM.",
-        discussion: """
-            The events are valid alerts for invented device tokens. Of a thousand, --unhappy go to \
-            tokens that begin with the prefixes of examples/demo-scenario.json, so that a simulator \
-            with that scenario answers 410, 400, 429 and 503 as well.
+enum LoadCommand {
+    static let command = Command(
+        "load",
+        "Produce events to a topic at a steady rate, until --count or SIGTERM.",
+        text: """
+            The events are valid alerts for invented device tokens. Of every thousand, --unhappy \
+            go to tokens with the prefixes of examples/demo-scenario.json, so that a simulator \
+            with that scenario also answers 410, 400, 429 and 503.
 
             Every 10 seconds, and at the end, it prints one line of JSON: how many events Kafka \
-            has acknowledged and how many it has refused. Exits 1 if it refused one.
-            """
-    )
-
-    @Option(help: "Kafka's brokers.")
-    var bootstrapServers = "localhost:9092"
-
-    @Option(help: "The topic to produce to.")
-    var topic = "notifications"
-
-    @Option(help: "Events a second, 1 to 100000.")
-    var rate = 100
-
-    @Option(help: "How many events to produce; without it, until SIGTERM.")
-    var count: Int?
-
-    @Option(help: "How many devices they are for, in turn.")
-    var devices = 10_000
-
-    @Option(help: "Of a thousand events, how many are for devices that APNs refuses.")
-    var unhappy = 20
-
-    @Option(help: "The app that they are for.")
-    var bundleId = "com.example.News"
-
-    @Option(
-        name: .customLong("property"),
-        help: "A librdkafka property, as NAME=VALUE; repeatable."
-    )
-    var properties: [String] = []
-
-    func validate() throws {
-        guard (1...100_000).contains(rate) else { throw ValidationError("--rate: 1 to 100000") }
-        guard devices > 0, count ?? 1 > 0 else {
-            throw ValidationError("--devices and --count: at least 1")
-        }
-        guard (0...1000).contains(unhappy) else { throw ValidationError("--unhappy: 0 to 1000") }
-        _ = try clientProperties
-    }
-
-    private var clientProperties: [String: String] {
-        get throws {
-            var known: [String: String] = [:]
-            for property in properties {
-                let parts = property.split(separator: "=", maxSplits: 1).map(String.init)
-                guard parts.count == 2 else {
-                    throw ValidationError("--property: '\(property)' is not NAME=VALUE")
-                }
-                known[parts[0]] = parts[1]
-            }
-            return known
-        }
-    }
-
-    func run() async throws {
-        let run = LoadRun(
-            bootstrapServers: bootstrapServers,
-            properties: try clientProperties,
-            topic: KafkaTopic(topic),
-            events: LoadEvents(bundleID: bundleId, devices: devices, unhappy: unhappy),
-            rate: rate,
-            count: count
+            has acknowledged, and how many it has refused.
+            """,
+        parameters: [
+            bootstrapServers, topic, rate, count, devices, unhappy, bundleID, property,
+        ],
+        exitCodes: [
+            0: "Kafka acknowledged every event.",
+            1: "Kafka refused an event, or could not be reached.",
+        ]
+    ) { arguments in
+        await produce(
+            LoadRun(
+                bootstrapServers: arguments[bootstrapServers],
+                properties: Dictionary(arguments[property], uniquingKeysWith: { $1 }),
+                topic: KafkaTopic(arguments[topic]),
+                events: LoadEvents(
+                    bundleID: arguments[bundleID],
+                    devices: arguments[devices],
+                    unhappy: arguments[unhappy]
+                ),
+                rate: arguments[rate],
+                count: arguments[count]
+            )
         )
+    }
+
+    private static let bootstrapServers = Option.defaulted(
+        "bootstrap-servers",
+        .text("HOST:PORT,..."),
+        to: "localhost:9092",
+        help: "Kafka's brokers."
+    )
+    private static let topic = Option.defaulted(
+        "topic",
+        .text("TOPIC"),
+        to: "notifications",
+        help: "The topic to produce to."
+    )
+    private static let rate = Option.defaulted(
+        "rate",
+        .integer(1...100_000),
+        to: 100,
+        help: "Events per second, from 1 to 100000."
+    )
+    private static let count = Option.optional(
+        "count",
+        .integer(1...Int.max),
+        help: "How many events to produce. Without it, until SIGTERM."
+    )
+    private static let devices = Option.defaulted(
+        "devices",
+        .integer(1...Int.max),
+        to: 10_000,
+        help: "How many devices the events are for, in turn."
+    )
+    private static let unhappy = Option.defaulted(
+        "unhappy",
+        .integer(0...1000),
+        to: 20,
+        help: "How many of every 1000 events are for devices that APNs refuses."
+    )
+    private static let bundleID = Option.defaulted(
+        "bundle-id",
+        .text("ID"),
+        to: "com.example.News",
+        help: "The app that the events are for."
+    )
+    private static let property = Option.repeatable(
+        "property",
+        ValueType("NAME=VALUE", expected: "NAME=VALUE", read: property(_:)),
+        help: "A property of librdkafka."
+    )
+
+    private static func property(_ text: String) -> (String, String)? {
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        return parts.count == 2 ? (parts[0], parts[1]) : nil
+    }
+
+    private static func produce(_ run: LoadRun) async -> Never {
         let signals = Task {
             await Signals.untilTermination()
             run.stop()

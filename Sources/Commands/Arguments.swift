@@ -1,0 +1,60 @@
+/// What was given on a command line, read and complete.
+package struct Arguments: Sendable {
+    private let command: String
+    private let line: SplitLine
+    private var contents: [String: any Sendable] = [:]
+
+    /// Reads every parameter of a command; what is missing is reported all at once.
+    init(
+        _ line: SplitLine,
+        of command: Command,
+        environment: [String: String]
+    ) throws(UsageError) {
+        self.command = command.name
+        self.line = line
+        var operands = line.operands[...]
+        var missing: [String] = []
+        for parameter in command.parameters {
+            let declaration = parameter.declaration
+            var source = declaration.label
+            var texts = line.options[declaration.name] ?? []
+            if declaration.isOperand { texts = operands.popFirst().map { [$0] } ?? [] }
+            if texts.isEmpty, let variable = declaration.variable,
+                let text = environment[variable], !text.isEmpty
+            {
+                (source, texts) = (variable, [text])
+            }
+            if texts.isEmpty, declaration.isRequired {
+                let variable = declaration.variable.map { " (or the variable \($0))" } ?? ""
+                missing.append(declaration.usage + variable)
+            } else {
+                contents[declaration.name] = try parameter.content(of: texts, from: source)
+            }
+        }
+        if let rest = operands.first { throw UsageError("unexpected argument '\(rest)'") }
+        guard missing.isEmpty else {
+            throw UsageError("missing \(missing.joined(separator: " and "))")
+        }
+    }
+
+    /// The value of a parameter that the command declares.
+    package subscript<Value>(_ parameter: Parameter<Value>) -> Value {
+        guard let content = contents[parameter.declaration.name] as? Parameter<Value>.Content else {
+            preconditionFailure("'\(command)' declares no \(parameter.declaration.label)")
+        }
+        return content.value
+    }
+
+    /// Whether an option stands on the command line; its variable or default does not count.
+    package func has<Value>(_ option: Parameter<Value>) -> Bool { line.has(option) }
+}
+
+/// A command line that cannot be meant: exit code 64.
+package struct UsageError: Error, Hashable, Sendable {
+    let text: String
+
+    /// The text is a sentence without a full stop.
+    package init(_ text: String) {
+        self.text = text
+    }
+}

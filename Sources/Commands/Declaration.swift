@@ -1,0 +1,61 @@
+/// What the parser, the help, the completions and the manual know of a parameter.
+package struct Declaration: Sendable {
+    enum Multiplicity {
+        case required
+        case optional
+        case repeatable
+    }
+
+    /// An option's long name without the dashes, or what usage lines call an operand.
+    let name: String
+    var short: Character?
+    var isOperand = false
+    /// What stands for the value in usage lines; nil of a flag and of an operand.
+    var valueName: String?
+    var hint = ValueHint.text
+    let help: String
+    var multiplicity = Multiplicity.optional
+    /// The value when none is given, as text.
+    var fallback: String?
+    /// The environment variable that is read when the option is not given.
+    var variable: String?
+
+    var isFlag: Bool { !isOperand && valueName == nil }
+    var isRequired: Bool { multiplicity == .required }
+    var isRepeatable: Bool { multiplicity == .repeatable }
+    /// As errors have it: `--name`, or `FILE`.
+    var label: String { isOperand ? name : "--\(name)" }
+    /// As usage lines have it: `--name VALUE`, or `FILE`.
+    var usage: String { label + (valueName.map { " \($0)" } ?? "") }
+    /// As help lists it: `-n, --name VALUE`.
+    var helpLabel: String { (short.map { "-\($0), " } ?? "") + usage }
+
+    /// The help, then what follows from the rest.
+    var fullHelp: String {
+        var notes: [String] = []
+        if case .words(let words) = hint, valueName?.contains("|") != true {
+            notes.append(words.joined(separator: ", "))
+        }
+        if isRepeatable { notes.append("repeatable") }
+        if let fallback { notes.append("default: \(fallback)") }
+        if let variable { notes.append("variable: \(variable)") }
+        return help + notes.map { " (\($0))" }.joined()
+    }
+}
+
+extension Declaration {
+    init<Value>(
+        _ name: String,
+        _ type: ValueType<Value>,
+        _ help: String,
+        _ multiplicity: Multiplicity
+    ) {
+        self.init(
+            name: name,
+            valueName: type.name,
+            hint: type.hint,
+            help: help,
+            multiplicity: multiplicity
+        )
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Glibc
+import Vocabulary
+
+/// A program: its table of commands, and everything that follows from it.
+package struct Program: Sendable {
+    /// What a command line asks for.
+    package enum Reading: Sendable {
+        case run(CommandPath, Arguments)
+        /// A text for standard output: help, the version, a completion script, the manual page.
+        case show(String)
+        /// Lines for standard error; exit code 64.
+        case refuse(String)
+    }
+
+    /// `EX_USAGE` of sysexits.h.
+    static let usageExitCode = 64
+
+    private let root: CommandPath
+
+    /// Without a version there is no `--version`.
+    package init(_ root: Command, version: String? = nil) {
+        self.root = CommandPath(command: root, version: version)
+    }
+
+    /// Reads a command line, without the program's own name; help fills `width` columns.
+    package func read(
+        _ words: [String],
+        environment: [String: String] = [:],
+        width: Int = 80
+    ) -> Reading {
+        var path = root
+        do throws(UsageError) {
+            var rest = words[...]
+            let isHelpCommand = !root.children.isEmpty && rest.first == "help"
+            if isHelpCommand { rest.removeFirst() }
+            while !path.children.isEmpty, let word = rest.first, !word.hasPrefix("-") {
+                path = try Self.child(of: path, named: word)
+                rest.removeFirst()
+            }
+            let help = HelpPage(path, width: width)
+            // Help comes first, whatever else is wrong or missing.
+            let asksForHelp = rest.prefix { $0 != "--" }.contains { $0 == "--help" || $0 == "-h" }
+            if isHelpCommand || asksForHelp { return .show(help.text) }
+            let line = try SplitLine(rest, options: path.options)
+            if line.has(BuiltIn.help) { return .show(help.text) }
+            if let text = try builtIn(line) { return .show(text) }
+            let arguments = try Arguments(line, of: path.command, environment: environment)
+            return path.command.body == nil ? .show(help.text) : .run(path, arguments)
+        } catch {
+            return .refuse(Self.refusal(error, of: path))
+        }
+    }
+
+    private static func child(
+        of path: CommandPath,
+        named word: String
+    ) throws(UsageError) -> CommandPath {
+        if let child = path.children.first(where: { $0.command.name == word }) { return child }
+        let question = NearMiss.question(word, among: path.children.map(\.command.name))
+        throw UsageError("unknown command '\(word)'\(question)")
+    }
+
+    /// What the options say that come with the table.
+    private func builtIn(_ line: SplitLine) throws(UsageError) -> String? {
+        if line.has(BuiltIn.version), let version = root.version { return version + "\n" }
+        if line.has(BuiltIn.manual) { return ManualPage(root).text }
+        let script = BuiltIn.script
+        let shell = try script.value(of: line.texts(script), from: script.declaration.label)
+        return shell.map { CompletionScript(root: root).text(for: $0) }
+    }
+
+    /// The lines of a usage error, from the parser or from a command.
+    private static func refusal(_ error: UsageError, of path: CommandPath) -> String {
+        """
+        Error: \(error.text)
+        Usage: \(path.usage)
+          See '\(path.words) --help' for more information.
+
+        """
+    }
+}
+
+// MARK: - The process
+
+extension Program {
+    /// Reads the process's command line, runs the command, and ends the process if that fails.
+    package func main() async {
+        let words = Array(ProcessInfo.processInfo.arguments.dropFirst())
+        let environment = ProcessInfo.processInfo.environment
+        switch read(words, environment: environment, width: Self.width(environment)) {
+        case .show(let text): Self.show(text)
+        case .refuse(let text): Self.end(text, Self.usageExitCode)
+        case .run(let path, let arguments):
+            do {
+                try await path.command.body?(arguments)
+            } catch let error as UsageError {
+                Self.end(Self.refusal(error, of: path), Self.usageExitCode)
+            } catch {
+                Self.end("Error: \(error)\n", 1)
+            }
+        }
+    }
+
+    /// The terminal's columns, or what COLUMNS says; between 40 and 100, where lines read well.
+    private static func width(_ environment: [String: String]) -> Int {
+        var size = winsize()
+        let isTerminal = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0
+        let columns = isTerminal ? Int(size.ws_col) : environment["COLUMNS"].flatMap { Int($0) }
+        guard let columns, columns > 0 else { return 80 }
+        return min(max(columns, 40), 100)
+    }
+
+    private static func show(_ text: String) {
+        print(text, terminator: "")
+        // A reader that has gone, as `head` does, has seen enough.
+        guard fflush(nil) != 0, errno != EPIPE else { return }
+        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        let cause = unsafe String(cString: strerror(errno))
+        end("Error: standard output takes no more: \(cause)\n", 1)
+    }
+
+    private static func end(_ text: String, _ code: Int) -> Never {
+        // A line that nobody can read changes no exit code.
+        _ = unsafe Array(text.utf8).withUnsafeBytes {
+            unsafe write(STDERR_FILENO, $0.baseAddress, $0.count)
+        }
+        exit(Int32(code))
+    }
+}

@@ -1,0 +1,110 @@
+import Vocabulary
+
+/// What a value on the command line is: what usage lines call it, how it is read, and what a shell
+/// completes it with.
+package struct ValueType<Value: Sendable>: Sendable {
+    let name: String
+    let hint: ValueHint
+    let write: @Sendable (Value) -> String
+    private let read: @Sendable (String) throws(ValueMismatch) -> Value
+
+    /// - Parameters:
+    ///   - name: What stands for the value in usage lines, such as `FILE` or `N`.
+    ///   - hint: What a shell offers.
+    ///   - write: The text of a default value, as help shows it.
+    ///   - read: Throws the reason when the text is no such value.
+    package init(
+        _ name: String,
+        hint: ValueHint = .text,
+        write: @escaping @Sendable (Value) -> String = { "\($0)" },
+        read: @escaping @Sendable (String) throws(ValueMismatch) -> Value
+    ) {
+        self.name = name
+        self.hint = hint
+        self.write = write
+        self.read = read
+    }
+
+    /// A value that `read` makes of a text, or nil; errors then name what was `expected`.
+    package init(_ name: String, expected: String, read: @escaping @Sendable (String) -> Value?) {
+        self.init(name) { text throws(ValueMismatch) in
+            guard let value = read(text) else { throw ValueMismatch("expected \(expected)") }
+            return value
+        }
+    }
+
+    func value(of text: String) throws(ValueMismatch) -> Value {
+        do {
+            return try read(text)
+        } catch {
+            throw ValueMismatch("'\(text)': \(error.reason)")
+        }
+    }
+}
+
+/// What a shell offers as a value.
+package enum ValueHint: Hashable, Sendable {
+    /// Nothing: only the user knows.
+    case text
+    case file
+    case folder
+    case words([String])
+}
+
+/// Why a text is no value of an option.
+package struct ValueMismatch: Error, Hashable, Sendable {
+    let reason: String
+
+    /// - Parameter reason: The end of a sentence, such as `expected NAME=VALUE`.
+    package init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+extension ValueType where Value == String {
+    package static var file: Self { Self("FILE", hint: .file) { $0 } }
+    package static var folder: Self { Self("DIR", hint: .folder) { $0 } }
+
+    package static func text(_ name: String) -> Self { Self(name) { $0 } }
+}
+
+extension ValueType where Value: FixedWidthInteger {
+    /// A decimal number in a range.
+    package static func integer(
+        _ range: ClosedRange<Value> = Value.min...Value.max,
+        _ name: String = "N"
+    ) -> Self {
+        Self(name, expected: expectation(range)) { text in
+            Value(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// The ends of 64 bits are no bounds that a user thinks of.
+    private static func expectation(_ range: ClosedRange<Value>) -> String {
+        let (lowest, highest) = (range.lowerBound, range.upperBound)
+        if highest < Value.max || Value.bitWidth < 64 {
+            return "a number from \(lowest) to \(highest)"
+        }
+        return lowest < 0 ? "a whole number" : "a number of \(lowest) or more"
+    }
+}
+
+extension ValueType
+where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+    /// One of an enum's words; without a name, usage lines show them with bars between.
+    package static func choice(_ name: String? = nil) -> Self {
+        let words = Value.allCases.map(\.rawValue)
+        return Self(
+            name ?? words.joined(separator: "|"),
+            hint: .words(words),
+            write: { $0.rawValue },
+            read: { text throws(ValueMismatch) in
+                if let value = Value(rawValue: text) { return value }
+                let expected = words.dropLast().joined(separator: ", ") + " or \(words.last ?? "")"
+                throw ValueMismatch(
+                    "expected \(expected)" + NearMiss.question(text, among: words)
+                )
+            }
+        )
+    }
+}

@@ -2,12 +2,9 @@ import AdminHTTP
 import Delivery
 import Foundation
 import HTTP2IO
+import HTTPServer
 import KafkaIO
-import Logging
-import ServiceLifecycle
-import Synchronization
 import Telemetry
-import UnixSignals
 import Vocabulary
 
 /// The service: what `heliograph run` runs, and what the demo embeds.
@@ -16,20 +13,28 @@ package struct Heliograph: Sendable {
 
     private let configuration: Configuration
     private let configurationLoadedAt = SystemClock.wallClock
-    private let log: Logger
+    private let log: Log
     private let logSink: LogSink
 
     /// - Parameter configuration: Read just now.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         logSink = LogSink(format: configuration.log.format)
-        log = Logger(configuration.log, sink: logSink)
+        log = Log(configuration.log, sink: logSink)
     }
 
-    /// Runs until SIGTERM or SIGINT is obeyed, or the surrounding service group shuts down.
+    /// Catches SIGTERM, SIGINT and SIGHUP; `run` does what they ask for.
+    ///
+    /// For the first thing that a process does: what comes before `run` is kept for it, also in a
+    /// container, where the kernel drops a signal that the first process does not catch.
+    package static func catchSignals() {
+        _ = ProcessSignals.catching(ProcessSignal.allCases)
+    }
+
+    /// Runs until SIGTERM or SIGINT comes, or the task is cancelled, and everything has drained.
     ///
     /// - Parameters:
-    ///   - handlingSignals: Whether the two signals are this run's to obey, and SIGHUP to pass over.
+    ///   - handlingSignals: Whether this run does what signals ask for; see `SignalRule`.
     ///   - onListening: Told the admin port once it is open.
     /// - Returns: What was done, once everything is committed that could be.
     /// - Throws: `ServiceError` when the service cannot start or go on.
@@ -37,100 +42,101 @@ package struct Heliograph: Sendable {
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
     ) async throws -> ShardCounts {
-        let run = WholeRun(heliograph: self, onListening: onListening)
-        let whole = ServiceGroupConfiguration.ServiceConfiguration(
-            service: run,
-            successTerminationBehavior: .gracefullyShutdownGroup,
-            failureTerminationBehavior: .gracefullyShutdownGroup
-        )
-        let hangUps = ServiceGroupConfiguration.ServiceConfiguration(service: HangUps(log: log))
-        let group = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                // Shut down in reverse order: a drain is not cut short by SIGHUP either.
-                services: handlingSignals ? [hangUps, whole] : [whole],
-                gracefulShutdownSignals: handlingSignals ? [.sigterm, .sigint] : [],
-                logger: quietLog
-            )
-        )
+        let signals = handlingSignals ? ProcessSignals.catching(ProcessSignal.allCases) : nil
         defer { logSink.finish() }
+        let schemaMetrics = SchemaMetrics()
+        let shards: ShardGroup
         do {
-            try await group.run()
-        } catch is CancellationError {
-            // Whoever cancels wants the same drain that SIGTERM gets, and it is done.
+            shards = try start(schemaMetrics)
+        } catch {
+            guard Task.isCancelled || signals?.isDraining == true else { throw error }
+            log.notice(Self.nothingTaken)
+            return ShardCounts()
         }
-        return run.total
+        defer {
+            shards.schemas.stop()
+            shards.credentials.stop()
+        }
+        let group = PartGroup(
+            parts(shards, schemaMetrics, signals: signals, onListening: onListening)
+        ) { [log] part, error in
+            log.error(
+                "a part of the process failed while others ended",
+                [.problem: "\(part): \(error)"]
+            )
+        }
+        try await group.run()
+        if !shards.hasStarted { log.notice(Self.nothingTaken) }
+        return shards.total
     }
 
-    /// Everything from the checks at the start to the last commit, as one service: a signal is
-    /// obeyed at any time.
-    private final class WholeRun: Service {
-        private let heliograph: Heliograph
-        private let onListening: @Sendable (UInt16) -> Void
-        private let done = Mutex(ShardCounts())
+    private static let nothingTaken = "told to stop while starting: nothing was taken"
 
-        init(heliograph: Heliograph, onListening: @escaping @Sendable (UInt16) -> Void) {
-            self.heliograph = heliograph
-            self.onListening = onListening
-        }
-
-        var total: ShardCounts { done.withLock { $0 } }
-
-        func run() async throws {
-            let schemaMetrics = SchemaMetrics()
-            let shards: ShardGroup
-            do {
-                shards = try await heliograph.start(schemaMetrics)
-            } catch {
-                guard Task.isShuttingDownGracefully else { throw error }
-                heliograph.log.notice("told to stop while starting: nothing was taken")
-                return
-            }
-            defer {
-                shards.schemas.stop()
-                shards.credentials.stop()
-                done.withLock { $0 = shards.total }
-            }
-            try await heliograph.services(shards, schemaMetrics, onListening: onListening).run()
-        }
-    }
-
-    private func services(
+    /// In the order of their start.
+    ///
+    /// The shards are the first to end: they drain while the admin port still answers.
+    private func parts(
         _ shards: ShardGroup,
         _ schemaMetrics: SchemaMetrics,
+        signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
-    ) -> ServiceGroup {
+    ) -> [PartGroup.Part] {
         let (state, status) = adminState(shards, schemaMetrics)
-        let admin = AdminService(
-            server: AdminServer(
-                host: configuration.admin.host,
-                port: configuration.admin.port,
-                state: state
-            ) { [log] cause in
-                log.error("admin port cannot let a peer in", [.error: cause])
+        let server = AdminServer(
+            host: configuration.admin.host,
+            port: configuration.admin.port,
+            state: state
+        ) { [log] cause in
+            log.error("admin port cannot let a peer in", [.error: cause])
+        }
+        var parts = [
+            PartGroup.Part("log summaries") { await summarizeLog() },
+            PartGroup.Part("status history") { await status.run() },
+            PartGroup.Part("admin port") { [log] in
+                try await server.run { address in
+                    log.notice(
+                        "admin port open",
+                        [.address: address.description, .port: "\(address.port)"]
+                    )
+                    onListening(address.port)
+                }
             },
-            log: log,
-            onListening: onListening
-        )
-        // Shut down in reverse order: the shards drain while the admin port still answers.
-        return ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(service: LogSummaries(sink: logSink)),
-                    .init(service: status),
-                    .init(service: admin, failureTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(
-                        service: shards,
-                        successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup
-                    ),
-                ],
-                logger: quietLog
-            )
-        )
+            PartGroup.Part("shards") { try await shards.run() },
+        ]
+        if let signals {
+            let part = PartGroup.Part("signals", mayEnd: true) { await obey(signals, shards) }
+            parts.insert(part, at: 0)
+        }
+        return parts
+    }
+
+    /// Returns when a signal asks for the drain.
+    private func obey(_ signals: ProcessSignals, _ shards: ShardGroup) async {
+        for await event in signals.events {
+            switch event {
+            case .reload:
+                log.notice("SIGHUP: credential files and own schemas are read now")
+                shards.credentials.lookNow()
+                shards.schemas.lookNow()
+            case .drain(let signal):
+                log.notice(
+                    "\(signal.rawValue): draining; a second SIGTERM or SIGINT ends the process at once"
+                )
+                return
+            }
+        }
+    }
+
+    /// Writes the summaries of repeated lines in time, also when nothing else is logged.
+    private func summarizeLog() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            logSink.timeAdvanced()
+        }
     }
 
     /// Reads keys and schemas, and makes the shards; waits for nobody.
-    private func start(_ schemaMetrics: SchemaMetrics) async throws -> ShardGroup {
+    private func start(_ schemaMetrics: SchemaMetrics) throws -> ShardGroup {
         let startUp = StartUp(configuration: configuration)
         try configuration.checkCredentials()
         let credentials = try Credentials(configuration.apns, log: log)
@@ -200,58 +206,5 @@ package struct Heliograph: Sendable {
             statusJSON: { status.json }
         )
         return (state, status)
-    }
-
-    /// The life-cycle library's own lines say nothing that ours do not.
-    private var quietLog: Logger {
-        var log = log
-        log.logLevel = max(log.logLevel, .error)
-        return log
-    }
-}
-
-/// The admin port as a service of the life cycle.
-private struct AdminService: Service {
-    let server: AdminServer
-    let log: Logger
-    let onListening: @Sendable (UInt16) -> Void
-
-    func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await server.run { address in
-                log.notice(
-                    "admin port open",
-                    [.address: address.description, .port: "\(address.port)"]
-                )
-                onListening(address.port)
-            }
-        }
-    }
-}
-
-/// Passes over SIGHUP, which asks a daemon to read its files again: that is done without it.
-private struct HangUps: Service {
-    let log: Logger
-
-    func run() async {
-        await cancelWhenGracefulShutdown {
-            for await _ in await UnixSignalsSequence(trapping: .sighup) {
-                log.info("SIGHUP changes nothing: files that may change are read again without it")
-            }
-        }
-    }
-}
-
-/// Tells of repeated lines in time, also when nothing else is logged.
-private struct LogSummaries: Service {
-    let sink: LogSink
-
-    func run() async throws {
-        try? await cancelWhenGracefulShutdown {
-            while true {
-                try await Task.sleep(for: .seconds(1))
-                sink.timeAdvanced()
-            }
-        }
     }
 }

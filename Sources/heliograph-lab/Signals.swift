@@ -1,16 +1,17 @@
-import UnixSignals
+import Service
 
-/// SIGTERM and SIGINT, from the moment that this is made.
+/// SIGTERM and SIGINT, from the moment that this is made; a second one ends the process at once.
 struct Signals {
-    private let sequence: UnixSignalsSequence
+    private let signals: ProcessSignals
 
     init() async {
-        sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        signals = ProcessSignals.catching([.terminate, .interrupt])
     }
 
-    /// Returns when one of them has come.
+    /// Returns when one of them has come, or the task is cancelled.
     func untilTermination() async {
-        for await _ in sequence { return }
+        // Nothing else is caught, so the first event is the drain.
+        for await _ in signals.events { return }
     }
 
     static func untilTermination() async {

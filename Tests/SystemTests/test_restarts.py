@@ -120,7 +120,7 @@ def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benc
     assert len(pushes_of(simulator)) == EVENTS
 
 
-def test_a_second_sigterm_does_not_cut_the_drain_short(broker, simulators, benches):
+def test_two_sigterms_at_once_are_one(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(HOLDING, CONTROLLED)
     bench.produce(burst(EVENTS, HELD))
     service = bench.start(slow_configuration(bench, simulator)).wait_until_ready()
@@ -128,19 +128,6 @@ def test_a_second_sigterm_does_not_cut_the_drain_short(broker, simulators, bench
     service.child.send(signal.SIGTERM)
     service.drain(DRAIN_SECONDS)
     assert sum(pushes_of(simulator).values()) == bench.kafka.count(bench.topics.results)
-
-
-def test_sighup_stops_nothing(broker, simulators, benches):
-    bench, simulator = benches(broker), simulators()
-    service = bench.start(bench.configuration(simulator)).wait_until_ready()
-    message = "SIGHUP changes nothing: files that may change are read again without it"
-    service.child.send(signal.SIGHUP)
-    eventually(lambda: service.log_lines(message), 10, service.child.told)
-    bench.produce(records(10))
-    bench.wait_until_settled(service=service)
-    service.child.send(signal.SIGHUP)
-    service.drain(DRAIN_SECONDS)
-    assert outcome_counts(bench).total() == 10
 
 
 def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):

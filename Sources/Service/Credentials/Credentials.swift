@@ -1,7 +1,6 @@
 import APNsRules
 import Delivery
 import HTTP2IO
-import Logging
 import Synchronization
 import Telemetry
 import Vocabulary
@@ -48,16 +47,16 @@ final class Credentials: Sendable {
     private static let expiryInterval = Duration.seconds(24 * 60 * 60)
 
     private let apns: Configuration.APNs
-    private let log: Logger
+    private let log: Log
     private let state: Mutex<State>
     /// Grows with every change of `inUse`; the first is 1.
     private let version = Atomic(1)
-    private let thread = WatchThread()
+    private let thread: WatchThread
     /// Changes of files, by whether they could be taken.
     let reloads = CounterTable<CallResult>()
 
     /// Reads the files for the first time; every bad one is reported.
-    init(_ apns: Configuration.APNs, log: Logger) throws(ServiceError) {
+    init(_ apns: Configuration.APNs, log: Log) throws(ServiceError) {
         self.apns = apns
         self.log = log
         let common = apns.readCommonFiles()
@@ -71,6 +70,11 @@ final class Credentials: Sendable {
             state.inUse.append(try Self.use(material, generation: 0, &state))
         }
         self.state = Mutex(state)
+        do throws(SystemError) {
+            thread = try WatchThread()
+        } catch {
+            throw ServiceError(text: "the files of apns.credentials cannot be watched: \(error)")
+        }
         tellExpiries()
         thread.start(
             named: "credentials",
@@ -80,7 +84,12 @@ final class Credentials: Sendable {
                 validFrom: own.map { _ in nil },
                 nextExpiryLook: SystemClock.now + Self.expiryInterval
             )
-        ) { [weak self] watches in self?.look(&watches) }
+        ) { [weak self] watches, isAsked in self?.look(&watches, isAsked: isAsked) }
+    }
+
+    /// Has the files read without waiting for their time.
+    func lookNow() {
+        thread.lookNow()
     }
 
     func stop() {
@@ -136,10 +145,12 @@ final class Credentials: Sendable {
 
     // MARK: The thread
 
-    private func look(_ watches: inout Watches) {
-        if let changed = watches.common.read(apns.readCommonFiles()) { takeCommon(changed) }
+    private func look(_ watches: inout Watches, isAsked: Bool) {
+        if let changed = watches.common.read(apns.readCommonFiles(), isAsked: isAsked) {
+            takeCommon(changed)
+        }
         for (index, credential) in apns.credentials.enumerated() {
-            if let changed = watches.own[index].read(credential.readFiles()) {
+            if let changed = watches.own[index].read(credential.readFiles(), isAsked: isAsked) {
                 watches.validFrom[index] = take(changed, index)
             } else if let due = watches.validFrom[index], due <= SystemClock.wallClock {
                 watches.validFrom[index] = take(watches.own[index].settled, index)

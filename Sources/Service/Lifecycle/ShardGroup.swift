@@ -1,17 +1,15 @@
 import Delivery
 import HTTP2IO
-import Logging
-import ServiceLifecycle
 import Telemetry
 import Vocabulary
 
-/// All shards of the process, as one service: runs until they are asked to drain.
-struct ShardGroup: Service {
+/// All shards of the process: they run until they are asked to drain.
+struct ShardGroup: Sendable {
     private let settings: ShardSettings
     let credentials: Credentials
     let topicWait: TopicWait
     let schemas: ForeignSchemas
-    private let log: Logger
+    private let log: Log
     let controls: [ShardControl]
     let metrics: [ShardMetrics]
     /// Nil: dead tokens are known from this process's own answers only.
@@ -24,7 +22,7 @@ struct ShardGroup: Service {
         schemas: ForeignSchemas,
         tokenStatus: TokenStatusReader?,
         count: Int,
-        log: Logger
+        log: Log
     ) throws {
         self.tokenStatus = tokenStatus
         self.settings = settings
@@ -37,48 +35,55 @@ struct ShardGroup: Service {
         metrics = (0..<count).map { _ in ShardMetrics(lists: lists) }
     }
 
+    /// Runs until the task is cancelled and the shards have drained.
+    ///
     /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
     func run() async throws {
-        try await withTaskCancellationOrGracefulShutdownHandler {
-            try await topicWait.wait { [controls] in
-                controls.contains(where: \.isShutdownRequested)
-            }
-        } onCancelOrGracefulShutdown: {
+        try await withTaskCancellationHandler {
+            try await runUntilDrained()
+        } onCancel: {
             drain()
         }
-        guard topicWait.trouble == nil else {
-            log.notice("told to stop while starting: nothing was taken")
-            return
+    }
+
+    /// Whether the shards have begun: Kafka has said that the topics are there.
+    var hasStarted: Bool { topicWait.trouble == nil }
+
+    private func runUntilDrained() async throws {
+        try await topicWait.wait { [controls] in
+            controls.contains(where: \.isShutdownRequested)
         }
+        guard hasStarted else { return }
         async let reading: Void = readTokenStatus()
-        let failures = await withTaskCancellationOrGracefulShutdownHandler {
-            await tokenStatus?.waitUntilLoaded()
-            WatchdogThread.start(watching: controls, log: log)
-            return await withTaskGroup(of: ServiceError?.self) { group in
-                for index in controls.indices {
-                    group.addTask {
-                        await ShardThread.run(named: "shard-\(index)") {
-                            told(runShard(index), of: index)
-                        }
-                    }
-                }
-                var failures: [ServiceError] = []
-                for await failure in group {
-                    guard let failure else { continue }
-                    failures.append(failure)
-                    // One shard less is no service: the rest drains, then the process ends.
-                    drain()
-                }
-                return failures
-            }
-        } onCancelOrGracefulShutdown: {
-            drain()
-        }
+        await tokenStatus?.waitUntilLoaded()
+        WatchdogThread.start(watching: controls, log: log)
+        let failures = await runShards()
         tokenStatus?.stop()
         await reading
         sayGoodbye(total)
         guard failures.isEmpty else {
             throw ServiceError(lines: failures.flatMap(\.lines))
+        }
+    }
+
+    /// - Returns: Why shards could not go on.
+    private func runShards() async -> [ServiceError] {
+        await withTaskGroup(of: ServiceError?.self) { group in
+            for index in controls.indices {
+                group.addTask {
+                    await ShardThread.run(named: "shard-\(index)") {
+                        told(runShard(index), of: index)
+                    }
+                }
+            }
+            var failures: [ServiceError] = []
+            for await failure in group {
+                guard let failure else { continue }
+                failures.append(failure)
+                // One shard less is no service: the rest drains, then the process ends.
+                drain()
+            }
+            return failures
         }
     }
 
@@ -103,10 +108,8 @@ struct ShardGroup: Service {
         return ServiceError(lines: failure.lines.map { "shard \(index): \($0)" })
     }
 
-    private func log(ofShard index: Int) -> Logger {
-        var log = log
-        log[metadataKey: LogKey.shard.rawValue] = "\(index)"
-        return log
+    private func log(ofShard index: Int) -> Log {
+        log.with([.shard: "\(index)"])
     }
 
     /// Lives as long as the shard does.

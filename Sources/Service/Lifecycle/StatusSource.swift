@@ -1,13 +1,12 @@
 import APNsRules
 import AdminHTTP
 import HTTP2IO
-import ServiceLifecycle
 import Synchronization
 import Telemetry
 import Vocabulary
 
 /// What the status page is told, and the clock that writes down its past.
-final class StatusSource: Service {
+final class StatusSource: Sendable {
     private let health: ServiceHealth
     private let metrics: Metrics
     private let configuration: [StatusDocument.Setting]
@@ -22,13 +21,11 @@ final class StatusSource: Service {
         }
     }
 
-    /// Takes the metrics down every few seconds, until the service ends.
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                self.record()
-                try? await Task.sleep(for: .seconds(StatusHistory.interval))
-            }
+    /// Takes the metrics down every few seconds, until the task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            record()
+            try? await Task.sleep(for: .seconds(StatusHistory.interval))
         }
     }
 

@@ -1,10 +1,12 @@
 import Foundation
+package import HTTP2IO
 import Synchronization
 
 /// Decides when what is read again and again has changed.
 ///
 /// A change is taken once two readings in a row agree, so that neither a half-written file nor half
-/// of a Kubernetes volume's swap is.
+/// of a Kubernetes volume's swap is. When an operator asks for the reading, one is enough: the files
+/// are complete then.
 package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
     /// What was last taken, or refused.
     package private(set) var settled: Reading
@@ -15,13 +17,16 @@ package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
         settled = inUse
     }
 
-    /// - Returns: The reading, when it is new and the same as the one before.
-    package mutating func read(_ reading: Reading) -> Reading? {
+    /// - Parameters:
+    ///   - reading: What is there now.
+    ///   - isAsked: Whether an operator asked for it to be read.
+    /// - Returns: The reading, when it is new, and asked for or the same as the one before.
+    package mutating func read(_ reading: Reading, isAsked: Bool = false) -> Reading? {
         guard reading != settled else {
             candidate = nil
             return nil
         }
-        guard reading == candidate else {
+        guard isAsked || reading == candidate else {
             candidate = reading
             return nil
         }
@@ -31,31 +36,76 @@ package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
     }
 }
 
-/// A thread that looks at files every second, whatever the file system: inotify tells nothing of
-/// network mounts.
-final class WatchThread: Sendable {
-    private let stopped = Atomic(false)
+/// A thread that looks at files every second, and when it is asked to, whatever the file system:
+/// inotify tells nothing of network mounts.
+package final class WatchThread: Sendable {
+    private enum Wish: Hashable, Sendable {
+        case nothing
+        case look
+        /// Stays.
+        case end
+    }
 
-    /// `look` is called with what it left in `state`, until `stop`.
+    private static let intervalMilliseconds: Int32 = 1000
+
+    private let wish = Mutex(Wish.nothing)
+    private let wakeup: Wakeup
+
+    package init() throws(SystemError) {
+        wakeup = try Wakeup()
+    }
+
+    /// Calls `look` with what it left in `state`, and whether `lookNow` asked for it, until `stop`.
     ///
     /// It must not keep its owner alive.
-    func start<State: Sendable>(
+    package func start<State: Sendable>(
         named name: String,
         _ state: State,
-        look: @escaping @Sendable (inout State) -> Void
+        look: @escaping @Sendable (inout State, _ isAsked: Bool) -> Void
     ) {
-        let thread = Thread { [weak self] in
+        let thread = Thread { [weak self, wakeup] in
             var state = state
-            while self?.stopped.load(ordering: .acquiring) == false {
-                look(&state)
-                Thread.sleep(forTimeInterval: 1)
+            look(&state, false)
+            while true {
+                let isDue = Self.waitIsOver(wakeup)
+                switch self?.takeWish() {
+                case .end, nil: return
+                case .look: look(&state, true)
+                case .nothing where isDue: look(&state, false)
+                case .nothing: break
+                }
             }
         }
         thread.name = name
         thread.start()
     }
 
-    func stop() {
-        stopped.store(true, ordering: .releasing)
+    /// Has the thread look without waiting for its time; several calls before it does so are one.
+    package func lookNow() {
+        wish.withLock { if $0 == .nothing { $0 = .look } }
+        wakeup.signal()
+    }
+
+    package func stop() {
+        wish.withLock { $0 = .end }
+        wakeup.signal()
+    }
+
+    /// Waits for the next look's time, or for a wish.
+    ///
+    /// - Returns: Whether it is time.
+    private static func waitIsOver(_ wakeup: Wakeup) -> Bool {
+        var interest = pollfd(fd: wakeup.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        // SAFETY: poll writes one pollfd; the descriptor is open for as long as `wakeup` is there.
+        let count = unsafe poll(&interest, 1, intervalMilliseconds)
+        wakeup.drain()
+        return count == 0
+    }
+
+    private func takeWish() -> Wish {
+        wish.withLock { wish in
+            defer { if wish == .look { wish = .nothing } }
+            return wish
+        }
     }
 }

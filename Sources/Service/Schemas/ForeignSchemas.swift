@@ -1,5 +1,4 @@
 import EventSchema
-import Logging
 import RegistryIO
 import Telemetry
 import Vocabulary
@@ -15,7 +14,7 @@ struct ForeignSchemas: Sendable {
     init(
         _ configuration: Configuration,
         metrics: SchemaMetrics,
-        log: Logger
+        log: Log
     ) throws(ServiceError) {
         do throws(SchemaProblems) {
             directory = try configuration.schemas.directory.map { path throws(SchemaProblems) in
@@ -37,6 +36,13 @@ struct ForeignSchemas: Sendable {
                 log: log
             )
         }
+    }
+
+    /// Has the operator's schemas read without waiting for their time.
+    ///
+    /// The registry's need none: what it lacks is asked for again within seconds.
+    func lookNow() {
+        directory?.lookNow()
     }
 
     func stop() {

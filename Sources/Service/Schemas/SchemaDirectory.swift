@@ -1,6 +1,5 @@
 import EventSchema
 import HTTP2IO
-import Logging
 import Synchronization
 import Telemetry
 import Vocabulary
@@ -18,18 +17,18 @@ final class SchemaDirectory: Sendable {
     private let path: String
     private let bindings: SchemaBindings
     private let metrics: SchemaMetrics
-    private let log: Logger
+    private let log: Log
     private let state: Mutex<State>
     /// Grows with every set of schemas that is taken; the first is 1.
     private let version = Atomic(1)
-    private let thread = WatchThread()
+    private let thread: WatchThread
 
     /// Reads and compiles the schemas for the first time.
     init(
         path: String,
         bindings: SchemaBindings,
         metrics: SchemaMetrics,
-        log: Logger
+        log: Log
     ) throws(SchemaProblems) {
         self.path = path
         self.bindings = bindings
@@ -37,8 +36,18 @@ final class SchemaDirectory: Sendable {
         self.log = log
         let files = try SchemaFiles.read(path)
         state = Mutex(State(schemas: try bindings.compile(files, in: path)))
+        do throws(SystemError) {
+            thread = try WatchThread()
+        } catch {
+            throw SchemaProblems("'\(path)' cannot be watched: \(error)")
+        }
         metrics.loadedAt.set(Self.now)
         startWatching(files)
+    }
+
+    /// Has the directory read without waiting for its time.
+    func lookNow() {
+        thread.lookNow()
     }
 
     func stop() {
@@ -64,14 +73,14 @@ final class SchemaDirectory: Sendable {
 
     private func startWatching(_ files: SchemaFiles) {
         thread.start(named: "schemas", DirectoryWatch(inUse: .success(files))) {
-            [weak self] watch in self?.look(&watch)
+            [weak self] watch, isAsked in self?.look(&watch, isAsked: isAsked)
         }
     }
 
-    private func look(_ watch: inout DirectoryWatch) {
+    private func look(_ watch: inout DirectoryWatch, isAsked: Bool) {
         let path = path
         let reading = Result { () throws(SchemaProblems) in try SchemaFiles.read(path) }
-        if let changed = watch.read(reading) { take(changed) }
+        if let changed = watch.read(reading, isAsked: isAsked) { take(changed) }
     }
 
     private func take(_ reading: Result<SchemaFiles, SchemaProblems>) {

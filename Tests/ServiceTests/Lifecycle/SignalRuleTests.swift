@@ -1,0 +1,42 @@
+import Service
+import Testing
+import Vocabulary
+
+@Suite struct SignalRuleTests {
+    typealias Step = (signal: ProcessSignal, milliseconds: Int64, action: SignalRule.Action)
+
+    private static func instant(_ milliseconds: Int64) -> Instant {
+        Instant(nanoseconds: milliseconds * 1_000_000)
+    }
+
+    private static let sequences: [[Step]] = [
+        // The first begins the drain, a later one ends it.
+        [(.terminate, 0, .drain), (.terminate, 5000, .exit(143))],
+        [(.interrupt, 0, .drain), (.interrupt, 5000, .exit(130))],
+        [(.terminate, 0, .drain), (.interrupt, 5000, .exit(130))],
+        [(.interrupt, 0, .drain), (.terminate, 5000, .exit(143))],
+        // An echo is no second signal, however often it comes.
+        [(.terminate, 0, .drain), (.terminate, 0, .ignore), (.interrupt, 199, .ignore)],
+        [(.interrupt, 0, .drain), (.interrupt, 199, .ignore), (.terminate, 200, .exit(143))],
+        // SIGHUP ends nothing, and is no second signal either.
+        [(.hangUp, 0, .reload), (.hangUp, 0, .reload), (.terminate, 1, .drain)],
+        [(.terminate, 0, .drain), (.hangUp, 5000, .ignore), (.terminate, 5001, .exit(143))],
+    ]
+
+    @Test(arguments: sequences)
+    func `each signal leads to what the ones before it allow`(steps: [Step]) {
+        var rule = SignalRule()
+        for step in steps {
+            let action = rule.arrived(step.signal, now: Self.instant(step.milliseconds))
+            #expect(action == step.action)
+        }
+    }
+
+    @Test func `only SIGTERM and SIGINT begin a drain`() {
+        for signal in ProcessSignal.allCases {
+            var rule = SignalRule()
+            _ = rule.arrived(signal, now: Self.instant(0))
+            #expect(rule.isDraining == (signal != .hangUp))
+        }
+    }
+}

@@ -1,0 +1,178 @@
+"""What signals lead to: a drain, an end at once, files read now."""
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import threading
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import new_event, record, records
+from harness.service import outcomes_of
+from harness.simulator import keys_option
+
+SILENT = {"default": {"is": "stall"}}
+HELD = 5
+# Longer than a test waits for anything.
+LONG_DRAIN = "10m"
+DRAINING = "{}: draining; a second SIGTERM or SIGINT ends the process at once"
+RELOADING = "SIGHUP: credential files and own schemas are read now"
+KEY_TAKEN = "a credential's files changed and are in use"
+KEY_REFUSED = "a credential's files changed and cannot be used, the old ones stay"
+SCHEMAS_TAKEN = "schemas.directory changed, its schemas are in use"
+SCHEMA = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker)
+
+
+def wait_for_log(service, message):
+    eventually(lambda: service.log_lines(message), 30, service.child.told)
+
+
+def draining_service(bench, simulator, first):
+    """A service in a drain that does not end: its events are never answered."""
+    service = bench.run(simulator, limits={"drain_timeout": LONG_DRAIN})
+    bench.produce(records(HELD))
+    in_flight = f"heliograph_inflight_events {HELD}\n"
+    eventually(lambda: in_flight in service.fetch("/metrics")[1], 30, service.child.told)
+    service.child.send(first)
+    wait_for_log(service, DRAINING.format(first.name))
+    return service
+
+
+def ended_by(service, second):
+    """The exit code after a second signal; one that follows the first at once does not count."""
+
+    def has_ended():
+        service.child.send(second)
+        return not service.child.is_running
+
+    eventually(has_ended, 10, service.child.told)
+    return service.child.wait_for_exit()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"),
+    [
+        (signal.SIGTERM, signal.SIGTERM, 143),
+        (signal.SIGINT, signal.SIGINT, 130),
+        (signal.SIGTERM, signal.SIGINT, 130),
+    ],
+    ids=["term-term", "int-int", "term-int"],
+)
+def test_a_second_signal_ends_the_drain_at_once_and_loses_nothing(
+    expiring_broker, benches, simulators, first, second, code
+):
+    bench = benches(expiring_broker)
+    simulator = simulators(SILENT, ["--control-port", 0])
+    service = draining_service(bench, simulator, first)
+    # No second one.
+    service.child.send(signal.SIGHUP)
+    status, body = service.fetch("/ready")
+    assert status == 503 and "shutting down" in body
+    assert ended_by(service, second) == code
+    assert not service.log_lines(RELOADING)
+
+    assert simulator.control("POST", "/scenario", {})[0] == 204
+    successor = bench.run(simulator)
+    bench.wait_until_settled(service=successor)
+    successor.drain()
+    outcomes = [outcome["outcome"] for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert outcomes == ["accepted"] * HELD
+
+
+def test_sigint_drains_like_sigterm(bench, simulators):
+    service = bench.run(simulators({}))
+    bench.produce(records(10))
+    bench.wait_until_settled(service=service)
+    service.child.send(signal.SIGINT)
+    assert service.child.wait_for_exit() == 0
+    assert DRAINING.format("SIGINT") in service.messages()
+    assert any(line.startswith("left the consumer group: 10 out") for line in service.messages())
+
+
+def replaced(path, text):
+    """Other content for a file, at once and as a whole."""
+    fresh = path.with_name(f".{path.name}.fresh")
+    fresh.write_text(text)
+    os.replace(fresh, path)
+
+
+@contextlib.contextmanager
+def restless(write):
+    """Calls `write(number)` many times a second: no two looks of a second apart see the same."""
+    stop = threading.Event()
+
+    def run():
+        for number in itertools.count():
+            write(number)
+            if stop.wait(0.05):
+                return
+
+    writer = threading.Thread(target=run)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_sighup_has_files_read_that_no_look_finds_at_rest(bench, simulators, tmp_path):
+    """Without a signal, a change is taken when two looks agree, and here none do."""
+    simulator = simulators({})
+    directory = tmp_path / "schemas"
+    directory.mkdir()
+    schema_file = directory / "news.json"
+    replaced(schema_file, json.dumps(SCHEMA))
+    key_file = tmp_path / "AuthKey.p8"
+    with open(simulator.ready["key_file"]) as key:
+        replaced(key_file, key.read())
+    settings = bench.configuration(simulator, schemas={"directory": str(directory)})
+    settings["apns"]["credentials"][0]["key_file"] = str(key_file)
+    service = bench.start(settings).wait_until_ready()
+
+    def write(number):
+        replaced(schema_file, json.dumps({**SCHEMA, "$comment": str(number)}))
+        replaced(key_file, f"no key {number}\n")
+
+    with restless(write):
+        eventually(lambda: "no key" in key_file.read_text(), 10, "other content")
+        service.child.send(signal.SIGHUP)
+        wait_for_log(service, RELOADING)
+        wait_for_log(service, SCHEMAS_TAKEN)
+        wait_for_log(service, KEY_REFUSED)
+    assert len(service.log_lines(RELOADING)) == 1
+    service.drain()
+
+
+def test_sighup_has_a_new_key_taken(bench, simulators, tmp_path):
+    following = {"key_id": "NEXT123456", "file": str(tmp_path / "next.p8")}
+    simulator = simulators({}, keys_option(tmp_path / "keys.json", following))
+    key_file, key_id_file = tmp_path / "key.p8", tmp_path / "key_id"
+    with open(simulator.ready["key_file"]) as key:
+        replaced(key_file, key.read())
+    replaced(key_id_file, simulator.ready["key_id"])
+    settings = bench.configuration(simulator)
+    credential = settings["apns"]["credentials"][0]
+    del credential["key_id"]
+    credential.update(key_file=str(key_file), key_id_file=str(key_id_file))
+    service = bench.start(settings).wait_until_ready()
+
+    replaced(key_file, (tmp_path / "next.p8").read_text())
+    replaced(key_id_file, "NEXT123456")
+    service.child.send(signal.SIGHUP)
+    wait_for_log(service, KEY_TAKEN)
+    bench.produce([record(new_event())])
+    bench.wait_until_settled(service=service)
+    # It stops nothing.
+    service.child.send(signal.SIGHUP)
+    service.drain()
+    [(_, outcome)] = outcomes_of(bench.kafka, bench.topics)
+    assert outcome["outcome"] == "accepted"

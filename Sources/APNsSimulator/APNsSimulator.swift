@@ -94,8 +94,20 @@ package final class RunningSimulator: Sendable {
     /// Has the simulator's thread do something, between two requests.
     package func ask(_ command: SimulatorCommand) async -> SimulatorReply {
         await withCheckedContinuation { continuation in
-            shared.post(.init(command: command) { continuation.resume(returning: $0) })
+            ask(command) { continuation.resume(returning: $0) }
         }
+    }
+
+    /// Has the simulator's thread do something, between two requests, and does not wait for it.
+    ///
+    /// - Parameters:
+    ///   - command: What to do.
+    ///   - reply: Called once: on the simulator's thread, or here when it has stopped.
+    package func ask(
+        _ command: SimulatorCommand,
+        reply: @escaping @Sendable (SimulatorReply) -> Void
+    ) {
+        shared.post(.init(command: command, reply: reply))
     }
 
     /// What was counted until now; a client that has its answer finds it counted.

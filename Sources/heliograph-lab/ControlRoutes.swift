@@ -1,25 +1,27 @@
 import APNsSimulator
-import FlyingFox
-import Foundation
+import Dispatch
+import HTTPServer
 import JSON
+import Synchronization
 import Vocabulary
 
 /// What the control endpoint understands; `docs/simulator.md` describes it.
-struct ControlRoutes: HTTPHandler {
+struct ControlRoutes: Sendable {
     let simulator: RunningSimulator
 
-    func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
+    /// Waits for the simulator's thread where it has to.
+    func answer(to request: HTTPRequest) -> HTTPResponse {
         let parts = request.path.split(separator: "/").map(String.init)
         switch (request.method, parts.first, parts.count) {
-        case (.GET, "statistics", 1): return json(.ok, simulator.statistics.json)
-        case (.GET, "channels", 1): return await answer(to: .channels)
-        case (.POST, "scenario", 1): return await replaceScenario(try await request.bodyData)
-        case (.POST, "fault", 1): return await fault(try await request.bodyData)
-        case (.DELETE, "devices", 1): return await answer(to: .forgetDevices)
-        case (.GET, "devices", 2): return await answer(to: .device(parts[1].lowercased()))
-        case (.POST, "devices", 3) where parts[2] == "offline" || parts[2] == "online":
+        case ("GET", "statistics", 1): return json(.ok, simulator.statistics.json)
+        case ("GET", "channels", 1): return answer(to: .channels)
+        case ("POST", "scenario", 1): return replaceScenario(request.body)
+        case ("POST", "fault", 1): return fault(request.body)
+        case ("DELETE", "devices", 1): return answer(to: .forgetDevices)
+        case ("GET", "devices", 2): return answer(to: .device(parts[1].lowercased()))
+        case ("POST", "devices", 3) where parts[2] == "offline" || parts[2] == "online":
             let token = parts[1].lowercased()
-            return await answer(to: .setOffline(token, parts[2] == "offline"))
+            return answer(to: .setOffline(token, parts[2] == "offline"))
         case (_, "statistics", 1), (_, "channels", 1), (_, "scenario", 1), (_, "fault", 1),
             (_, "devices", 1...3):
             return failure(.methodNotAllowed, "method")
@@ -27,19 +29,18 @@ struct ControlRoutes: HTTPHandler {
         }
     }
 
-    private func replaceScenario(_ body: Data) async -> HTTPResponse {
+    private func replaceScenario(_ body: [UInt8]) -> HTTPResponse {
         do throws(ScenarioError) {
-            return await answer(to: .replaceScenario(try ScenarioFile.parse(Array(body))))
+            return answer(to: .replaceScenario(try ScenarioFile.parse(body)))
         } catch {
             return failure(.badRequest, error.description)
         }
     }
 
-    private func fault(_ body: Data) async -> HTTPResponse {
-        // FlyingFox has a JSONValue too.
-        let value: JSON.JSONValue
+    private func fault(_ body: [UInt8]) -> HTTPResponse {
+        let value: JSONValue
         do throws(JSONError) {
-            value = try JSON.JSONValue.parse(Array(body))
+            value = try JSONValue.parse(body)
         } catch {
             return failure(.badRequest, "\(error)")
         }
@@ -53,21 +54,22 @@ struct ControlRoutes: HTTPHandler {
             }
             environment = known
         }
-        return await answer(to: .fault(fault, environment))
+        return answer(to: .fault(fault, environment))
     }
 
-    private func answer(to command: SimulatorCommand) async -> HTTPResponse {
-        switch await simulator.ask(command) {
-        case .done: return HTTPResponse(statusCode: .noContent)
-        case .count(let count): return json(.ok, Array("{\"connections\":\(count)}".utf8))
-        case .content(let content): return json(.ok, content)
-        case .unknown: return failure(.notFound, "no such device")
-        case .notRemembered: return failure(.notFound, "started with --remember-devices 0")
-        case .stopped: return failure(.serviceUnavailable, "stopped")
+    private func answer(to command: SimulatorCommand) -> HTTPResponse {
+        switch AwaitedReply.of(simulator, to: command) {
+        case .done: HTTPResponse(.noContent, "")
+        case .count(let count): json(.ok, Array("{\"connections\":\(count)}".utf8))
+        case .content(let content): json(.ok, content)
+        case .unknown: failure(.notFound, "no such device")
+        case .notRemembered: failure(.notFound, "started with --remember-devices 0")
+        case .stopped: failure(.unavailable, "stopped")
+        case nil: failure(.unavailable, "the simulator does not answer")
         }
     }
 
-    private func failure(_ status: HTTPStatusCode, _ text: String) -> HTTPResponse {
+    private func failure(_ status: HTTPResponse.Status, _ text: String) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("error")
@@ -76,11 +78,36 @@ struct ControlRoutes: HTTPHandler {
         return json(status, writer.bytes)
     }
 
-    private func json(_ status: HTTPStatusCode, _ content: [UInt8]) -> HTTPResponse {
+    private func json(_ status: HTTPResponse.Status, _ content: [UInt8]) -> HTTPResponse {
         HTTPResponse(
-            statusCode: status,
-            headers: [.contentType: "application/json"],
-            body: Data(content + [UInt8(ascii: "\n")])
+            status,
+            contentType: "application/json",
+            body: content + [UInt8(ascii: "\n")]
         )
+    }
+}
+
+/// What the simulator's thread replies to the server's, which waits for it.
+private final class AwaitedReply: Sendable {
+    private let reply = Mutex<SimulatorReply?>(nil)
+    private let arrival = DispatchSemaphore(value: 0)
+
+    /// The simulator looks at commands between two requests, so that this is much more than enough.
+    private static let maxWait = DispatchTimeInterval.seconds(15)
+
+    /// Blocks the thread, which must not be one of the cooperative pool.
+    ///
+    /// - Returns: nil when nothing came in time.
+    static func of(
+        _ simulator: RunningSimulator,
+        to command: SimulatorCommand
+    ) -> SimulatorReply? {
+        let awaited = AwaitedReply()
+        simulator.ask(command) { reply in
+            awaited.reply.withLock { $0 = reply }
+            awaited.arrival.signal()
+        }
+        _ = awaited.arrival.wait(timeout: .now() + maxWait)
+        return awaited.reply.withLock(\.self)
     }
 }

@@ -1,9 +1,9 @@
 import AdminHTTP
+import HTTPServer
 import Telemetry
 import Testing
 
-/// One at a time: each server blocks a Dispatch thread, and two cores have few of them.
-@Suite(.serialized) struct AdminServerTests {
+@Suite struct AdminServerTests {
     private static let obstacles = [
         Readiness.Obstacle(part: "kafka", reason: "no \"broker\" answers"),
         Readiness.Obstacle(part: "credential example", reason: "parked"),
@@ -23,10 +23,10 @@ import Testing
     private func withServer(
         isWell: Bool = true,
         host: String = "127.0.0.1",
-        limits: AdminServer.Limits = .init(),
-        _ body: (AdminAddress) async throws -> Void
+        limits: HTTPServer.Limits = .init(),
+        _ body: (HTTPAddress) async throws -> Void
     ) async throws {
-        let (addresses, listening) = AsyncStream.makeStream(of: AdminAddress.self)
+        let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)
         let state = Self.state(isWell: isWell)
         let server = AdminServer(host: host, port: 0, state: state, limits: limits)
         let task = Task {
@@ -112,7 +112,7 @@ import Testing
     func `a peer that keeps the server waiting is dropped`(
         milliseconds: Int
     ) async throws {
-        var limits = AdminServer.Limits()
+        var limits = HTTPServer.Limits()
         limits.maxExchange = .milliseconds(milliseconds)
         try await withServer(limits: limits) { address in
             let received = try await LoopbackRequest.waitInSilence(for: address)
@@ -127,7 +127,7 @@ import Testing
                 port: address.port,
                 state: Self.state(isWell: true)
             )
-            await #expect(throws: AdminServerError.addressInUse(address)) {
+            await #expect(throws: AdminServerError(.addressInUse(address))) {
                 try await second.run()
             }
         }
@@ -135,7 +135,32 @@ import Testing
 
     @Test func `a host that is no address is refused`() async {
         let server = AdminServer(host: "a.b.c", port: 0, state: Self.state(isWell: true))
-        await #expect(throws: AdminServerError.notAnAddress("a.b.c")) { try await server.run() }
+        await #expect(throws: AdminServerError(.notAnAddress("a.b.c"))) { try await server.run() }
+    }
+
+    @Test func `an error names the setting that helps`() {
+        let address = HTTPAddress(host: "::1", port: 9464)
+        #expect(
+            AdminServerError(.addressInUse(address)).description
+                == "admin port: [::1]:9464 is in use by another process; "
+                + "set admin.port, 0 is a free one"
+        )
+        #expect(
+            AdminServerError(.notAnAddress("a.b")).description
+                == "admin port: 'a.b' is neither an IP address nor localhost"
+        )
+        #expect(
+            AdminServerError(.failed(address, cause: "Permission denied")).description
+                == "admin port: cannot serve on [::1]:9464: Permission denied"
+        )
+    }
+
+    @Test(arguments: ["Content-Length: 5", "Transfer-Encoding: chunked"])
+    func `no request may have a body`(field: String) async throws {
+        try await withServer { address in
+            let answer = try await LoopbackRequest.send("GET", "/live", field, to: address)
+            #expect(answer.status == 413)
+        }
     }
 
     @Test func `a task cancelled at once returns`() async throws {

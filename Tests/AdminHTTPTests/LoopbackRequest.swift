@@ -1,6 +1,6 @@
-import AdminHTTP
-import Dispatch
+import Foundation
 import Glibc
+import HTTPServer
 
 /// One HTTP/1.1 request over a plain socket, read to its end.
 enum LoopbackRequest {
@@ -16,7 +16,7 @@ enum LoopbackRequest {
     }
 
     /// What the server sends before it closes a connection on which it was sent nothing.
-    static func waitInSilence(for address: AdminAddress) async throws -> String {
+    static func waitInSilence(for address: HTTPAddress) async throws -> String {
         try await onThread {
             let descriptor = try connected(to: address)
             defer { close(descriptor) }
@@ -27,56 +27,10 @@ enum LoopbackRequest {
     static func send(
         _ method: String,
         _ path: String,
-        to address: AdminAddress
+        _ field: String = "Host: a",
+        to address: HTTPAddress
     ) async throws -> Answer {
-        try await onThread { try exchange(method, path, with: address) }
-    }
-
-    /// Everything that the server sends after this text, up to its closing; `isClosing`: nothing
-    /// comes behind the text.
-    static func exchange(
-        _ text: String,
-        with address: AdminAddress,
-        isClosing: Bool = false
-    ) async throws -> String {
-        try await onThread {
-            let descriptor = try connected(to: address)
-            defer { close(descriptor) }
-            try sendAll(Array(text.utf8), to: descriptor)
-            if isClosing { shutdown(descriptor, Int32(SHUT_WR)) }
-            return try readToEnd(descriptor)
-        }
-    }
-
-    /// Connections on which nothing is sent; they end with the array.
-    static func connections(_ count: Int, to address: AdminAddress) async throws -> [Silence] {
-        try await onThread { try (0..<count).map { _ in Silence(try connected(to: address)) } }
-    }
-
-    final class Silence: Sendable {
-        private let descriptor: Int32
-
-        init(_ descriptor: Int32) { self.descriptor = descriptor }
-
-        deinit { close(descriptor) }
-    }
-
-    /// Sends the same text every few milliseconds until the server closes.
-    ///
-    /// - Returns: How often it could be sent.
-    static func drip(_ text: String, to address: AdminAddress) async throws -> Int {
-        try await onThread {
-            let descriptor = try connected(to: address)
-            defer { close(descriptor) }
-            var count = 0
-            while true {
-                var look = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                // Readable: the server has closed, for it has nothing to say.
-                if unsafe poll(&look, 1, 20) != 0 { return count }
-                guard (try? sendAll(Array(text.utf8), to: descriptor)) != nil else { return count }
-                count += 1
-            }
-        }
+        try await onThread { try exchange(method, path, field, with: address) }
     }
 
     private static func sendAll(_ bytes: [UInt8], to descriptor: Int32) throws {
@@ -86,30 +40,31 @@ enum LoopbackRequest {
         guard sent == bytes.count else { throw Failure.call("send", errno) }
     }
 
-    /// Blocks a thread of its own, because the server needs those of the cooperative pool.
+    /// Blocks a thread of its own: the server's tasks need those of the cooperative pool.
     private static func onThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result(catching: body)) }
+            Thread { continuation.resume(with: Result(catching: body)) }.start()
         }
     }
 
     private static func exchange(
         _ method: String,
         _ path: String,
-        with address: AdminAddress
+        _ field: String,
+        with address: HTTPAddress
     ) throws -> Answer {
         let descriptor = try connected(to: address)
         defer { close(descriptor) }
         let request = Array(
-            "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8
+            "\(method) \(path) HTTP/1.1\r\n\(field)\r\nConnection: close\r\n\r\n".utf8
         )
         try sendAll(request, to: descriptor)
         return try parse(try readToEnd(descriptor))
     }
 
-    private static func connected(to address: AdminAddress) throws -> Int32 {
+    private static func connected(to address: HTTPAddress) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.call("socket", errno) }
         var peer = sockaddr_in()
@@ -137,8 +92,7 @@ enum LoopbackRequest {
             let count = unsafe chunk.withUnsafeMutableBytes { buffer in
                 unsafe read(descriptor, buffer.baseAddress, buffer.count)
             }
-            // What was not read when the server closed may turn the end into a reset.
-            guard count >= 0 || errno == ECONNRESET else { throw Failure.call("read", errno) }
+            guard count >= 0 else { throw Failure.call("read", errno) }
             guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
             bytes.append(contentsOf: chunk[..<count])
         }

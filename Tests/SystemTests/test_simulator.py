@@ -19,6 +19,8 @@ from harness.processes import built_binary, clean_environment
 TOKEN = "a11ce000" + "5e" * 28
 DEAD = "dead0000" + "5e" * 28
 PHONE = "0ff11e00" + "5e" * 28
+# Bytes; see ControlServer.
+LONGEST_SCENARIO = 16_777_215
 SCENARIO = {
     "rules": [
         {"prefix": "dead", "is": "unregistered", "since": 1767225600123},
@@ -223,6 +225,41 @@ def test_a_fault_befalls_every_connection(simulator):
     assert simulator.control("POST", "/fault", {"is": "sunshine"})[0] == 400
     assert simulator.control("GET", "/fault")[0] == 405
     assert simulator.control("GET", "/nowhere")[0] == 404
+
+
+def upload(simulator, tmp_path, byte_count, *words):
+    """The status of a scenario of that length, as curl sends it."""
+    names = [f"{number:064x}" for number in range(min(byte_count // 100, 20_000))]
+    scenario = json.dumps({"rules": [{"token": name, "is": "expired"} for name in names]})
+    assert len(scenario) <= byte_count
+    file = tmp_path / "scenario.json"
+    file.write_text(scenario.ljust(byte_count))
+    command = ["curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", *words]
+    command += ["--data-binary", f"@{file}", f"{simulator.ready['control']}/scenario"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return int(done.stdout), done.stderr
+
+
+@pytest.mark.parametrize(
+    "byte_count, words, status",
+    [
+        (1_000, [], 204),
+        # curl waits for 100 Continue from 1 MiB on, or where it is asked to.
+        (2_000_000, [], 204),
+        (2_000_000, ["-H", "Expect:"], 204),
+        (1_000, ["-H", "Expect: 100-continue"], 204),
+        (LONGEST_SCENARIO, [], 204),
+        (LONGEST_SCENARIO + 1, [], 413),
+        (LONGEST_SCENARIO + 1, ["-H", "Expect:"], 413),
+        (1_000, ["-H", "Transfer-Encoding: chunked"], 411),
+    ],
+)
+def test_a_scenario_may_be_large_but_says_how_large(
+    simulator, tmp_path, byte_count, words, status
+):
+    assert upload(simulator, tmp_path, byte_count, *words) == (status, "")
+    # The next one is served, whatever became of the rest of this.
+    assert simulator.control("GET", "/statistics")[0] == 200
 
 
 # Broadcasts

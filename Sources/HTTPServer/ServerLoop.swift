@@ -1,38 +1,38 @@
 import CLinux
 import Glibc
 
-/// The admin port's loop: one thread that waits for all peers at once.
+/// The server's loop: one thread that waits for all peers at once.
 ///
 /// It never ends by itself, whatever peers do and however few descriptors there are, and no peer
 /// can keep it from the others: it waits for none of them, and each has its time and no more. When
 /// all places are taken, who came first goes: a probe is answered long before it is the oldest.
-struct AdminLoop: ~Copyable {
-    private let routes: AdminRoutes
-    private let limits: AdminServer.Limits
+struct ServerLoop: ~Copyable {
+    private let answer: HTTPServer.Answer
+    private let limits: HTTPServer.Limits
     private let listener: Int32
     /// Becomes readable when the loop is to end.
     private let stop: Int32
     private let onTrouble: @Sendable (String) -> Void
-    private var connections: [AdminConnection] = []
+    private var connections: [HTTPConnection] = []
     /// Kept open to be let go of: with no descriptor left, one peer can still be answered.
     private var spare: Int32 = -1
-    private var toldAt: ContinuousClock.Instant?
+    private var reportedAt: ContinuousClock.Instant?
     /// No peer is let in before; nil: at once.
     private var acceptsFrom: ContinuousClock.Instant?
 
     private static let pause = Duration.milliseconds(100)
-    /// Trouble that lasts is told once in so long.
-    private static let tellInterval = Duration.seconds(60)
+    /// Trouble that lasts is reported once in so long.
+    private static let reportInterval = Duration.seconds(60)
 
     /// Takes `listener` over, which does not block.
     init(
-        routes: AdminRoutes,
-        limits: AdminServer.Limits,
+        answer: @escaping HTTPServer.Answer,
+        limits: HTTPServer.Limits,
         listener: Int32,
         stop: Int32,
         onTrouble: @escaping @Sendable (String) -> Void
     ) {
-        self.routes = routes
+        self.answer = answer
         self.limits = limits
         self.listener = listener
         self.stop = stop
@@ -69,7 +69,7 @@ struct AdminLoop: ~Copyable {
         let now = ContinuousClock.now
         for (index, peer) in zip(connections.indices, peers)
         where peer.revents != 0 || connections[index].hasMore {
-            connections[index].advance(routes, now: now)
+            connections[index].advance(answer, now: now)
         }
         connections.removeAll { connection in
             let isOver = connection.hasEnded || connection.deadline <= now
@@ -115,10 +115,9 @@ struct AdminLoop: ~Copyable {
         for _ in 0..<max(1, limits.maxConnections) {
             let descriptor = Glibc.accept(listener, nil, nil)
             guard descriptor < 0 else {
-                _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+                Self.setOptions(of: descriptor)
                 if connections.count >= limits.maxConnections { evict() }
-                connections.append(AdminConnection(descriptor, limits: limits, now: now))
+                connections.append(HTTPConnection(descriptor, limits: limits, now: now))
                 continue
             }
             switch errno {
@@ -126,7 +125,7 @@ struct AdminLoop: ~Copyable {
             // The peer left while it waited (accept(2)).
             case ECONNABORTED, EINTR, EPROTO: continue
             case let code:
-                tellTrouble(code, now: now)
+                reportTrouble(code, now: now)
                 guard makeRoom(now: now) else {
                     acceptsFrom = now + Self.pause
                     return
@@ -135,10 +134,25 @@ struct AdminLoop: ~Copyable {
         }
     }
 
-    private mutating func tellTrouble(_ code: Int32, now: ContinuousClock.Instant) {
-        if let toldAt, now - toldAt < Self.tellInterval { return }
-        toldAt = now
-        onTrouble(unsafe String(cString: strerror(code)))
+    private static func setOptions(of descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // An answer behind `100 Continue`, or behind another one, does not wait for the peer's
+        // kernel.
+        var one: Int32 = 1
+        unsafe setsockopt(
+            descriptor,
+            Int32(IPPROTO_TCP),
+            TCP_NODELAY,
+            &one,
+            socklen_t(MemoryLayout<Int32>.size)
+        )
+    }
+
+    private mutating func reportTrouble(_ code: Int32, now: ContinuousClock.Instant) {
+        if let reportedAt, now - reportedAt < Self.reportInterval { return }
+        reportedAt = now
+        onTrouble(text(of: code))
     }
 
     /// Frees a descriptor, but not that of a peer who has only just come.
@@ -167,7 +181,7 @@ struct AdminLoop: ~Copyable {
         spare = eventfd(0, Int32(EFD_CLOEXEC))
     }
 
-    private static func end(_ connection: AdminConnection) {
+    private static func end(_ connection: HTTPConnection) {
         // What was sent is to arrive, though what came was not read.
         _ = shutdown(connection.descriptor, Int32(SHUT_WR))
         close(connection.descriptor)

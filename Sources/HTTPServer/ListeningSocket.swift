@@ -1,10 +1,10 @@
 import Glibc
 
-/// Opens the admin port.
+/// Opens a server's port.
 enum ListeningSocket {
     /// - Returns: a socket that listens and does not block, and where it does.
-    static func open(_ address: AdminAddress) throws(AdminServerError)
-        -> (descriptor: Int32, address: AdminAddress)
+    static func open(_ address: HTTPAddress) throws(HTTPServerError)
+        -> (descriptor: Int32, address: HTTPAddress)
     {
         let host = address.host == "localhost" ? "127.0.0.1" : address.host
         var ip4 = sockaddr_in()
@@ -12,7 +12,7 @@ enum ListeningSocket {
         ip4.sin_port = address.port.bigEndian
         if unsafe inet_pton(AF_INET, host, &ip4.sin_addr) == 1 {
             // SAFETY: a sockaddr_in is lent as the sockaddr that it begins as, with its size.
-            return try unsafe withUnsafePointer(to: &ip4) { pointer throws(AdminServerError) in
+            return try unsafe withUnsafePointer(to: &ip4) { pointer throws(HTTPServerError) in
                 let size = socklen_t(MemoryLayout<sockaddr_in>.size)
                 return try unsafe listen(AF_INET, UnsafeRawPointer(pointer), size, address)
             }
@@ -24,7 +24,7 @@ enum ListeningSocket {
             throw .notAnAddress(address.host)
         }
         // SAFETY: as above, a sockaddr_in6.
-        return try unsafe withUnsafePointer(to: &ip6) { pointer throws(AdminServerError) in
+        return try unsafe withUnsafePointer(to: &ip6) { pointer throws(HTTPServerError) in
             let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
             return try unsafe listen(AF_INET6, UnsafeRawPointer(pointer), size, address)
         }
@@ -34,13 +34,13 @@ enum ListeningSocket {
         _ family: Int32,
         _ socketAddress: UnsafeRawPointer,
         _ size: socklen_t,
-        _ address: AdminAddress
-    ) throws(AdminServerError) -> (descriptor: Int32, address: AdminAddress) {
+        _ address: HTTPAddress
+    ) throws(HTTPServerError) -> (descriptor: Int32, address: HTTPAddress) {
         let kind =
             Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
             | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, kind, 0)
-        guard descriptor >= 0 else { throw AdminServerError(errno, address) }
+        guard descriptor >= 0 else { throw HTTPServerError(errno, address) }
         var one: Int32 = 1
         unsafe setsockopt(
             descriptor,
@@ -53,11 +53,11 @@ enum ListeningSocket {
         guard unsafe bind(descriptor, raw, size) == 0, Glibc.listen(descriptor, SOMAXCONN) == 0,
             let port = port(of: descriptor)
         else {
-            let error = AdminServerError(errno, address)
+            let error = HTTPServerError(errno, address)
             close(descriptor)
             throw error
         }
-        return (descriptor, AdminAddress(host: address.host, port: port))
+        return (descriptor, HTTPAddress(host: address.host, port: port))
     }
 
     /// The port that the system chose.

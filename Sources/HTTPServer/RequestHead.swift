@@ -1,0 +1,182 @@
+/// The head of a request (RFC 9112, 2 to 6), checked by the rules that keep two readers of the same
+/// bytes from seeing two different requests (11.2).
+struct RequestHead: Hashable, Sendable {
+    let request: HTTPRequest
+    /// What follows the head; 0 without a body.
+    let bodyByteCount: Int
+    /// The peer waits for a word before it sends the body (RFC 9110, 10.1.1).
+    let expectsInvitation: Bool
+
+    /// - Parameters:
+    ///   - bytes: Whole lines, the first one not empty.
+    ///   - maxBodyByteCount: 0: no body is admitted.
+    /// - Throws: The first rule that it breaks.
+    init(_ bytes: ArraySlice<UInt8>, maxBodyByteCount: Int) throws(RequestProblem) {
+        // A line may end without its carriage return; a bare one is refused where it stands (2.2).
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { line in
+            line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        }
+        let line = try RequestLine(lines.first ?? [])
+        var fields: [HTTPField] = []
+        for line in lines.dropFirst() where !line.isEmpty { fields.append(try Self.field(line)) }
+        let connection = Self.list(fields, "connection")
+        request = HTTPRequest(
+            method: line.method,
+            path: line.path,
+            fields: fields,
+            isPersistent: !line.isOld && !connection.contains("close")
+        )
+        try Self.checkHost(fields)
+        bodyByteCount = try Self.bodyByteCount(fields, isOld: line.isOld, max: maxBodyByteCount)
+        expectsInvitation = !line.isOld && Self.list(fields, "expect").contains("100-continue")
+    }
+
+    /// A name, a colon right behind it, and a value without control characters (RFC 9112, 5).
+    ///
+    /// A line that begins with a blank has no name: continued lines are refused (5.2).
+    private static func field(_ line: ArraySlice<UInt8>) throws(RequestProblem) -> HTTPField {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { throw .malformed }
+        let name = line[..<colon]
+        let value = trimmed(line[(colon + 1)...])
+        guard isToken(name), value.allSatisfy(isFieldOctet) else { throw .malformed }
+        return HTTPField(
+            String(decoding: name, as: UTF8.self).lowercased(),
+            String(decoding: value, as: UTF8.self)
+        )
+    }
+
+    /// One Host at most, and one that could be (RFC 9112, 3.2).
+    ///
+    /// None is no mistake here: nothing is answered by host, and probes written by hand leave it
+    /// out.
+    private static func checkHost(_ fields: [HTTPField]) throws(RequestProblem) {
+        let hosts = fields.filter { $0.name == "host" }
+        guard hosts.count <= 1 else { throw .malformed }
+        let marks = "-._~!$&'()*+,;=:[]%".utf8
+        let isHost = hosts.allSatisfy { host in
+            host.value.utf8.allSatisfy { isAlphanumeric($0) || marks.contains($0) }
+        }
+        guard isHost else { throw .malformed }
+    }
+
+    /// How long the body is (RFC 9112, 6.3): what is not certain is refused.
+    private static func bodyByteCount(
+        _ fields: [HTTPField],
+        isOld: Bool,
+        max: Int
+    ) throws(RequestProblem) -> Int {
+        let lengths = fields.filter { $0.name == "content-length" }
+        guard fields.contains(where: { $0.name == "transfer-encoding" }) else {
+            guard let length = lengths.first else { return 0 }
+            guard lengths.count == 1 else { throw .malformed }
+            let count = try number(length.value)
+            guard count <= max else { throw .bodyTooLong }
+            return count
+        }
+        // HTTP/1.0 has no transfer codings (6.1).
+        guard lengths.isEmpty, !isOld else { throw .malformed }
+        let codings = list(fields, "transfer-encoding")
+        guard codings.last == "chunked", codings.count(where: { $0 == "chunked" }) == 1 else {
+            throw .malformed
+        }
+        guard codings.count == 1 else { throw .unknownCoding }
+        throw max == 0 ? .bodyTooLong : .lengthRequired
+    }
+
+    /// Digits and nothing else (RFC 9110, 8.6); a number that is too large is the largest.
+    private static func number(_ text: String) throws(RequestProblem) -> Int {
+        var number = 0
+        guard !text.isEmpty else { throw .malformed }
+        for byte in text.utf8 {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { throw .malformed }
+            let (tens, isBeyond) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isOver) = tens.addingReportingOverflow(Int(byte - UInt8(ascii: "0")))
+            number = isBeyond || isOver ? .max : sum
+        }
+        return number
+    }
+
+    /// The members of a list field, in lower case (RFC 9110, 5.6.1).
+    private static func list(_ fields: [HTTPField], _ name: String) -> [String] {
+        fields.filter { $0.name == name }
+            .flatMap { $0.value.utf8.split(separator: UInt8(ascii: ",")) }
+            .map { String(decoding: trimmed(Array($0)[...]), as: UTF8.self).lowercased() }
+            .filter { !$0.isEmpty }
+    }
+
+    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let blanks: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "\t")]
+        let tail = value.drop { blanks.contains($0) }
+        let last = tail.lastIndex { !blanks.contains($0) }
+        return last.map { tail[...$0] } ?? []
+    }
+}
+
+/// The first line of a request (RFC 9112, 3).
+private struct RequestLine {
+    let method: String
+    let path: String
+    /// HTTP/1.0.
+    let isOld: Bool
+
+    /// Three words with one blank between two: more of them are read in more than one way.
+    init(_ line: ArraySlice<UInt8>) throws(RequestProblem) {
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard words.count == 3, isToken(words[0]),
+            words[1].allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw .malformed }
+        method = String(decoding: words[0], as: UTF8.self)
+        switch String(decoding: words[2], as: UTF8.self) {
+        case "HTTP/1.1": isOld = false
+        case "HTTP/1.0": isOld = true
+        default: throw Self.isVersion(words[2]) ? .unknownVersion : .malformed
+        }
+        path = try Self.path(String(decoding: words[1], as: UTF8.self), method: method)
+    }
+
+    /// Of a target in one of its forms (RFC 9112, 3.2).
+    private static func path(
+        _ target: String,
+        method: String
+    ) throws(RequestProblem) -> String {
+        if method == "OPTIONS", target == "*" { return target }
+        var target = target[...]
+        let scheme = "http://"
+        if target.lowercased().hasPrefix(scheme) {
+            target = target.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
+            if target.first != "/" { return "/" }
+        }
+        guard target.first == "/" else { throw .malformed }
+        return String(target.prefix { $0 != "?" })
+    }
+
+    /// `HTTP/`, a digit, a dot and a digit (RFC 9112, 2.3).
+    private static func isVersion(_ word: ArraySlice<UInt8>) -> Bool {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        let numbers = word.dropFirst(5)
+        return word.starts(with: "HTTP/".utf8) && numbers.count == 3
+            && numbers.first.map(digits.contains) == true
+            && numbers.last.map(digits.contains) == true
+            && numbers.dropFirst().first == UInt8(ascii: ".")
+    }
+}
+
+/// A word of RFC 9110, 5.6.2.
+private func isToken(_ bytes: ArraySlice<UInt8>) -> Bool {
+    !bytes.isEmpty
+        && bytes.allSatisfy { isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+}
+
+private func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"):
+        true
+    default: false
+    }
+}
+
+/// No control character but the tab (RFC 9110, 5.5).
+private func isFieldOctet(_ byte: UInt8) -> Bool {
+    byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+}

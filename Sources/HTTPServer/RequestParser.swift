@@ -1,0 +1,140 @@
+/// Takes requests off the bytes that a peer sends (RFC 9112); reads and writes nothing itself.
+///
+/// Give it bytes with `append`, at most `capacity` of them, then call `next` until it needs more.
+/// What it returns does not depend on how the bytes were split, but for `invitation`. It holds at
+/// most a head, `maxHeadByteCount` + 1 bytes, and a body of the limit.
+package struct RequestParser: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
+        /// More bytes must come first.
+        case incomplete
+        /// The peer waits for `100 Continue` before it sends the body; call `next` again.
+        case invitation
+        case request(HTTPRequest)
+        /// To be answered with the problem's status, as the last answer; it stays so.
+        case refusal(RequestProblem)
+    }
+
+    private enum Phase: Hashable, Sendable {
+        /// Next: `body`, `refused`.
+        case head
+        /// Next: `head`.
+        case body(HTTPRequest, byteCount: Int)
+        /// Final.
+        case refused(RequestProblem)
+    }
+
+    /// Longer heads are refused, the empty lines in front included; no scraper, probe or browser
+    /// comes near.
+    package static let maxHeadByteCount = 8192
+    /// So much of a body is taken at once.
+    private static let maxChunkByteCount = 65_536
+
+    private let maxBodyByteCount: Int
+    private var phase = Phase.head
+    /// What nobody took yet.
+    private var buffer: [UInt8] = []
+    /// Of the body that is arriving.
+    private var body: [UInt8] = []
+    /// Empty lines in front of a request, which are skipped (RFC 9112, 2.2).
+    private var skippedByteCount = 0
+    /// Where in the buffer the line begins that is not complete yet.
+    private var lineStart = 0
+    /// No line ends before this place of the buffer.
+    private var scannedByteCount = 0
+
+    /// - Parameter maxBodyByteCount: 0: requests with a body are refused.
+    package init(maxBodyByteCount: Int) {
+        self.maxBodyByteCount = maxBodyByteCount
+    }
+
+    /// How many bytes it takes now; at least 1 after `incomplete`.
+    package var capacity: Int {
+        switch phase {
+        case .head: max(0, Self.maxHeadByteCount + 1 - skippedByteCount - buffer.count)
+        case .body(_, let byteCount):
+            min(Self.maxChunkByteCount, byteCount - body.count - buffer.count)
+        case .refused: 0
+        }
+    }
+
+    /// Nothing of a request has come.
+    package var isIdle: Bool { phase == .head && buffer.isEmpty }
+
+    package mutating func append(_ bytes: some Collection<UInt8>) {
+        precondition(bytes.count <= capacity, "\(bytes.count) bytes for \(capacity)")
+        buffer.append(contentsOf: bytes)
+    }
+
+    package mutating func next() -> Step {
+        switch phase {
+        case .refused(let problem): return .refusal(problem)
+        case .body(let request, let byteCount): return takeBody(of: request, byteCount)
+        case .head: break
+        }
+        do throws(RequestProblem) {
+            guard let head = try takeHead() else { return .incomplete }
+            guard head.bodyByteCount > 0 else { return .request(head.request) }
+            phase = .body(head.request, byteCount: head.bodyByteCount)
+            if head.expectsInvitation, buffer.isEmpty { return .invitation }
+            return takeBody(of: head.request, head.bodyByteCount)
+        } catch {
+            phase = .refused(error)
+            buffer = []
+            return .refusal(error)
+        }
+    }
+
+    private mutating func takeBody(of request: HTTPRequest, _ byteCount: Int) -> Step {
+        let part = buffer.prefix(byteCount - body.count)
+        body.append(contentsOf: part)
+        buffer.removeFirst(part.count)
+        guard body.count == byteCount else { return .incomplete }
+        var request = request
+        request.body = body
+        body = []
+        phase = .head
+        return .request(request)
+    }
+
+    /// - Returns: nil when more must come first.
+    private mutating func takeHead() throws(RequestProblem) -> RequestHead? {
+        guard let end = endOfHead() else {
+            let byteCount = skippedByteCount + buffer.count
+            guard byteCount <= Self.maxHeadByteCount else { throw .headTooLong }
+            return nil
+        }
+        guard skippedByteCount + end <= Self.maxHeadByteCount else { throw .headTooLong }
+        let head = try RequestHead(buffer[..<end], maxBodyByteCount: maxBodyByteCount)
+        buffer.removeFirst(end)
+        lineStart = 0
+        scannedByteCount = 0
+        skippedByteCount = 0
+        return head
+    }
+
+    /// One past the empty line; looks at each byte once, however slowly they come.
+    private mutating func endOfHead() -> Int? {
+        var headStart = 0
+        var end: Int?
+        while end == nil,
+            let lineEnd = buffer[scannedByteCount...].firstIndex(of: UInt8(ascii: "\n"))
+        {
+            let line = buffer[lineStart..<lineEnd]
+            scannedByteCount = lineEnd + 1
+            if !line.isEmpty, !line.elementsEqual([UInt8(ascii: "\r")]) {
+                lineStart = scannedByteCount
+            } else if lineStart == headStart {
+                headStart = scannedByteCount
+                lineStart = scannedByteCount
+            } else {
+                end = scannedByteCount
+            }
+        }
+        if end == nil { scannedByteCount = buffer.count }
+        skippedByteCount += headStart
+        buffer.removeFirst(headStart)
+        lineStart -= headStart
+        scannedByteCount -= headStart
+        return end.map { $0 - headStart }
+    }
+}

@@ -1,0 +1,141 @@
+import HTTPServer
+import Testing
+
+@Suite struct HTTPServerTests {
+    /// Says what it was sent.
+    private static let echo: HTTPServer.Answer = { request in
+        guard request.method != "DELETE" else { return HTTPResponse(.noContent, "not sent") }
+        let digest = request.body.reduce(0) { ($0 * 31 + Int($1)) % 65_521 }
+        return HTTPResponse(.ok, "\(request.path) \(request.body.count) \(digest)\n")
+    }
+
+    private func text(ofHead status: String, _ byteCount: Int, isLast: Bool = true) -> String {
+        "HTTP/1.1 \(status)\r\nContent-Type: text/plain; charset=utf-8\r\n"
+            + "Content-Length: \(byteCount)\r\nCache-Control: no-store\r\n"
+            + "X-Content-Type-Options: nosniff\r\n" + (isLast ? "Connection: close\r\n" : "")
+            + "\r\n"
+    }
+
+    @Test func `an answer has a head and a body`() async throws {
+        try await withServer { address in
+            let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer == text(ofHead: "200 OK", 5) + "well\n")
+        }
+    }
+
+    @Test func `an answer to HEAD says how long that to GET is`() async throws {
+        try await withServer { address in
+            let answer = try await LoopbackPeer.exchange("HEAD / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer == text(ofHead: "200 OK", 5))
+        }
+    }
+
+    /// RFC 9110, 8.6 and 15.3.5.
+    @Test func `an answer without content has neither body nor length`() async throws {
+        try await withServer(answer: Self.echo) { address in
+            let answer = try await LoopbackPeer.exchange(
+                "DELETE / HTTP/1.0\r\n\r\n",
+                with: address
+            )
+            #expect(
+                answer == "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n"
+                    + "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+            )
+        }
+    }
+
+    @Test(arguments: [0, 1, 8000, 8192, 70_000, 1_000_000])
+    func `a body of any admitted length arrives, and the next request too`(
+        byteCount: Int
+    ) async throws {
+        try await withServer(limits: .bodies(upTo: 1_000_000), answer: Self.echo) { address in
+            let body = String(repeating: "abcdefg", count: byteCount / 7 + 1).prefix(byteCount)
+            let digest = body.utf8.reduce(0) { ($0 * 31 + Int($1)) % 65_521 }
+            let answer = try await LoopbackPeer.exchange(
+                "PUT /a?b HTTP/1.1\r\nContent-Length: \(byteCount)\r\n\r\n\(body)"
+                    + "POST /c HTTP/1.1\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx",
+                with: address
+            )
+            let first = "/a \(byteCount) \(digest)\n"
+            #expect(
+                answer == text(ofHead: "200 OK", first.utf8.count, isLast: false) + first
+                    + text(ofHead: "200 OK", 9) + "/c 1 120\n"
+            )
+        }
+    }
+
+    @Test func `a peer that waits is told to send its body`() async throws {
+        try await withServer(limits: .bodies(upTo: 5), answer: Self.echo) { address in
+            let (word, answer) = try await LoopbackPeer.connected(to: address) { peer in
+                try peer.send(
+                    "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 5\r\n"
+                        + "Expect: 100-continue\r\n\r\n"
+                )
+                let word = try peer.read(until: "\r\n\r\n")
+                try peer.send("hello")
+                return (word, try peer.readToEnd())
+            }
+            #expect(word == "HTTP/1.1 100 Continue\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(answer.hasSuffix("/ 5 29049\n"), "\(answer)")
+        }
+    }
+
+    @Test func `a peer that waits is told that its body is too large`() async throws {
+        try await withServer(limits: .bodies(upTo: 4), answer: Self.echo) { address in
+            let answer = try await LoopbackPeer.exchange(
+                "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+                with: address
+            )
+            let body = "413 Content Too Large\n"
+            #expect(answer == text(ofHead: "413 Content Too Large", body.utf8.count) + body)
+        }
+    }
+
+    @Test func `a large answer arrives whole`() async throws {
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8 << 20)
+        let large: HTTPServer.Answer = { _ in
+            HTTPResponse(.ok, contentType: "text/plain", body: body)
+        }
+        try await withServer(limits: .bodies(upTo: 0), answer: large) { address in
+            let answer = try await LoopbackPeer.exchange(
+                "GET / HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n",
+                with: address
+            )
+            #expect(answer.utf8.count(where: { $0 == UInt8(ascii: "x") }) >= 2 * body.count)
+        }
+    }
+
+    @Test func `a port in use is one error with the address`() async throws {
+        try await withServer { address in
+            #expect(throws: HTTPServerError.addressInUse(address)) {
+                try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }
+            }
+        }
+    }
+
+    @Test(arguments: ["a.b.c", "", "1.2.3", "127.0.0.1:80", "::1::"])
+    func `a host that is no address is refused`(host: String) {
+        #expect(throws: HTTPServerError.notAnAddress(host)) {
+            try HTTPServer(HTTPAddress(host: host, port: 0), name: "test") { _ in
+                HTTPResponse(.ok, "")
+            }
+        }
+    }
+
+    @Test func `a server that never served frees its port`() throws {
+        let address = HTTPAddress(host: "127.0.0.1", port: 0)
+        let first = try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }.address
+        _ = try HTTPServer(first, name: "test") { _ in HTTPResponse(.ok, "") }
+    }
+
+    @Test func `a task cancelled at once returns, and the port is free`() async throws {
+        let address = HTTPAddress(host: "localhost", port: 0)
+        let server = try HTTPServer(address, name: "test") { _ in HTTPResponse(.ok, "") }
+        let task = Task { await server.serve() }
+        task.cancel()
+        await task.value
+        let next = try HTTPServer(server.address, name: "test") { _ in HTTPResponse(.ok, "") }
+        #expect(next.address == server.address)
+    }
+}

@@ -1,0 +1,137 @@
+import HTTPServer
+import Testing
+
+/// What peers may do, and that the next one is answered all the same.
+@Suite struct HostilePeerTests {
+    private func expectAlive(_ address: HTTPAddress) async throws {
+        let answer = try await LoopbackPeer.exchange(
+            "GET /live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            with: address
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+    }
+
+    @Test(arguments: [
+        ("GET /live HTTP/1.1\r\nConnection: Close\r\n", 200, "\r\n"),
+        ("GET /live HTTP/1.1\nHost: a\nConnection: close\n", 200, "\n"),
+        ("\r\n\r\nGET /live HTTP/1.0\r\n", 200, "\r\n"),
+        ("GET /live\r\n", 400, "\r\n"),
+        ("GET live HTTP/1.1\r\n", 400, "\r\n"),
+        ("GET /live HTTP/1.1\r\n: no name\r\n", 400, "\r\n"),
+        ("GET /live HTTP/1.1\r\nno colon\r\n", 400, "\r\n"),
+        ("GET /live HTTP/2.0\r\n", 505, "\r\n"),
+        ("GET /live HTTP/1.1\r\nContent-Length: 5\r\n", 413, "\r\nhello"),
+        ("POST /live HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 413, "\r\n0\r\n\r\n"),
+        ("POST /live HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n", 501, "\r\n0\r\n\r\n"),
+        ("\u{0}\u{1}\u{16}\u{3}\r\n", 400, "\r\n"),
+    ])
+    func `a request has its status, however it is written`(
+        head: String,
+        status: Int,
+        end: String
+    ) async throws {
+        try await withServer { address in
+            let answer = try await LoopbackPeer.exchange(head + end, with: address)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+            try await expectAlive(address)
+        }
+    }
+
+    @Test(arguments: [(8100, 200), (9000, 431)])
+    func `a head has a bound`(byteCount: Int, status: Int) async throws {
+        try await withServer { address in
+            let filler = String(repeating: "x", count: byteCount)
+            let request = "GET /live HTTP/1.1\r\nA: \(filler)\r\nConnection: close\r\n\r\n"
+            let answer = try await LoopbackPeer.exchange(request, with: address)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+        }
+    }
+
+    /// The answer reaches the peer although the server reads no more of the request.
+    @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked", "A"])
+    func `a refusal arrives while the request is still being sent`(field: String) async throws {
+        try await withServer { address in
+            let filler = String(repeating: "x", count: 1_000_000)
+            let answer = try await LoopbackPeer.exchange(
+                "POST / HTTP/1.1\r\n\(field)\r\n\r\n\(filler)",
+                with: address
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
+            #expect(answer.contains("Connection: close\r\n"))
+            try await expectAlive(address)
+        }
+    }
+
+    @Test func `several requests on one connection are answered in turn`() async throws {
+        try await withServer { address in
+            let requests =
+                "GET /live HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\n"
+                + "HEAD /live HTTP/1.1\r\nConnection: close\r\n\r\n"
+            let answers = try await LoopbackPeer.exchange(requests, with: address)
+            #expect(answers.split(separator: "HTTP/1.1 200 OK").count == 3)
+            #expect(answers.hasSuffix("\r\n\r\n"), "HEAD has no body")
+        }
+    }
+
+    /// The last one is no request: the peer has closed its side behind the others.
+    @Test func `what came before a peer's end is answered`() async throws {
+        try await withServer { address in
+            let requests = String(repeating: "HEAD /live HTTP/1.1\r\n\r\n", count: 50) + "HEAD"
+            let answers = try await LoopbackPeer.exchange(
+                requests,
+                with: address,
+                isClosing: true
+            )
+            #expect(answers.split(separator: "HTTP/1.1 200").count == 50)
+        }
+    }
+
+    @Test func `peers that send nothing keep nobody out`() async throws {
+        var limits = HTTPServer.Limits()
+        limits.maxConnections = 4
+        limits.maxExchange = .seconds(3600)
+        try await withServer(limits: limits) { address in
+            let silent = try await LoopbackPeer.silent(20, to: address)
+            for _ in 0..<5 { try await expectAlive(address) }
+            withExtendedLifetime(silent) {}
+        }
+    }
+
+    /// A byte of a head, and one of a body.
+    @Test(arguments: ["", "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n"])
+    func `a peer that sends a byte now and then has no more time than a silent one`(
+        start: String
+    ) async throws {
+        var limits = HTTPServer.Limits()
+        limits.maxExchange = .seconds(2)
+        limits.maxBodyByteCount = 1_000_000
+        try await withServer(limits: limits) { address in
+            // Ends only because the server closes: the request never does.
+            let sentCount = try await LoopbackPeer.connected(to: address) { peer in
+                try peer.send(start)
+                return peer.drip("x")
+            }
+            #expect(sentCount > 0)
+            try await expectAlive(address)
+        }
+    }
+
+    @Test func `a peer that reads its answer slowly is dropped`() async throws {
+        var limits = HTTPServer.Limits()
+        limits.maxExchange = .milliseconds(200)
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 64 << 20)
+        let large: HTTPServer.Answer = { request in
+            request.path == "/large"
+                ? HTTPResponse(.ok, contentType: "text/plain", body: body)
+                : HTTPResponse(.ok, "well\n")
+        }
+        try await withServer(limits: limits, answer: large) { address in
+            let byteCount = try await LoopbackPeer.connected(to: address) { peer in
+                try peer.send("GET /large HTTP/1.1\r\n\r\n")
+                return peer.sip()
+            }
+            #expect(byteCount < 64 << 20)
+            try await expectAlive(address)
+        }
+    }
+}

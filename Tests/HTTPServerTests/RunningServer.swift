@@ -1,0 +1,41 @@
+import HTTPServer
+
+/// Runs a server on a free port for as long as `body` takes.
+func withServer(
+    limits: HTTPServer.Limits = .init(),
+    answer: @escaping HTTPServer.Answer = { _ in HTTPResponse(.ok, "well\n") },
+    _ body: (HTTPAddress) async throws -> Void
+) async throws {
+    let server = try HTTPServer(
+        HTTPAddress(host: "127.0.0.1", port: 0),
+        name: "test",
+        limits: limits,
+        answer: answer
+    )
+    let task = Task { await server.serve() }
+    let result = await Result { try await body(server.address) }
+    task.cancel()
+    await task.value
+    try result.get()
+}
+
+extension Result where Failure == any Error {
+    /// What comes of `body`.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
+
+extension HTTPServer.Limits {
+    static func bodies(upTo byteCount: Int) -> HTTPServer.Limits {
+        var limits = HTTPServer.Limits()
+        limits.maxBodyByteCount = byteCount
+        // A slow machine is not what these tests are about.
+        limits.maxExchange = .seconds(60)
+        return limits
+    }
+}

@@ -11,22 +11,22 @@ FROM swift:6.3.1-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         libcurl4-openssl-dev libnghttp2-dev librdkafka-dev libre2-dev libsimdjson-dev libssl-dev \
-        pkg-config \
+        libyaml-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
-RUN swift package resolve --scratch-path .build/shipped
 # The manifest names the targets of Benchmarks and Tests; nothing of them is built.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
 COPY Sources Sources
 COPY scripts/build scripts/build
-RUN scripts/build heliograph \
+# Nothing is downloaded from here on: the sources need the toolchain and Debian's libraries only.
+RUN --network=none scripts/build heliograph \
     && mkdir -p /out \
     && strip -o /out/heliograph .build/shipped/release/heliograph
 
 FROM build AS build-lab
-RUN scripts/build heliograph-lab \
+RUN --network=none scripts/build heliograph-lab \
     && strip -o /out/heliograph-lab .build/shipped/release/heliograph-lab
 
 FROM debian:bookworm-slim AS runtime
@@ -34,7 +34,7 @@ FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         ca-certificates libcurl4 libnghttp2-14 librdkafka1 libre2-9 libsimdjson14 libssl3 \
-        libstdc++6 \
+        libstdc++6 libyaml-0-2 \
     && rm -rf /var/lib/apt/lists/*
 # A crash report would show what lay behind the registers, and a stripped program has no names for
 # it; what went wrong is told without.

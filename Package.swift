@@ -37,22 +37,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func product(_ name: String, _ package: String) -> Target.Dependency {
-    .product(name: name, package: package)
-}
-
 let package = Package(
     name: "heliograph",
     products: [
         .executable(name: "heliograph", targets: ["heliograph"]),
         .executable(name: "heliograph-lab", targets: ["heliograph-lab"]),
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
         // The C boundary.
@@ -75,6 +64,11 @@ let package = Package(
             name: "CCurl",
             pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
+        .systemLibrary(
+            name: "CYAML",
+            pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"])]
         ),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CPrefetch"),
@@ -100,10 +94,13 @@ let package = Package(
         module("Telemetry", ["Vocabulary"]),
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux", "CPrefetch"]),
         module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]),
+        module("YAML", ["CYAML"]),
+        module("HTTPServer", ["CLinux"]),
+        module("Commands", ["Vocabulary"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module(
             "AdminHTTP",
-            ["Telemetry", "CLinux"],
+            ["Telemetry", "HTTPServer"],
             // The sources of the status page; `scripts/embed-page` writes them as Swift.
             exclude: ["Page"]
         ),
@@ -112,10 +109,7 @@ let package = Package(
             [
                 "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
                 "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
-                product("Logging", "swift-log"),
-                product("ServiceLifecycle", "swift-service-lifecycle"),
-                product("UnixSignals", "swift-service-lifecycle"),
-                product("Yams", "Yams"),
+                "HTTPServer", "YAML",
             ]
         ),
         module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),
@@ -128,8 +122,7 @@ let package = Package(
         .executableTarget(
             name: "heliograph",
             dependencies: [
-                "Service", "Vocabulary",
-                product("ArgumentParser", "swift-argument-parser"),
+                "Service", "Vocabulary", "Commands",
             ],
             swiftSettings: strict
         ),
@@ -137,10 +130,7 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
-                "EventSchema", "Vocabulary",
-                product("ArgumentParser", "swift-argument-parser"),
-                product("FlyingFox", "FlyingFox"),
-                product("UnixSignals", "swift-service-lifecycle"),
+                "EventSchema", "Vocabulary", "Commands", "HTTPServer",
             ],
             swiftSettings: strict
         ),
@@ -156,7 +146,7 @@ let package = Package(
             dependencies: [
                 "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
                 "Telemetry", "KafkaIO", "HTTP2IO", "CLinux", "BenchmarkFloors",
-                product("ArgumentParser", "swift-argument-parser"),
+                "Commands",
             ],
             path: "Benchmarks/Parts",
             swiftSettings: strict
@@ -173,10 +163,13 @@ let package = Package(
         tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux"]),
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
-        tests("AdminHTTPTests", ["AdminHTTP", "Telemetry", "Vocabulary"]),
+        tests("YAMLTests", ["YAML"]),
+        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("CommandsTests", ["Commands"]),
+        tests("AdminHTTPTests", ["AdminHTTP", "HTTPServer", "Telemetry", "Vocabulary"]),
         tests(
             "ServiceTests",
-            ["APNsRules", "Delivery", "HTTP2IO", "KafkaIO", "Service", "Vocabulary"]
+            ["APNsRules", "Delivery", "HTTP2IO", "KafkaIO", "Service", "Telemetry", "Vocabulary"]
         ),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),

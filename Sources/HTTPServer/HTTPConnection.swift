@@ -7,18 +7,16 @@ struct HTTPConnection {
         case receiving
         /// Something is on its way to the peer. Next: what follows it, `ended`.
         case sending(then: Following)
-        /// The last answer is sent, what still comes is thrown away until the peer has seen its
-        /// end (RFC 9112, 9.6): closing at once would reset the connection, and may destroy the
-        /// answer. Next: `ended`.
+        /// The last answer is sent, and what still comes is thrown away until the peer has seen its
+        /// end: closing while bytes are unread resets the connection, and the peer may lose the
+        /// answer (RFC 9112, 9.6). Next: `ended`.
         case lingering(until: ContinuousClock.Instant)
         /// To be closed; nothing more is read or written.
         case ended
     }
 
     private enum Following: Hashable {
-        case body, request, end
-        /// What was not read may still be on its way.
-        case lingering
+        case body, request, lingering
     }
 
     let descriptor: Int32
@@ -125,7 +123,7 @@ struct HTTPConnection {
             let response = answer(request)
             head = response.head(isLast: !request.isPersistent)
             content = response.content(for: request.method)
-            phase = .sending(then: request.isPersistent ? .request : .end)
+            phase = .sending(then: request.isPersistent ? .request : .lingering)
         case .refusal(let problem):
             let response = HTTPResponse(problem)
             head = response.head(isLast: true)
@@ -180,7 +178,6 @@ struct HTTPConnection {
         case .lingering:
             _ = shutdown(descriptor, Int32(SHUT_WR))
             phase = .lingering(until: now + min(limits.maxExchange, Self.maxLinger))
-        case .end: phase = .ended
         }
     }
 

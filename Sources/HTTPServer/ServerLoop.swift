@@ -58,7 +58,7 @@ struct ServerLoop: ~Copyable {
             if descriptors[0].revents != 0 { break }
             turn(descriptors[first...], isPeerWaiting: first > 1 && descriptors[1].revents != 0)
         }
-        for connection in connections { Self.end(connection) }
+        for connection in connections { close(connection.descriptor) }
         if spare >= 0 { close(spare) }
         close(listener)
     }
@@ -73,7 +73,7 @@ struct ServerLoop: ~Copyable {
         }
         connections.removeAll { connection in
             let isOver = connection.hasEnded || connection.deadline <= now
-            if isOver { Self.end(connection) }
+            if isOver { close(connection.descriptor) }
             return isOver
         }
         keepSpare()
@@ -90,8 +90,10 @@ struct ServerLoop: ~Copyable {
         now: ContinuousClock.Instant
     ) {
         var milliseconds: Int32 = -1
-        if let deadline {
-            let left = max(.zero, deadline - now).components
+        if let deadline, deadline <= now {
+            milliseconds = 0
+        } else if let deadline {
+            let left = (deadline - now).components
             // Rounded up, or the loop would spin through the last millisecond.
             milliseconds = Int32(
                 clamping: left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000 + 1
@@ -173,17 +175,11 @@ struct ServerLoop: ~Copyable {
             connections[$0].startedAt < connections[$1].startedAt
         }
         guard let oldest else { return }
-        Self.end(connections.remove(at: oldest))
+        close(connections.remove(at: oldest).descriptor)
     }
 
     private mutating func keepSpare() {
         guard spare < 0 else { return }
         spare = eventfd(0, Int32(EFD_CLOEXEC))
-    }
-
-    private static func end(_ connection: HTTPConnection) {
-        // What was sent is to arrive, though what came was not read.
-        _ = shutdown(connection.descriptor, Int32(SHUT_WR))
-        close(connection.descriptor)
     }
 }

@@ -61,7 +61,7 @@ package struct Heliograph: Sendable {
             parts(shards, schemaMetrics, signals: signals, onListening: onListening)
         ) { [log] part, error in
             log.error(
-                "a part of the process failed while others ended",
+                "a part failed during the shutdown",
                 [.problem: "\(part): \(error)"]
             )
         }
@@ -115,7 +115,7 @@ package struct Heliograph: Sendable {
         for await event in signals.events {
             switch event {
             case .reload:
-                log.notice("SIGHUP: credential files and own schemas are read now")
+                log.notice("SIGHUP: reading credential files and schemas.directory now")
                 shards.credentials.lookNow()
                 shards.schemas.lookNow()
             case .drain(let signal):
@@ -125,6 +125,7 @@ package struct Heliograph: Sendable {
                 return
             }
         }
+        precondition(Task.isCancelled, "the signals of a process have one reader")
     }
 
     /// Writes the summaries of repeated lines in time, also when nothing else is logged.

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import KafkaIO
+import Service
 import Vocabulary
 
 enum KafkaCommand {
@@ -26,7 +27,7 @@ enum KafkaCommand {
             try kafka.createTopic(topic.name, partitions: topic.partitions)
         }
         // Whoever reads that it is ready may end it at once.
-        let signals = await Signals()
+        let signals = ProcessSignals.catching([.terminate, .interrupt])
         Terminal.print(#"{"bootstrap_servers":"\#(kafka.bootstrapServers)"}"#)
         // Reading blocks, so it has a thread of its own; the process's end ends it.
         Thread.detachNewThread {
@@ -35,7 +36,7 @@ enum KafkaCommand {
                 Terminal.print(#"{"done":\#(isDone)}"#)
             }
         }
-        await signals.untilTermination()
+        await signals.untilDrain()
         Terminal.end(.success)
     }
 

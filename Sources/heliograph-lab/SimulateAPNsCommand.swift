@@ -3,6 +3,7 @@ import Commands
 import Foundation
 import HTTP2IO
 import JSON
+import Service
 
 enum SimulateAPNsCommand {
     static let command = Command(
@@ -33,12 +34,12 @@ enum SimulateAPNsCommand {
             let simulator = try start(keys, arguments)
             var control: UInt16?
             if let port = arguments[controlPort] {
-                control = try await ControlServer(port: port, simulator: simulator).start()
+                control = try ControlServer.start(port: port, simulator: simulator)
             }
             // Whoever reads that it is ready may end it at once.
-            let signals = await Signals()
+            let signals = ProcessSignals.catching([.terminate, .interrupt])
             try introduce(simulator, keys, control, arguments)
-            await signals.untilTermination()
+            await signals.untilDrain()
             simulator.stop()
             Terminal.end(.success)
         } catch {

@@ -8,10 +8,11 @@ enum RunCommand {
         text: """
             On SIGTERM or SIGINT the service stops reading events, finishes the ones it has \
             within limits.drain_timeout, commits, leaves the consumer group and exits with 0. A \
-            second SIGTERM or SIGINT ends it at once; no event is lost.
+            second SIGTERM or SIGINT ends it at once: no event is lost, but those in flight are \
+            sent again.
 
-            SIGHUP reads credential files and the schemas of schemas.directory again at once. \
-            Changed files are also read without it, within seconds.
+            SIGHUP reads credential files and schemas.directory at once. Changed files are also \
+            read without it, within seconds.
             """,
         parameters: [ConfigurationOption.config],
         exitCodes: [

@@ -120,6 +120,9 @@ final class LoopbackPeer: Sendable {
         return text
     }
 
+    /// Reads once, as many bytes as are there.
+    func read(upTo maxByteCount: Int) throws -> String { try read(maxByteCount) ?? "" }
+
     func readToEnd() throws -> String {
         var text = ""
         while let more = try read() { text += more }

@@ -19,7 +19,7 @@ HELD = 5
 # Longer than a test waits for anything.
 LONG_DRAIN = "10m"
 DRAINING = "{}: draining; a second SIGTERM or SIGINT ends the process at once"
-RELOADING = "SIGHUP: credential files and own schemas are read now"
+RELOADING = "SIGHUP: reading credential files and schemas.directory now"
 KEY_TAKEN = "a credential's files changed and are in use"
 KEY_REFUSED = "a credential's files changed and cannot be used, the old ones stay"
 SCHEMAS_TAKEN = "schemas.directory changed, its schemas are in use"

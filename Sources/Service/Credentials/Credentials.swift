@@ -73,7 +73,7 @@ final class Credentials: Sendable {
         do throws(SystemError) {
             thread = try WatchThread()
         } catch {
-            throw ServiceError(text: "the files of apns.credentials cannot be watched: \(error)")
+            throw ServiceError(text: "cannot watch the files of apns.credentials: \(error)")
         }
         tellExpiries()
         thread.start(

@@ -34,7 +34,7 @@ package struct PartGroup: Sendable {
             self.part = part
         }
 
-        package var description: String { "\(part): ended without being asked to" }
+        package var description: String { "\(part) ended unexpectedly" }
     }
 
     private let parts: [Part]

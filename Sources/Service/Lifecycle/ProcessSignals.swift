@@ -25,7 +25,7 @@ package final class ProcessSignals: Sendable {
     /// Reaching it drops the oldest, which asks for what the others ask for: a drain is the last.
     private static let eventLimit = 4
 
-    /// For one reader.
+    /// For the one reader of the process: a reader that is cancelled ends the stream.
     ///
     /// What came before the reader is kept.
     package let events: AsyncStream<Event>
@@ -56,6 +56,13 @@ package final class ProcessSignals: Sendable {
 
     /// Whether a signal has begun the drain.
     package var isDraining: Bool { rule.withLock(\.isDraining) }
+
+    /// Returns when a signal has begun the drain, or the task is cancelled.
+    package func untilDrain() async {
+        for await event in events {
+            if case .drain = event { return }
+        }
+    }
 
     // MARK: The thread
 

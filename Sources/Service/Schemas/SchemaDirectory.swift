@@ -39,7 +39,7 @@ final class SchemaDirectory: Sendable {
         do throws(SystemError) {
             thread = try WatchThread()
         } catch {
-            throw SchemaProblems("'\(path)' cannot be watched: \(error)")
+            throw SchemaProblems("cannot watch '\(path)': \(error)")
         }
         metrics.loadedAt.set(Self.now)
         startWatching(files)

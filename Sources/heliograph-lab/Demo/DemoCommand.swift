@@ -171,7 +171,7 @@ private struct Demo {
                 try await Task.sleep(for: .seconds(10))
             }
         }
-        await Signals.untilTermination()
+        await ProcessSignals.catching([.terminate, .interrupt]).untilDrain()
         producing.cancel()
     }
 }

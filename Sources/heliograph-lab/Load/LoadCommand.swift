@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Service
 import Vocabulary
 
 enum LoadCommand {
@@ -92,7 +93,7 @@ enum LoadCommand {
 
     private static func produce(_ run: LoadRun) async -> Never {
         let signals = Task {
-            await Signals.untilTermination()
+            await ProcessSignals.catching([.terminate, .interrupt]).untilDrain()
             run.stop()
         }
         defer { signals.cancel() }

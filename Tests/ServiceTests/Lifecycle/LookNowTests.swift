@@ -23,7 +23,8 @@ import Testing
         #expect(readings.compactMap { watch.read($0.text, isAsked: $0.isAsked) } == taken)
     }
 
-    @Test func `a watching thread looks when it is asked to`() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a watching thread looks when it is asked to`() async throws {
         let (looks, continuation) = AsyncStream<(count: Int, isAsked: Bool)>.makeStream()
         let thread = try WatchThread()
         thread.start(named: "test", 0) { count, isAsked in
@@ -37,7 +38,7 @@ import Testing
         var next = await iterator.next()
         // Its time may have come before.
         while next?.isAsked == false { next = await iterator.next() }
-        #expect(next.map { $0.isAsked && $0.count > 1 } == true)
+        #expect(next?.isAsked == true)
         thread.stop()
     }
 }

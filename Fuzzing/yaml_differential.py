@@ -258,6 +258,10 @@ def run(arguments):
             print(f"  again: YAML_TREES=1 {arguments.target} {path}")
         is_over = time.monotonic() >= end
         batch = [] if is_over else [text(dice, first) for _ in range(BATCH)]
+    # A reader that refuses everything agrees with every error of the other one.
+    if both * 10 < seen:
+        failures += 1
+        print("yaml differential: hardly any text is a document for both")
     print(
         f"yaml differential: seed {arguments.seed}: {seen} texts, {both} of them documents for "
         f"both, {failures} disagreements"

@@ -20,7 +20,7 @@ enum PartsCommand {
         let parts = allParts().filter { part in
             arguments[only].map { part.name.contains($0) } ?? true
         }
-        guard !parts.isEmpty else { throw UsageError("no part has that in its name") }
+        guard !parts.isEmpty else { throw UsageError("no part's name contains that text") }
         if let count = arguments[count] {
             return InstructionCount.run(parts, repetitions: count)
         }

@@ -80,7 +80,7 @@ extension CompletionScript {
                     case $previous in
             \(rows.joined())        *)
                         \(Self.bashValues(.words(words)))
-                        \(hasFile ? "[[ $current == -?* ]] || paths=-f" : "") ;;
+                        \(hasFile ? "[[ $current == -* ]] || paths=-f" : "") ;;
                     esac ;;
 
             """
@@ -133,7 +133,10 @@ extension CompletionScript {
         switch hint {
         case .text: " -x"
         case .file: " -r -F"
-        case .folder: " -x -a '(__fish_complete_directories)'"
+        case .folder:
+            // Without the option's name, or fish would offer it in front of each folder.
+            " -x -a '(__fish_complete_directories (commandline -ct"
+                + #" | string replace -r "^--[^=]*=" ""))'"#
         case .words(let words): " -x -a '\(words.joined(separator: " "))'"
         }
     }

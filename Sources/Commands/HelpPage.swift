@@ -25,7 +25,7 @@ struct HelpPage {
             + [
                 section("ARGUMENTS", path.operands.map { row($0.helpLabel, $0.fullHelp) }),
                 section("OPTIONS", path.options.map { row($0.helpLabel, $0.fullHelp) }),
-                section("EXIT CODES", path.exitCodes.map { row("\($0)", $1, column: 6) }),
+                section("EXIT CODES", exitCodes),
                 section("EXAMPLES", command.examples.map(example)),
                 command.commands.isEmpty
                     ? "" : fill("See '\(path.helpWords) SUBCOMMAND' for more."),
@@ -38,6 +38,11 @@ struct HelpPage {
         let rest = TextLayout.words(path.usage.dropFirst(path.words.count))
         let lines = TextLayout.fill(["USAGE: \(path.words)"] + rest, width: width - 4)
         return lines.replacing("\n", with: "\n    ")
+    }
+
+    private var exitCodes: [String] {
+        let column = 4 + (path.exitCodes.map { "\($0.code)".count }.max() ?? 0)
+        return path.exitCodes.map { row("\($0.code)", $0.meaning, column: column) }
     }
 
     private func example(purpose: String, line: String) -> String {

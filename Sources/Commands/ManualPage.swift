@@ -70,7 +70,8 @@ struct ManualPage {
         var known: Set<String> = []
         return root.all.flatMap { $0.options }.flatMap { option -> [String] in
             guard let variable = option.variable, known.insert(variable).inserted else { return [] }
-            return [".TP", "\\fB\(variable)\\fR", "Stands in for \(Self.escaped(option.label))."]
+            let meaning = "Used if \(Self.escaped(option.label)) is not given."
+            return [".TP", "\\fB\(variable)\\fR", meaning]
         }
     }
 

@@ -15,6 +15,7 @@ package struct Program: Sendable {
 
     /// `EX_USAGE` of sysexits.h.
     static let usageExitCode = 64
+    private static let helpWords = ["--help", "-help", "-h"]
 
     private let root: CommandPath
 
@@ -40,7 +41,7 @@ package struct Program: Sendable {
             }
             let help = HelpPage(path, width: width)
             // Help comes first, whatever else is wrong or missing.
-            let asksForHelp = rest.prefix { $0 != "--" }.contains { $0 == "--help" || $0 == "-h" }
+            let asksForHelp = rest.prefix { $0 != "--" }.contains(where: Self.helpWords.contains)
             if isHelpCommand || asksForHelp { return .show(help.text) }
             let line = try SplitLine(rest, options: path.options)
             if line.has(BuiltIn.help) { return .show(help.text) }
@@ -112,19 +113,33 @@ extension Program {
     }
 
     private static func show(_ text: String) {
-        print(text, terminator: "")
         // A reader that has gone, as `head` does, has seen enough.
-        guard fflush(nil) != 0, errno != EPIPE else { return }
+        guard let code = write(text, to: STDOUT_FILENO), code != EPIPE else { return }
         // SAFETY: strerror returns a terminated string, valid until this thread's next call.
-        let cause = unsafe String(cString: strerror(errno))
+        let cause = unsafe String(cString: strerror(code))
         end("Error: standard output takes no more: \(cause)\n", 1)
     }
 
     private static func end(_ text: String, _ code: Int) -> Never {
         // A line that nobody can read changes no exit code.
-        _ = unsafe Array(text.utf8).withUnsafeBytes {
-            unsafe write(STDERR_FILENO, $0.baseAddress, $0.count)
-        }
+        _ = write(text, to: STDERR_FILENO)
         exit(Int32(code))
+    }
+
+    /// - Returns: nil when all of it is written, else `errno`.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            // SAFETY: write(2) reads the bytes of the buffer it is lent.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return nil
     }
 }

@@ -62,6 +62,11 @@ extension YAMLError {
                 + " indentation differs"
         case ("did not find expected node content", nil):
             "found the end of the text, expected a value, '}' or ']'"
+        case ("did not find expected alphabetic or numeric character", _):
+            "expected a name; a value that begins with '*' or '&' needs quotes"
+        // libyaml's spelling.
+        case ("did not find expected hexdecimal number", _):
+            "expected hexadecimal digits; a text with '\\' needs single quotes"
         case ("found unexpected end of stream", _): "found the end of the text"
         case ("did not find expected <document start>", _):
             "found more text, expected the end of the document"

@@ -19,7 +19,7 @@ struct SourceText {
         (lineStarts, scalarCount) = Self.lines(of: self.bytes)
         if let offset = Self.firstInvalidByte(self.bytes) {
             let byte = hexadecimal(UInt32(self.bytes[offset]), digitCount: 2)
-            throw YAMLError("is not UTF-8: byte 0x\(byte)", mark(ofByteAt: offset))
+            throw YAMLError("is not UTF-8: found byte 0x\(byte)", mark(ofByteAt: offset))
         }
         try countTagDirectives()
     }

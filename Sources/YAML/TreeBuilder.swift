@@ -110,10 +110,15 @@ struct TreeBuilder {
     private mutating func expand(_ name: String, _ mark: YAMLMark) throws(YAMLError) {
         switch anchors[name] {
         case nil:
-            throw YAMLError("is not YAML: the alias *\(name) has no anchor before it", mark)
+            // Its name is not shown: it may be a password without quotes.
+            throw YAMLError(
+                "is not YAML: the alias has no anchor before it; a value that begins with '*' needs"
+                    + " quotes",
+                mark
+            )
         case .open:
             throw YAMLError(
-                "is not YAML: the alias *\(name) stands inside the value that it names",
+                "is not YAML: the alias stands inside the value that it names",
                 mark
             )
         case .complete(let node, let weight, let height):
@@ -199,12 +204,17 @@ struct TreeBuilder {
         problems.append(YAMLProblem(path: path + steps, message: message, mark: mark))
     }
 
-    /// Reports a tag that says nothing of the node that comes next.
+    /// Reports a tag that does not fit the node that comes next; not what it is, which may be a
+    /// password without quotes.
     private mutating func report(_ tag: String?, _ mark: YAMLMark) {
-        guard let tag else { return }
+        guard tag != nil else { return }
         var steps: [String] = []
         if let frame = frames.last { steps = [step(in: frame)] }
-        report("has the tag \(YAMLTag.shown(tag)), expected none or one that fits", mark, steps)
+        report(
+            "has a tag that does not fit, expected none; a value that begins with '!' needs quotes",
+            mark,
+            steps
+        )
     }
 
     /// Keeps the last of each key, and reports the others.

@@ -19,10 +19,4 @@ package struct YAMLProblem: Hashable, Sendable {
     /// What is wrong and what is expected.
     package let message: String
     package let mark: YAMLMark
-
-    package init(path: [String], message: String, mark: YAMLMark) {
-        self.path = path
-        self.message = message
-        self.mark = mark
-    }
 }

@@ -26,12 +26,6 @@ package struct YAMLPair: Hashable, Sendable {
     package let key: String
     package let keyMark: YAMLMark
     package let value: YAMLNode
-
-    package init(key: String, keyMark: YAMLMark, value: YAMLNode) {
-        self.key = key
-        self.keyMark = keyMark
-        self.value = value
-    }
 }
 
 /// A text, a number, a boolean or null.

@@ -1,20 +1,6 @@
 /// The tags of YAML 1.2's core schema (10.1 to 10.3), as libyaml resolves them.
 enum YAMLTag {
     static let prefix = "tag:yaml.org,2002:"
-
-    /// A tag as it is mostly written: `!!str`, `!own`, `!<tag:example.com,2000:x>`; cut, and with
-    /// `%0A` for what no URI has.
-    static func shown(_ tag: String) -> String {
-        let uri = tag.utf8.prefix(maxShownByteCount).map { byte in
-            (0x21...0x7E).contains(byte)
-                ? String(Unicode.Scalar(byte)) : "%\(hexadecimal(UInt32(byte), digitCount: 2))"
-        }
-        let name = uri.joined() + (tag.utf8.count > maxShownByteCount ? "..." : "")
-        if name.hasPrefix(prefix) { return "!!\(name.dropFirst(prefix.count))" }
-        return name.hasPrefix("!") ? name : "!<\(name)>"
-    }
-
-    private static let maxShownByteCount = 80
 }
 
 extension YAMLScalar {

@@ -19,7 +19,11 @@ enum KafkaCommand {
             Kafka's protocol, or -195 to close the connection. Each line is answered by a line: \
             {"done": true}.
             """,
-        parameters: [brokers, topic]
+        parameters: [brokers, topic],
+        exitCodes: [
+            0: "It was stopped by a signal.",
+            1: "It could not start; standard error says why.",
+        ]
     ) { arguments in
         try checkPartitions(arguments[topic])
         let kafka = try EmbeddedKafka(brokers: arguments[brokers])
@@ -65,7 +69,7 @@ enum KafkaCommand {
         // Each has been held to the limit, so the sum cannot overflow.
         guard topics.map(\.partitions).reduce(0, +) <= partitionLimit else {
             throw UsageError(
-                "--topic: at most \(partitionLimit) partitions in all, of some 5 MB each"
+                "--topic: at most \(partitionLimit) partitions in all, about 5 MB each"
             )
         }
     }
@@ -85,7 +89,7 @@ enum KafkaCommand {
             }
             let partitions = parts.count > 1 ? Int(parts[1]) : defaultPartitions
             guard let partitions, (1...partitionLimit).contains(partitions) else {
-                throw ValueMismatch("1 to \(partitionLimit) partitions, of some 5 MB each")
+                throw ValueMismatch("expected 1 to \(partitionLimit) partitions, about 5 MB each")
             }
             self.name = KafkaTopic(String(name))
             self.partitions = partitions

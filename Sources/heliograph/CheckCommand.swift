@@ -4,7 +4,7 @@ import Service
 enum CheckCommand {
     private static let schemas = Option.flag(
         "schemas",
-        help: "Print the schemas in use, and what for, instead of the configuration."
+        help: "Print the schemas in use and their purpose instead of the configuration."
     )
 
     static let command = Command(

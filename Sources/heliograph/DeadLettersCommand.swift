@@ -7,7 +7,7 @@ enum DeadLettersCommand {
         "dead-letters",
         "List the events that could not be delivered, or send them again.",
         text: """
-            Reads results.dead_letter_topic up to its present end. Device tokens are never shown.
+            Reads results.dead_letter_topic up to its current end. Device tokens are never shown.
             """,
         commands: [list, replay]
     )
@@ -24,7 +24,7 @@ enum DeadLettersCommand {
             """,
         parameters: [ConfigurationOption.config, json] + DeadLetterSelection.parameters,
         examples: [
-            "How many there are for each reason:": """
+            "Count dead letters by reason:": """
             heliograph dead-letters list --config heliograph.yaml --json | jq -r .reason | sort \
             | uniq -c
             """
@@ -77,7 +77,7 @@ enum DeadLettersCommand {
         parameters: [ConfigurationOption.config, to, rate, dryRun]
             + DeadLetterSelection.parameters,
         examples: [
-            "What would be sent again after an outage:": """
+            "Show what a replay after an outage would send:": """
             heliograph dead-letters replay --config heliograph.yaml --reason ServiceUnavailable \
             --since 2026-01-31T08:00:00Z --dry-run
             """
@@ -152,12 +152,12 @@ private enum DeadLetterSelection {
     )
     private static let partition = Option.optional(
         "partition",
-        .integer(Int32.min...Int32.max),
+        .integer(0...Int32.max),
         help: "Only events from this partition of their source."
     )
     private static let offset = Option.optional(
         "offset",
-        .integer(Int64.min...Int64.max),
+        .integer(0...Int64.max),
         help: "Only the event at this offset; needs --partition."
     )
     private static let limit = Option.optional(

@@ -5,13 +5,13 @@ enum HealthCommand {
         "url",
         .text("URL"),
         to: "http://127.0.0.1:9464/live",
-        help: "What to ask, over http only; the port is admin.port of the configuration."
+        help: "The URL to request, http only. Its port is admin.port in the configuration."
     )
     private static let timeout = Option.defaulted(
         "timeout",
         .integer(1...60, "SECONDS"),
         to: 3,
-        help: "The limit for connecting, for sending and for the answer, each."
+        help: "How long connecting, sending and waiting for the answer may each take."
     )
 
     static let command = Command(
@@ -19,7 +19,8 @@ enum HealthCommand {
         "Ask a running service whether it is alive, for a container's health check.",
         parameters: [url, timeout],
         examples: [
-            "Whether the service is ready:": "heliograph health --url http://127.0.0.1:9464/ready"
+            "Check whether the service is ready:":
+                "heliograph health --url http://127.0.0.1:9464/ready"
         ],
         exitCodes: [
             0: "The answer's status is 2xx.",

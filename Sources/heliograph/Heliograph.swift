@@ -26,8 +26,8 @@ enum HeliographCommand {
             "FILES AND VARIABLES": """
             --config names a YAML file, and the variable HELIOGRAPH_CONFIG does the same. \
             docs/configuration.md lists the file's keys. A variable overrides a key: \
-            HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are given as \
-            paths of their files. NO_COLOR turns colours off.
+            HELIOGRAPH_KAFKA_BOOTSTRAP_SERVERS sets kafka.bootstrap_servers. Secrets are read \
+            from files; the configuration has their paths. NO_COLOR turns colours off.
             """,
             "OUTPUT": """
             Results go to standard output; logs, progress and errors go to standard error, one per \
@@ -50,8 +50,7 @@ enum HeliographCommand {
             "Run the service:": "heliograph run --config heliograph.yaml",
             "See outcomes as they arrive:": "heliograph tail --config heliograph.yaml",
             "Find out what to do about a reason:": "heliograph explain BadDeviceToken",
-            "Install the manual page:":
-                "heliograph --generate-manual > ~/.local/share/man/man1/heliograph.1",
+            "Read the manual page:": "heliograph --generate-manual | man -l -",
         ],
         exitCodes: [
             0: "Done.",

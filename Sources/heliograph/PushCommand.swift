@@ -26,7 +26,7 @@ enum PushCommand {
             "A broadcast:": """
             heliograph push --config heliograph.yaml --channel dHN0... \
             --bundle-id com.example.App \
-            --payload "$(cat payload.json)"
+            --payload '{"aps":{"event":"update","timestamp":1767225600,"content-state":{}}}'
             """,
             "An event as it is in Kafka:":
                 "heliograph push --config heliograph.yaml --event event.json",
@@ -78,10 +78,11 @@ enum PushCommand {
         .text("ID"),
         help: "The app's bundle ID, without the push type's suffix."
     )
-    private static let pushType = Option.optional(
+    private static let pushType = Option.defaulted(
         "push-type",
         .text("TYPE"),
-        help: "alert, background, voip, ... (default: alert). Not for broadcasts."
+        to: "alert",
+        help: "alert, background, voip, ... Not for broadcasts."
     )
     private static let environment = Option.optional(
         "environment",
@@ -90,7 +91,7 @@ enum PushCommand {
     )
     private static let priority = Option.optional(
         "priority",
-        .integer(Int.min...Int.max),
+        .integer() as ValueType<Int>,
         help: "10, 5 or 1."
     )
     private static let expiration = Option.optional(
@@ -128,15 +129,16 @@ enum PushCommand {
         let hasPayload = arguments.has(payload)
         if arguments.has(event) {
             let others =
-                [token, channel, bundleID, pushType, collapseID, alert, payload]
+                [token, channel, bundleID, collapseID, alert, payload]
                 .contains { arguments.has($0) }
-            guard !others, !arguments.has(environment), !arguments.has(priority),
+            guard !others, !arguments.has(pushType), !arguments.has(environment),
+                !arguments.has(priority),
                 !arguments.has(expiration)
             else { throw UsageError("--event is the whole event; leave out the other options") }
             return
         }
         guard arguments.has(bundleID), arguments.has(token) != arguments.has(channel) else {
-            throw UsageError("give --event, or --token or --channel, and --bundle-id")
+            throw UsageError("give either --event, or --bundle-id with --token or --channel")
         }
         guard arguments.has(channel) else {
             guard !arguments[broadcast] else {
@@ -149,7 +151,7 @@ enum PushCommand {
         }
         guard hasPayload, !hasAlert, !arguments.has(pushType), !arguments.has(collapseID) else {
             throw UsageError(
-                "A broadcast has --payload, and no --alert, --push-type or --collapse-id"
+                "a broadcast needs --payload and takes no --alert, --push-type or --collapse-id"
             )
         }
     }
@@ -183,7 +185,7 @@ enum PushCommand {
         if let channel = arguments[channel] { return .channel(id: channel) }
         return .device(
             token: arguments[token] ?? "",
-            pushType: arguments[pushType] ?? "alert",
+            pushType: arguments[pushType],
             collapseID: arguments[collapseID]
         )
     }

@@ -72,7 +72,7 @@ enum TailCommand {
     )
     private static let noFollow = Option.flag(
         "no-follow",
-        help: "Stop at the topic's present end. Without --since, start at its beginning."
+        help: "Stop at the current end of the topic. Without --since, start at its beginning."
     )
     private static let limit = Option.optional(
         "limit",

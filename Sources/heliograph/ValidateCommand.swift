@@ -16,7 +16,7 @@ enum ValidateCommand {
                  "message":"must be one of 10, 5, 1; found a number"}]}
 
             The second result is one line, too. A result has at most 20 violations and 4 KB of \
-            them. Blank lines have no result. 'jq -c . FILE' turns a document of several lines \
+            them. Blank lines produce no result. 'jq -c . FILE' turns a document of several lines \
             into one line. The last line on standard error is a summary: '3 of 1000 lines invalid'.
 
             Without --schema, documents are events and are checked as the service checks them: \
@@ -68,20 +68,22 @@ enum ValidateCommand {
             network.
             """
     )
-    private static let defaultDraft = Option.optional(
+    private static let defaultDraft = Option.defaulted(
         "default-draft",
-        .choice() as ValueType<SchemaSource.Draft>,
-        help: "The draft of schemas without $schema; 2020-12 if not given."
+        .choice(),
+        to: SchemaSource.Draft.draft2020,
+        help: "The draft of schemas without $schema."
     )
     private static let assertFormat = Option.flag(
         "assert-format",
         help: "Enforce 'format' even where the schema's draft makes it an annotation."
     )
     private static let broadcast = Option.flag("broadcast", help: "The events are broadcasts.")
-    private static let payload = Option.optional(
+    private static let payload = Option.defaulted(
         "payload",
-        .choice() as ValueType<Configuration.PayloadChecks>,
-        help: "How to check payloads, like the key schemas.payload; warn if not given."
+        .choice(),
+        to: Configuration.PayloadChecks.warn,
+        help: "How to check payloads, like the key schemas.payload."
     )
 
     private static func checkRules(_ arguments: Arguments) throws(UsageError) {
@@ -137,13 +139,13 @@ enum ValidateCommand {
         guard let schema = arguments[schema] else {
             return EventChecker(
                 arguments[broadcast] ? .broadcast : .notification,
-                payload: arguments[payload] ?? .warn
+                payload: arguments[payload]
             )
         }
         let source = SchemaSource(
             file: schema,
             directories: arguments[schemaDirectory],
-            draft: arguments[defaultDraft] ?? .draft2020,
+            draft: arguments[defaultDraft],
             assertsFormat: arguments[assertFormat]
         )
         do {

@@ -38,9 +38,10 @@ import Testing
                   -h, --help              Show help.
 
                 EXIT CODES:
-                  0   The letter was sent.
-                  1   It was not; standard error says why.
-                  64  The command line is wrong.
+                  0    The letter was sent.
+                  1    It was not; standard error says why.
+                  64   The command line is wrong.
+                  130  It was interrupted.
 
                 EXAMPLES:
                   A letter that another program writes:
@@ -80,9 +81,10 @@ import Testing
                   -h, --help              Show help.
 
                 EXIT CODES:
-                  0   The letter was sent.
-                  1   It was not; standard error says why.
-                  64  The command line is wrong.
+                  0    The letter was sent.
+                  1    It was not; standard error says why.
+                  64   The command line is wrong.
+                  130  It was interrupted.
 
                 EXAMPLES:
                   A letter that another program writes:

@@ -59,7 +59,11 @@ enum SmallProgram {
             "A letter that another program writes:":
                 "write-letter --to 'Ann and  Bob' | post send --config post.yaml --color never -"
         ],
-        exitCodes: [0: "The letter was sent.", 1: "It was not; standard error says why."]
+        exitCodes: [
+            0: "The letter was sent.",
+            1: "It was not; standard error says why.",
+            130: "It was interrupted.",
+        ]
     ) { _ in }
 
     static let list = Command(

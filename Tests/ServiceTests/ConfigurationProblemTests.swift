@@ -91,7 +91,7 @@ import Testing
             (
                 "kafka: {properties: {security.protocol: [x]}}",
                 [
-                    "kafka.properties.security.protocol: is no scalar, expected text, a number or a"
+                    "kafka.properties.security.protocol: is a list, expected text, a number or a"
                         + " boolean (h.yaml:8:41)"
                 ]
             ),
@@ -295,7 +295,7 @@ import Testing
     func `what is not YAML is one problem with its place`(yaml: String, place: String) {
         let found = problems(yaml)
         #expect(found.count == 1)
-        #expect(found[0].hasPrefix("is not YAML: "))
+        #expect(found[0].hasPrefix("the file is not YAML: "))
         #expect(found[0].hasSuffix(place), "\(found)")
     }
 

@@ -48,7 +48,10 @@ import Testing
             ),
             (
                 "log: {level: !own info}",
-                ["log.level: has the tag !own, expected none or one that fits (h.yaml:8:14)"]
+                [
+                    "log.level: has a tag that does not fit, expected none; a value that begins with"
+                        + " '!' needs quotes (h.yaml:8:14)"
+                ]
             ),
             (
                 "log: {\"a\\nb\\e[0m\": 1}",
@@ -83,6 +86,16 @@ import Testing
         )
     }
 
+    /// A password that begins with `*` or `!` and lacks quotes.
+    @Test(arguments: ["*Hunter2", "!Hunter2", "!Hunter2 x", "&Hunter2 !Hunter2", "!<Hunter2> x"])
+    func `a value that lacks its quotes is not shown`(value: String) {
+        let found = problems(
+            credentialYAML + "kafka: {properties: {sasl.password: \(value)}}\n"
+        )
+        #expect(!found.isEmpty)
+        #expect(!found.joined().contains("Hunter2"), "\(found)")
+    }
+
     @Test(arguments: ["kafka: *a9\n", "? *a9\n: x\n", "kafka: {? *a9 : x}\n", "<<: *a9\n"])
     func `an alias bomb is one line`(use: String) {
         let levels = (1...9).map { level in
@@ -91,7 +104,9 @@ import Testing
         }
         let found = problems("a0: &a0 x\n" + levels.joined() + use)
         #expect(
-            found == ["has more than 100000 values and keys, aliases replaced (h.yaml:7:10)"]
+            found == [
+                "the file has more than 100000 values and keys, aliases replaced (h.yaml:7:10)"
+            ]
         )
     }
 

@@ -295,9 +295,9 @@ def test_the_embedded_kafka_ends_while_its_input_is_open():
         (["--topic", ".."], "--topic '..': expected NAME"),
         (["--topic", "ä"], "--topic 'ä': expected NAME"),
         (["--topic", "a" * 250], "expected NAME"),
-        (["--topic", "a:"], "--topic 'a:': 1 to 10000 partitions"),
-        (["--topic", "a:0"], "--topic 'a:0': 1 to 10000 partitions"),
-        (["--topic", "a:10001"], "--topic 'a:10001': 1 to 10000 partitions"),
+        (["--topic", "a:"], "--topic 'a:': expected 1 to 10000 partitions"),
+        (["--topic", "a:0"], "--topic 'a:0': expected 1 to 10000 partitions"),
+        (["--topic", "a:10001"], "--topic 'a:10001': expected 1 to 10000 partitions"),
         (["--topic", "a:10000", "--topic", "b:1"], "--topic: at most 10000 partitions in all"),
     ],
 )

@@ -88,12 +88,23 @@ import YAML
                     + " character escape code"
             ),
             // Anchors, tags and directives.
-            ("a: *x", "1:4: the alias *x has no anchor before it"),
-            ("a: *x\nb: &x 1", "1:4: the alias *x has no anchor before it"),
-            ("a: &x [1, *x]", "1:11: the alias *x stands inside the value that it names"),
-            ("a: &x {b: {c: *x}}", "1:15: the alias *x stands inside the value that it names"),
-            ("&x {*x : 1}", "1:5: the alias *x stands inside the value that it names"),
-            ("- &x 1\n- &x [*x]", "2:7: the alias *x stands inside the value that it names"),
+            (
+                "a: [*]",
+                "1:6: while scanning an alias that begins at 1:5, expected a name; a value that"
+                    + " begins with '*' or '&' needs quotes"
+            ),
+            (
+                "a: *x",
+                "1:4: the alias has no anchor before it; a value that begins with '*' needs quotes"
+            ),
+            (
+                "a: *x\nb: &x 1",
+                "1:4: the alias has no anchor before it; a value that begins with '*' needs quotes"
+            ),
+            ("a: &x [1, *x]", "1:11: the alias stands inside the value that it names"),
+            ("a: &x {b: {c: *x}}", "1:15: the alias stands inside the value that it names"),
+            ("&x {*x : 1}", "1:5: the alias stands inside the value that it names"),
+            ("- &x 1\n- &x [*x]", "2:7: the alias stands inside the value that it names"),
             (
                 "a: &x &y b",
                 "1:7: while parsing a block mapping that begins at 1:1, did not find expected key"
@@ -124,16 +135,16 @@ import YAML
 
     @Test(
         arguments: [
-            ([0x61, 0xFF], "1:2: is not UTF-8: byte 0xFF"),
-            ([0x61, 0x3A, 0x0A, 0x20, 0xE9, 0x0A], "2:2: is not UTF-8: byte 0xE9"),
-            ([0x0D, 0x0A, 0x0D, 0xC3, 0xA9, 0x80], "3:2: is not UTF-8: byte 0x80"),
+            ([0x61, 0xFF], "1:2: is not UTF-8: found byte 0xFF"),
+            ([0x61, 0x3A, 0x0A, 0x20, 0xE9, 0x0A], "2:2: is not UTF-8: found byte 0xE9"),
+            ([0x0D, 0x0A, 0x0D, 0xC3, 0xA9, 0x80], "3:2: is not UTF-8: found byte 0x80"),
             // Cut short, overlong, a surrogate, past U+10FFFF.
-            ([0x61, 0xF0, 0x9F, 0x99], "1:2: is not UTF-8: byte 0xF0"),
-            ([0xC0, 0x80], "1:1: is not UTF-8: byte 0xC0"),
-            ([0xED, 0xA0, 0x80], "1:1: is not UTF-8: byte 0xED"),
-            ([0xF4, 0x90, 0x80, 0x80], "1:1: is not UTF-8: byte 0xF4"),
+            ([0x61, 0xF0, 0x9F, 0x99], "1:2: is not UTF-8: found byte 0xF0"),
+            ([0xC0, 0x80], "1:1: is not UTF-8: found byte 0xC0"),
+            ([0xED, 0xA0, 0x80], "1:1: is not UTF-8: found byte 0xED"),
+            ([0xF4, 0x90, 0x80, 0x80], "1:1: is not UTF-8: found byte 0xF4"),
             // After a byte order mark, which is no column.
-            ([0xEF, 0xBB, 0xBF, 0x61, 0xFF], "1:2: is not UTF-8: byte 0xFF"),
+            ([0xEF, 0xBB, 0xBF, 0x61, 0xFF], "1:2: is not UTF-8: found byte 0xFF"),
             ([0xFF, 0xFE, 0x61, 0x00], "1:1: is UTF-16, expected UTF-8"),
             ([0xFE, 0xFF, 0x00, 0x61], "1:1: is UTF-16, expected UTF-8"),
             ([0x61, 0x00, 0x3A, 0x00], "1:2: is not YAML: the character U+0000 is not allowed"),

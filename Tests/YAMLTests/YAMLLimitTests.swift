@@ -38,12 +38,11 @@ import YAML
             ),
             // With what an alias names.
             ({ "- &a [[x]]\n- \(nested($0 - 3).replacing("x", with: "*a"))" }, "2:65"),
-            ({ "- &a [[x]]\n- \(String(repeating: "[", count: $0 - 3))*a\n" }, "2:65"),
         ] as [(@Sendable (Int) -> String, String)]
     )
     func `lists and mappings nest so deep`(text: @Sendable (Int) -> String, place: String) {
         let limit = YAMLDocument.maxDepth
-        #expect(failure(text(limit))?.contains("deep") != true)
+        #expect(failure(text(limit)) == nil)
         #expect(failure(text(limit + 1)) == "\(place): is nested more than 64 levels deep")
     }
 
@@ -125,9 +124,12 @@ import YAML
     }
 
     /// What makes a parser look back again and again.
-    @Test(arguments: [
-        "[", "{", "- ", "? ", "[{", "&a [", "!a [", "a: {", "\"\",", "- a: b\n", ": ",
-    ])
+    @Test(
+        .timeLimit(.minutes(2)),
+        arguments: [
+            "[", "{", "- ", "? ", "[{", "&a [", "!a [", "a: {", "\"\",", "- a: b\n", ": ",
+        ]
+    )
     func `a long run of one thing is a document or one error`(piece: String) {
         let count = YAMLDocument.maxByteCount / piece.utf8.count
         let text = String(repeating: piece, count: count)

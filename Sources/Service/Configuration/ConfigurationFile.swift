@@ -26,7 +26,7 @@ struct ConfigurationFile {
             problems = [
                 ConfigurationProblem(
                     path: "",
-                    message: error.message,
+                    message: "the file \(error.message)",
                     location: .file(name, error.mark)
                 )
             ]

@@ -29,8 +29,8 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 
     package var description: String {
         let place = location.map { " (\($0))" } ?? ""
-        // A key of the file may hold anything.
-        return path.isEmpty ? "\(message)\(place)" : "\(path.printable): \(message)\(place)"
+        // A key or a value of the file may hold anything.
+        return (path.isEmpty ? message : "\(path): \(message)").printable + place
     }
 
     /// Each once, in the order in which a person mends them: down the file, then the rest.

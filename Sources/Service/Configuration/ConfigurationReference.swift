@@ -16,9 +16,9 @@ package enum ConfigurationReference {
 
         Generated from the keys' definitions in `Sources/Service/Configuration`; a test compares.
 
-        Heliograph reads one YAML file, the one that `--config` or `HELIOGRAPH_CONFIG` names. YAML \
-        1.2's core schema holds: `no` and `off` are text, `0x10` is a number. Anchors and aliases \
-        work; merge keys (`<<`) and tags of your own are errors.
+        Heliograph reads one YAML file, the one that `--config` or `HELIOGRAPH_CONFIG` names. Scalars \
+        follow YAML 1.2's core schema: `no` and `off` are text, `0x10` is a number. Anchors and aliases \
+        work; merge keys (`<<`) and custom tags are errors.
 
         Every key can be overridden by the environment variable in \
         the table; `<n>` counts the entries of a list from 0, and an entry past the end of the \
@@ -32,7 +32,7 @@ package enum ConfigurationReference {
 
         All errors are reported at once: of keys and variables, of files that cannot be read, of \
         own schemas, and of what stands in the files of credentials, `apns.ca_file` and \
-        `log.fingerprint_key_file`. Some are seen only when others are mended:
+        `log.fingerprint_key_file`. Some appear only after others are fixed:
 
         - of a file that is not YAML, all others;
         - what stands in a credential's files, when its keys are right and all its files can be \

@@ -123,7 +123,7 @@ extension ConfigurationSection {
                 } else {
                     report(
                         "\(name).\(pair.key)",
-                        "is no scalar",
+                        Self.shape(of: setting),
                         "text, a number or a boolean",
                         setting
                     )

@@ -3,7 +3,7 @@ import Synchronization
 /// Parts of a process that run side by side, and end together.
 ///
 /// - They start in the order given: each runs up to its first suspension before the next one begins.
-/// - They are told to end, by cancellation, in the reverse order; each only after all that started
+/// - They end, by cancellation, in the reverse order; each only after all that started
 ///   after it have ended.
 /// - A part that fails, or ends, has the others end.
 /// - Nothing is left running when `run` returns.

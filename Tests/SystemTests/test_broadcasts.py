@@ -202,7 +202,7 @@ def test_an_event_of_a_source_of_broadcasts_is_sent_by_hand(channels, push, tmp_
         (["--channel", "bm9uZQ==", "--payload", PAYLOAD], 1, "ChannelNotRegistered"),
         (["--channel", "bm9uZQ==", "--payload", "{}"], 1, "/payload: "),
         (["--channel", "?", "--payload", PAYLOAD], 1, "/channel_id: "),
-        (["--channel", "bm9uZQ==", "--alert", "x"], 64, "A broadcast has --payload"),
+        (["--channel", "bm9uZQ==", "--alert", "x"], 64, "a broadcast needs --payload"),
         (["--channel", "bm9uZQ==", "--token", "00", "--payload", "{}"], 64, "--token or --channel"),
         (["--broadcast", "--token", "00", "--payload", "{}"], 64, "--broadcast goes with"),
     ],

@@ -3,9 +3,8 @@ import Synchronization
 /// Parts of a process that run side by side, and end together.
 ///
 /// - They start in the order given: each runs up to its first suspension before the next one begins.
-/// - They end, by cancellation, in the reverse order; each only after all that started
-///   after it have ended.
-/// - A part that fails, or ends, has the others end.
+/// - They are cancelled in the reverse order: each after every part that started later has ended.
+/// - When a part fails or ends, the others end, too.
 /// - Nothing is left running when `run` returns.
 package struct PartGroup: Sendable {
     package struct Part: Sendable {

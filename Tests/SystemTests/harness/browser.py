@@ -11,6 +11,7 @@ import urllib.request
 from .processes import Child
 
 READY = re.compile(r"started successfully on port (\d+)")
+PORT_IS_TAKEN = re.compile(r"port not available")
 
 
 class Browser:
@@ -135,12 +136,37 @@ class Browser:
 @contextlib.contextmanager
 def running_browser(folder):
     """Starts chromedriver on a free port, and a browser with a profile of its own."""
-    driver = shutil.which("chromedriver")
-    assert driver and shutil.which("chromium"), "chromium is missing; run scripts/setup"
-    with Child([driver, "--port=0"]) as child:
-        port = child.wait_for("stdout", lambda line: (m := READY.search(line)) and int(m[1]))
+    assert shutil.which("chromium"), "chromium is missing; run scripts/setup"
+    with running_driver() as port:
         browser = Browser(port, folder / "profile")
         try:
             yield browser
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def running_driver(attempts=10):
+    """Starts chromedriver; its port.
+
+    It lets the system choose a port of IPv6 and then needs the same one of IPv4, which somebody else
+    may have. Then it ends, and the next one gets another port.
+    """
+    path = shutil.which("chromedriver")
+    assert path, "chromedriver is missing; run scripts/setup"
+    for _ in range(attempts):
+        with Child([path, "--port=0"]) as driver:
+            port = driver.wait_for("stdout", port_of)
+            if port:
+                yield port
+                return
+            driver.wait_for_exit()
+    raise AssertionError(f"chromedriver found no free port in {attempts} attempts")
+
+
+def port_of(line):
+    """The port of a driver that has started, 0 of one that found it taken; else None."""
+    if PORT_IS_TAKEN.search(line):
+        return 0
+    started = READY.search(line)
+    return int(started[1]) if started else None

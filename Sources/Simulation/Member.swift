@@ -33,7 +33,7 @@ final class Member {
     /// Every partition it ever had.
     var owned: Set<PartitionID> = []
     /// What the committed metadata called settled when the assignment began.
-    var settledBefore: [PartitionID: Set<Int64>] = [:]
+    var settledBefore: [PartitionID: SettledOffsets] = [:]
     /// When reading of the present assignment began; nil: there is none.
     var assignedAt: Instant?
     /// Counts its producers and their transactions.
@@ -63,8 +63,8 @@ final class Member {
     /// By route.
     var fuses = Array(repeating: FuseWatch(), count: Applications.credentialCount * 2)
     var knownSchemas: Set<SchemaReference> = []
-    /// Every stream it opened, until no answer may be waited for any more.
-    var timeLimits = TimedQueue<StreamKey>()
+    /// Every stream it opened, the oldest first, until no answer may be waited for any more.
+    var timeLimits: ArraySlice<(stream: StreamKey, due: Instant)> = []
     /// By route.
     var breakers = Array(repeating: BreakerWatch(), count: Applications.credentialCount * 2)
     /// Broadcasts without an outcome, by channel, in the order of their arrival.
@@ -81,6 +81,17 @@ final class Member {
         self.id = id
         self.tokens = tokens
         self.engine = engine
+    }
+
+    /// As the engine has it: `engine.delivery` would copy the engine.
+    func delivery(_ id: DeliveryID) -> Delivery? {
+        engine.lend { $0.delivery(id) }
+    }
+
+    /// Place of the partition's cursor; nil: the member does not have the partition.
+    func cursorIndex(of partition: PartitionID) -> Int? {
+        let cursors = cursors
+        return cursors.indices.first { cursors[$0].partition == partition }
     }
 
     /// Where one partition of the assignment is read, and how far it is settled.
@@ -121,6 +132,16 @@ final class Member {
         var awaited: Publications
         /// Not yet in Kafka, of everything that this outcome calls for.
         var unwritten: Publications
+    }
+}
+
+extension DeliveryEngine {
+    /// Lends the engine to who only looks.
+    ///
+    /// `mutating`, though it changes nothing: a look at the property of a class copies the engine,
+    /// all of it, before another module's function may have it.
+    mutating func lend<Result>(to look: (borrowing DeliveryEngine) -> Result) -> Result {
+        look(self)
     }
 }
 

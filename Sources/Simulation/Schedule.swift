@@ -3,40 +3,52 @@ import Vocabulary
 /// What will happen, earliest first; what falls on one moment happens in order of entry.
 ///
 /// A binary heap, like the core's `TimedQueue`. That one is generic and therefore slow in another
-/// module, and this is where the simulation spends its time.
+/// module. Happenings stand still in slots that are used again: only small keys move in the heap.
 struct Schedule {
-    private struct Entry {
-        var due: Instant
-        var order: UInt64
-        var happening: Happening
+    private struct Key {
+        let due: Instant
+        let order: UInt64
+        let slot: Int
 
-        func precedes(_ other: Entry) -> Bool {
+        func precedes(_ other: Key) -> Bool {
             due == other.due ? order < other.order : due < other.due
         }
     }
 
-    private var heap: [Entry] = []
+    private var heap: [Key] = []
     private var nextOrder: UInt64 = 0
+    private var slots: [Happening] = []
+    private var freeSlots: [Int] = []
 
     var nextDue: Instant? { heap.first?.due }
 
     mutating func insert(_ happening: Happening, due: Instant) {
-        let entry = Entry(due: due, order: nextOrder, happening: happening)
+        let key = Key(due: due, order: nextOrder, slot: slot(for: happening))
         nextOrder += 1
-        heap.append(entry)
+        heap.append(key)
         var child = heap.count - 1
         while child > 0 {
             let parent = (child - 1) / 2
-            guard entry.precedes(heap[parent]) else { break }
+            guard key.precedes(heap[parent]) else { break }
             heap[child] = heap[parent]
             child = parent
         }
-        heap[child] = entry
+        heap[child] = key
     }
 
-    mutating func popFirst() -> (due: Instant, happening: Happening)? {
+    private mutating func slot(for happening: Happening) -> Int {
+        guard let slot = freeSlots.popLast() else {
+            slots.append(happening)
+            return slots.count - 1
+        }
+        slots[slot] = happening
+        return slot
+    }
+
+    mutating func popFirst() -> Happening? {
         guard let first = heap.first, let last = heap.popLast() else { return nil }
-        guard !heap.isEmpty else { return (first.due, first.happening) }
+        freeSlots.append(first.slot)
+        guard !heap.isEmpty else { return slots[first.slot] }
         var parent = 0
         while true {
             var child = 2 * parent + 1
@@ -47,6 +59,6 @@ struct Schedule {
             parent = child
         }
         heap[parent] = last
-        return (first.due, first.happening)
+        return slots[first.slot]
     }
 }

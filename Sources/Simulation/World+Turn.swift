@@ -9,9 +9,7 @@ extension World {
     }
 
     mutating func wakeOwner(of partition: PartitionID) {
-        for member in members where member.cursors.contains(where: { $0.partition == partition }) {
-            wake(member)
-        }
+        for member in members where member.cursorIndex(of: partition) != nil { wake(member) }
     }
 
     /// Everything that happens until the turn is taken up by it together.
@@ -48,21 +46,20 @@ extension World {
         member.engine.takeActions(into: &batch)
         if plan.isTransactional { noteEnded(by: member, wanting: batch) }
         for action in batch {
-            chronicle?.note("member \(member.id.number): \(action)", at: now)
+            chronicle?.note(action, of: member.id, at: now)
             carryOut(action, for: member)
         }
         swap(&batch, &actions)
-        // One copy for all that only look: each look into the object would make one of its own.
-        let engine = member.engine
-        checkBounds(of: member, engine)
-        checkPauses(of: member, engine)
         checkTimeLimits(of: member)
-        checkBreakers(of: member, engine)
-        if engine.hasLeftGroup { return memberLeft(member) }
-        if wantsMore { planTurn(of: member, at: now + .milliseconds(1)) }
-        if let due = engine.nextDeadline(now: now) {
-            planTurn(of: member, at: max(due, now + .milliseconds(1)))
+        let (hasLeft, deadline) = member.engine.lend { engine in
+            checkBounds(of: member, engine)
+            checkPauses(of: member, engine)
+            checkBreakers(of: member, engine)
+            return (engine.hasLeftGroup, engine.nextDeadline(now: now))
         }
+        if hasLeft { return memberLeft(member) }
+        if wantsMore { planTurn(of: member, at: now + .milliseconds(1)) }
+        if let deadline { planTurn(of: member, at: max(deadline, now + .milliseconds(1))) }
     }
 
     /// Takes what the engine has room for.
@@ -121,10 +118,9 @@ extension World {
     }
 
     private mutating func takeRecord(_ member: Member, cursor index: Int) -> Taken {
-        let cursor = member.cursors[index]
-        let position = cursor.position
-        let partition = kafka.partitions[cursor.partition.index]
-        let entry = partition.entries[Int(position)]
+        let partition = member.cursors[index].partition
+        let position = member.cursors[index].position
+        let entry = kafka.partitions[partition.index].entries[Int(position)]
         member.cursors[index].position += 1
         guard let event = entry.event else {
             member.cursors[index].note(isSettled: true)
@@ -133,7 +129,7 @@ extension World {
         var history: RetryHistory?
         if let retry = entry.retry { history = self.history(of: retry, in: partition) }
         let skipped = member.engine.counts.skippedSettled
-        let record = record(event, at: position, of: cursor.partition)
+        let record = record(event, at: position, of: partition)
         let decoded = decoded(event, by: member)
         let isTaken = member.engine.recordArrived(
             record,
@@ -142,15 +138,18 @@ extension World {
             now: moment,
             unregisteredSince: unregisteredSince(by: member)
         )
-        checkConsumption(of: position, cursor, isTaken: isTaken, by: member)
+        if isTaken { checkConsumption(of: position, member.cursors[index], by: member) }
         let isTombstone = events[Int(event)].content == .tombstone
         let isSkipped =
             member.engine.counts.skippedSettled > skipped
-            && member.settledBefore[cursor.partition]?.contains(position) == true
+            && member.settledBefore[partition]?.contains(position) == true
         if isSkipped { coverage.note(.skippedAsSettled) }
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
-        if isTaken { expectPlace(in: cursor.partition, of: member) }
-        if isTaken, !isTombstone { noteArrival(of: event, decoded, history, cursor, by: member) }
+        if isTaken { expectPlace(in: partition, of: member) }
+        if isTaken, !isTombstone {
+            let place = RecordPlace(partition: partition, offset: position)
+            noteArrival(of: event, decoded, history, at: place, by: member)
+        }
         guard let history, settings.later.wait(of: history, now: timestamp) > .zero else {
             return .record(byteCount: record.byteCount)
         }
@@ -159,10 +158,11 @@ extension World {
 
     private func history(
         of retry: Int32,
-        in partition: SimulatedKafka.Partition
+        in partition: PartitionID
     ) -> RetryHistory? {
         let topics = kafka.retryTopics
-        guard let purpose = topics.purpose(of: partition.name.topic) else { return nil }
+        let topic = kafka.partitions[partition.index].name.topic
+        guard let purpose = topics.purpose(of: topic) else { return nil }
         let headers = retryRecords[Int(retry)].headers
         return RetryHistory(
             headers: headers,

@@ -84,13 +84,13 @@ package struct World {
         begin()
         let end = Instant(nanoseconds: 0) + FaultPlan.length
         while findings.isEmpty, let due = schedule.nextDue, due <= end,
-            let next = schedule.popFirst()
+            let happening = schedule.popFirst()
         {
             now = due
             steps += 1
             digest.mix(UInt64(bitPattern: due.nanoseconds))
-            chronicle?.note(next.happening, at: due)
-            happened(next.happening)
+            chronicle?.note(happening, at: due)
+            happened(happening)
         }
         if findings.isEmpty {
             now = end

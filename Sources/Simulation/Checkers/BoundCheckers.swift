@@ -2,13 +2,13 @@ import Delivery
 import Vocabulary
 
 extension World {
-    private static var largestRecord: Int { values.reduce(0) { max($0, $1.count) } }
+    private static let largestRecord = values.reduce(0) { max($0, $1.count) }
 
     /// Promise 5: events and bytes in hand never exceed their limits; retry records that are held
     /// do not count.
     ///
     /// Promise 1: what was consumed is at an end, in hand, or was given back.
-    mutating func checkBounds(of member: Member, _ engine: DeliveryEngine) {
+    mutating func checkBounds(of member: Member, _ engine: borrowing DeliveryEngine) {
         let held = (engine.heldEvents, engine.heldBytes)
         let inHand = engine.inFlightEvents
         let events = inHand - held.0
@@ -43,13 +43,14 @@ extension World {
 
     /// Promise 5: Kafka stands still with exactly those partitions that the member holds for
     /// paused; a new assignment starts with none, whatever stood still before.
-    mutating func checkPauses(of member: Member, _ engine: DeliveryEngine) {
-        for cursor in member.cursors {
-            let isHeldForPaused = engine.isPaused(cursor.partition)
-            guard isHeldForPaused != cursor.isPaused else { continue }
+    mutating func checkPauses(of member: Member, _ engine: borrowing DeliveryEngine) {
+        let cursors = member.cursors
+        for index in cursors.indices {
+            let (partition, isPaused) = (cursors[index].partition, cursors[index].isPaused)
+            guard engine.isPaused(partition) != isPaused else { continue }
             found(
                 .pausesAreTold,
-                "partition \(cursor.partition.index) \(cursor.isPaused ? "stands" : "goes on")"
+                "partition \(partition.index) \(isPaused ? "stands" : "goes on")"
             )
         }
     }

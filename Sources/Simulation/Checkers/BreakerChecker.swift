@@ -44,7 +44,7 @@ extension World {
 
     /// An endpoint is left alone only for failing many devices, and used again as soon as it serves
     /// most of those that it is tried with.
-    mutating func checkBreakers(of member: Member, _ engine: DeliveryEngine) {
+    mutating func checkBreakers(of member: Member, _ engine: borrowing DeliveryEngine) {
         for index in member.breakers.indices {
             checkBreaker(engine.breaker(of: Route(index: index)), index, of: member)
         }
@@ -55,34 +55,35 @@ extension World {
         _ index: Int,
         of member: Member
     ) {
-        var watch = member.breakers[index]
-        // What was decided since the last turn looked back from there.
-        let horizon = member.turnBefore
-        watch.failures.removeAll { $0.at + breaker.limits.window < horizon }
-        switch (watch.phase, breaker.phase) {
+        switch (member.breakers[index].phase, breaker.phase) {
+        case (.closed, .closed): break
         case (.closed, .open(.some)):
             coverage.note(.breakerOpened)
-            let failed = Set(watch.failures.map(\.device)).count
+            // What was decided since the last turn looked back from there.
+            let horizon = member.turnBefore
+            member.breakers[index].failures.removeAll { $0.at + breaker.limits.window < horizon }
+            let failed = Set(member.breakers[index].failures.map(\.device)).count
             if failed < breaker.limits.failedDevices {
                 found(.breakerIsJust, "opened for \(failed) devices")
             }
-            watch.phase = .open
+            member.breakers[index].phase = .open
         case (.tried, .open(.some)):
-            if watch.failedWhileTried.count * 2 <= breaker.limits.probes {
-                found(.breakerIsJust, "opened again for \(watch.failedWhileTried.count) devices")
+            let failed = member.breakers[index].failedWhileTried.count
+            if failed * 2 <= breaker.limits.probes {
+                found(.breakerIsJust, "opened again for \(failed) devices")
             }
-            watch.phase = .open
+            member.breakers[index].phase = .open
         case (.tried, .halfOpen):
-            if watch.succeeded * 2 > breaker.limits.probes {
-                found(.breakerIsJust, "shut after \(watch.succeeded) good probes")
+            let succeeded = member.breakers[index].succeeded
+            if succeeded * 2 > breaker.limits.probes {
+                found(.breakerIsJust, "shut after \(succeeded) good probes")
             }
         case (.open, .halfOpen), (.closed, .halfOpen):
-            watch.phase = .tried(now)
-            watch.succeeded = 0
-            watch.failedWhileTried = []
-        case (_, .closed): watch.phase = .closed
-        case (_, .open): watch.phase = .open
+            member.breakers[index].phase = .tried(now)
+            member.breakers[index].succeeded = 0
+            member.breakers[index].failedWhileTried = []
+        case (_, .closed): member.breakers[index].phase = .closed
+        case (_, .open): member.breakers[index].phase = .open
         }
-        member.breakers[index] = watch
     }
 }

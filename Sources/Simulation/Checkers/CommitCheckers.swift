@@ -16,20 +16,26 @@ extension World {
             return found(.metadataIsReadable, "\(commit)")
         }
         // One in a transaction is earned with it.
-        if !plan.isTransactional { checkCommitIsEarned(commit) }
+        if !plan.isTransactional { checkCommitIsEarned(commit, reader) }
         checkCommitIsComplete(commit, reader, partition, by: member)
+    }
+
+    mutating func checkCommitIsEarned(_ commit: PartitionCommit) {
+        let reader = CommitMetadataReader(
+            commit.metadata,
+            base: commit.offset.rawValue,
+            of: kafka.partitions[commit.partition.index].name
+        )
+        if let reader { checkCommitIsEarned(commit, reader) }
     }
 
     /// Promise 1: no offset is committed before every record below it has its outcome in Kafka,
     /// and none is called settled in the metadata.
-    mutating func checkCommitIsEarned(_ commit: PartitionCommit) {
+    private mutating func checkCommitIsEarned(
+        _ commit: PartitionCommit,
+        _ reader: CommitMetadataReader
+    ) {
         let partition = kafka.partitions[commit.partition.index]
-        let reader = CommitMetadataReader(
-            commit.metadata,
-            base: commit.offset.rawValue,
-            of: partition.name
-        )
-        guard let reader else { return }
         let from = partition.stored?.offset ?? 0
         let to = commit.offset.rawValue
         for offset in min(from, to)..<to where !partition.entries[Int(offset)].isResolved {
@@ -54,8 +60,9 @@ extension World {
     ) {
         // So long a text may have been cut.
         guard commit.metadata.utf8.count < 4000,
-            let cursor = member.cursors.first(where: { $0.partition == commit.partition })
+            let index = member.cursorIndex(of: commit.partition)
         else { return }
+        let cursor = member.cursors[index]
         let first = max(commit.offset.rawValue, cursor.start)
         for offset in first..<max(first, cursor.position)
         where cursor.settled[Int(offset - cursor.start)] && !reader.settled.contains(offset)
@@ -87,12 +94,10 @@ extension World {
     mutating func checkConsumption(
         of offset: Int64,
         _ cursor: Member.Cursor,
-        isTaken: Bool,
         by member: Member
     ) {
-        guard isTaken else { return }
-        let settled = member.settledBefore[cursor.partition] ?? []
-        guard offset < cursor.stored || settled.contains(offset) else { return }
+        let isSettled = member.settledBefore[cursor.partition]?.contains(offset) == true
+        guard offset < cursor.stored || isSettled else { return }
         found(
             .noRepeatWithoutCause,
             "\(offset) of partition \(cursor.partition.index) was settled"

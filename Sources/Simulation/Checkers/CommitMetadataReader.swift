@@ -5,7 +5,7 @@ import Vocabulary
 /// A reader that shares a mistake with the writer would not see it.
 struct CommitMetadataReader {
     /// Offsets past the committed one that the text calls settled.
-    private(set) var settled: Set<Int64> = []
+    private(set) var settled: SettledOffsets
     /// The offset behind the last of them.
     private(set) var horizon: Int64
     let nonce: [UInt8]
@@ -13,7 +13,7 @@ struct CommitMetadataReader {
     /// Nil for a text that is not to be believed.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
-        guard characters.count > 3, characters.count <= 4096, text.hasPrefix("p1"),
+        guard characters.count > 3, characters.count <= 4096, characters.starts(with: "p1".utf8),
             let payload = Self.decodeBase64URL(characters[3...]), payload.count >= 9
         else { return nil }
         let sealed = payload.dropLast(4)
@@ -21,13 +21,15 @@ struct CommitMetadataReader {
         input += (0..<4).map { UInt8(truncatingIfNeeded: partition.partition >> ($0 * 8)) }
         input += (0..<8).map { UInt8(truncatingIfNeeded: base >> ($0 * 8)) }
         input.append(characters[2])
-        let checksum = Self.crc32c(input + sealed)
+        input += sealed
+        let checksum = Self.crc32c(input)
         guard payload.suffix(4).reversed().reduce(0, { $0 << 8 | UInt32($1) }) == checksum
         else { return nil }
         nonce = Array(sealed.prefix(4))
         var body = sealed.dropFirst(4)
         guard let span = Self.takeNumber(&body), span < 1 << 21 else { return nil }
         horizon = base + span
+        settled = SettledOffsets(base: base)
         switch characters[2] {
         case UInt8(ascii: "D"): readDistances(body, base)
         case UInt8(ascii: "R"): readRuns(body, base)
@@ -40,10 +42,10 @@ struct CommitMetadataReader {
         var body = body
         var next = base + 1
         while let distance = Self.takeNumber(&body) {
-            for offset in next..<next + distance { settled.insert(offset) }
+            settled.insert(next..<next + distance)
             next += distance + 1
         }
-        for offset in min(next, horizon)..<horizon { settled.insert(offset) }
+        settled.insert(min(next, horizon)..<horizon)
     }
 
     private mutating func readRuns(_ body: ArraySlice<UInt8>, _ base: Int64) {
@@ -51,7 +53,7 @@ struct CommitMetadataReader {
         var next = base
         while let incomplete = Self.takeNumber(&body), let done = Self.takeNumber(&body) {
             next += incomplete + 1
-            for offset in next..<next + done { settled.insert(offset) }
+            settled.insert(next..<next + done)
             next += done
         }
     }
@@ -59,7 +61,8 @@ struct CommitMetadataReader {
     private mutating func readBitmap(_ body: ArraySlice<UInt8>, _ base: Int64) {
         for (place, byte) in body.enumerated() {
             for bit in 0..<8 where byte >> bit & 1 == 1 {
-                settled.insert(base + 1 + Int64(place * 8 + bit))
+                let offset = base + 1 + Int64(place * 8 + bit)
+                settled.insert(offset..<offset + 1)
             }
         }
     }
@@ -117,5 +120,25 @@ struct CommitMetadataReader {
         (0..<8).reduce(UInt32(index)) { value, _ in
             value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1
         }
+    }
+}
+
+/// Offsets that are settled, of those at and behind a committed one.
+struct SettledOffsets {
+    let base: Int64
+    private var marks: [Bool] = []
+
+    init(base: Int64) {
+        self.base = base
+    }
+
+    func contains(_ offset: Int64) -> Bool {
+        offset >= base && offset - base < Int64(marks.count) && marks[Int(offset - base)]
+    }
+
+    mutating func insert(_ offsets: Range<Int64>) {
+        let missing = Int(offsets.upperBound - base) - marks.count
+        if missing > 0 { marks.append(contentsOf: repeatElement(false, count: missing)) }
+        for offset in offsets { marks[Int(offset - base)] = true }
     }
 }

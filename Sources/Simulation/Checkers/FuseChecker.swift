@@ -37,12 +37,12 @@ extension World {
         on route: Route,
         by member: Member
     ) {
-        // No answer to a broadcast says anything about a token.
-        guard let event = member.engine.delivery(delivery)?.event, !event.isBroadcast else {
-            return
-        }
-        guard let settings = plan.fuse, let fuse = member.engine.tokenFuse(of: route),
-            let outcome = member.engine.delivery(delivery)?.outcome, outcome.decidedBy == .apns
+        guard let settings = plan.fuse,
+            let fuse = member.engine.lend(to: { $0.tokenFuse(of: route) }),
+            let facts = member.delivery(delivery),
+            // No answer to a broadcast says anything about a token.
+            let event = facts.event, !event.isBroadcast,
+            let outcome = facts.outcome, outcome.decidedBy == .apns
         else { return }
         let isCondemned = outcome.kind == .unregistered || answer.reason == .apns(.badDeviceToken)
         guard isCondemned || outcome.kind == .accepted else { return }

@@ -22,7 +22,9 @@ extension World {
 
     /// No answer is waited for longer than a request may take.
     mutating func checkTimeLimits(of member: Member) {
-        while let key = member.timeLimits.popDue(now: now) {
+        while let limit = member.timeLimits.first, limit.due <= now {
+            let key = limit.stream
+            member.timeLimits.removeFirst()
             let stream = member.connections[key.connection]?.streams[key.delivery]
             guard stream?.number == key.stream else { continue }
             found(.requestsEndInTime, "event \(key.event) is still waited for")
@@ -51,7 +53,7 @@ extension World {
     /// A member sends nothing of a partition that it has given up: the next owner does.
     private mutating func checkOwner(of delivery: Delivery, by member: Member) {
         let partition = delivery.record.partition
-        guard !member.cursors.contains(where: { $0.partition == partition }) else { return }
+        guard member.cursorIndex(of: partition) == nil else { return }
         found(.ownedWhenSent, "partition \(partition.index) is somebody else's")
     }
 

@@ -20,11 +20,10 @@ extension World {
         of event: Int32,
         _ decoded: DecodedRecord,
         _ history: RetryHistory?,
-        _ cursor: Member.Cursor,
+        at place: RecordPlace,
         by member: Member
     ) {
-        let place = RecordPlace(partition: cursor.partition, offset: cursor.position)
-        if let history, let tier = kafka.partitions[cursor.partition.index].tier {
+        if let history, let tier = kafka.partitions[place.partition.index].tier {
             let written = min(history.writtenAt ?? timestamp, timestamp)
             let bound = written.milliseconds + plan.tiers[tier].milliseconds
             let due = min(history.dueAt.milliseconds, bound)
@@ -47,9 +46,8 @@ extension World {
             facts.content == .notification, member.streamsByDevice[facts.device] == nil
         else { return }
         let route = route(of: facts)
-        let queue = member.urgent[route.index]
         member.urgent[route.index].waiting[event] = UrgentQueue.Waiting(
-            others: queue.others,
+            others: member.urgent[route.index].others,
             bound: 4 * (member.urgentLoad + 8)
         )
     }
@@ -80,7 +78,7 @@ extension World {
         member.inHand = [:]
         for connection in member.connections.values {
             for (delivery, stream) in connection.streams {
-                guard let record = member.engine.delivery(delivery)?.record else { continue }
+                guard let record = member.delivery(delivery)?.record else { continue }
                 let identity = events[Int(stream.event)].identity
                 member.inHand[identity, default: []].insert(RecordPlace(record))
             }
@@ -110,7 +108,11 @@ extension World {
         }
         member.urgent[route.index].others += 1
         let queue = member.urgent[route.index]
-        guard let first = queue.waiting.values.min(by: { $0.others < $1.others }),
+        // Of equals the one with the least bound: a dictionary has them in any order.
+        let oldest = queue.waiting.values.min {
+            ($0.others, $0.bound) < ($1.others, $1.bound)
+        }
+        guard let first = oldest,
             queue.others - first.others > first.bound
         else { return }
         found(.urgentIsNotStarved, "\(queue.others - first.others) of others went before it")

@@ -149,8 +149,7 @@ extension World {
         member.placed = []
         if plan.isTransactional {
             // Their outcomes went with their transaction.
-            let engine = member.engine
-            member.publishing = member.publishing.filter { engine.delivery($0.key) != nil }
+            member.publishing = member.publishing.filter { member.delivery($0.key) != nil }
         }
         noteHandBack(by: member)
         group.letGo(member.id, of: member.generation)
@@ -205,7 +204,7 @@ extension World {
         let failed = isAnswered ? request.refused : request.commits.map(\.partition)
         if request.generation == member.generation {
             for partition in failed
-            where member.cursors.contains(where: { $0.partition == partition }) {
+            where member.cursorIndex(of: partition) != nil {
                 member.uncommitted[partition] = now
             }
         }

@@ -32,8 +32,7 @@ extension World {
         _ publications: Publications,
         by member: Member
     ) {
-        guard let facts = member.engine.delivery(delivery),
-            let event = event(of: facts.record)
+        guard let facts = member.delivery(delivery), let event = event(of: facts.record)
         else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
         beginPublishing(delivery, publications, facts, event, by: member)
         for publication in Publication.allCases where publications.contains(publication) {
@@ -80,7 +79,7 @@ extension World {
         _ publication: Publication,
         by member: Member
     ) {
-        guard let facts = member.engine.delivery(delivery), let event = event(of: facts.record)
+        guard let facts = member.delivery(delivery), let event = event(of: facts.record)
         else { return }
         if plan.isTransactional {
             enterTransaction(delivery, by: member)
@@ -240,7 +239,7 @@ extension World {
     /// As far as the member can know, the record is done with.
     mutating func settled(_ pending: Member.Pending, by member: Member) {
         guard let assignedAt = member.assignedAt, pending.arrivedAt >= assignedAt,
-            let index = member.cursors.firstIndex(where: { $0.partition == pending.partition })
+            let index = member.cursorIndex(of: pending.partition)
         else { return }
         member.cursors[index].settle(pending.offset)
     }

@@ -64,7 +64,7 @@ extension World {
     }
 
     private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {
-        guard member.publishing[delivery] == nil, let facts = member.engine.delivery(delivery),
+        guard member.publishing[delivery] == nil, let facts = member.delivery(delivery),
             case .publishing(let records) = facts.phase, let event = event(of: facts.record)
         else { return }
         beginPublishing(delivery, records, facts, event, by: member)

@@ -8,7 +8,7 @@ extension World {
         on connection: ConnectionID,
         by member: Member
     ) {
-        guard let facts = member.engine.delivery(delivery),
+        guard let facts = member.delivery(delivery),
             let event = event(of: facts.record),
             var state = member.connections[connection]
         else { return found(.streamLimitKept, "sent on a connection that is gone") }
@@ -31,7 +31,7 @@ extension World {
             delivery: delivery,
             event: event
         )
-        member.timeLimits.insert(key, due: now + settings.requestTimeout)
+        member.timeLimits.append((key, now + settings.requestTimeout))
         let environment = state.route.environment
         let isSlow = apns.slow[environment, default: 0] > 0
         let delay = isSlow ? dice.milliseconds(500...8000) : latency() + latency()

@@ -27,7 +27,7 @@ extension World {
         let unregisteredSince = unregisteredSince(by: member)
         for _ in 0..<dice.number(1...4) {
             guard let delivery = member.engine.nextToDecode(),
-                let record = member.engine.delivery(delivery)?.record,
+                let record = member.delivery(delivery)?.record,
                 let event = event(of: record)
             else { break }
             member.engine.recordDecoded(

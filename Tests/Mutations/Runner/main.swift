@@ -1,14 +1,14 @@
 import Glibc
 import Simulation
 
-// Runs seeds until a promise is broken: Runner --mutation=N SEEDS. Each seed is told before it
+// Runs seeds until a promise is broken: Runner --mutation=N SEED... Each seed is told before it
 // runs, because a mutation may also end in a trap.
-let seeds = CommandLine.arguments.last.flatMap(UInt64.init) ?? 1
-for seed in 1...seeds {
+for seed in CommandLine.arguments.dropFirst().compactMap(UInt64.init) {
     print("seed \(seed)")
     unsafe fflush(nil)
-    let run = try SimulatedRun(seed: seed)
-    if let finding = run.finding {
+    var world = try World(plan: FaultPlan(seed: seed))
+    world.run()
+    if let finding = world.findings.first {
         print("finding \(finding)")
         break
     }

@@ -33,8 +33,13 @@ func module(
     )
 }
 
+/// To optimise a test costs more time than it gains: the modules under test are optimised.
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+    .testTarget(
+        name: name,
+        dependencies: dependencies,
+        swiftSettings: strict + [.unsafeFlags(["-Onone"])]
+    )
 }
 
 let package = Package(
@@ -160,7 +165,9 @@ let package = Package(
         tests("DeliveryTests", ["Delivery", "Vocabulary", "APNsRules", "ConnectionPool"]),
         tests("SimulationTests", ["Simulation"]),
         tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
-        tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux"]),
+        // All tests are one program: linked once, it names the signal that ends any of them.
+        .target(name: "LastWords", path: "Tests/LastWords"),
+        tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux", "LastWords"]),
         tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("YAMLTests", ["YAML"]),

@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct ClusterCheckTests {
+@Suite(.ownThread) struct ClusterCheckTests {
     @Test func `Topics are described with their partitions, or with their error`() throws {
         let kafka = try EmbeddedKafka(brokers: 2)
         let known = KafkaTopic("known")

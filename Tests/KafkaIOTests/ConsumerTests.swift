@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct ConsumerTests {
+@Suite(.ownThread) struct ConsumerTests {
     @Test func `Keys, values, headers and null come back byte for byte`() throws {
         let topic = try SharedCluster.freshTopic()
         let source = try Source()
@@ -117,7 +117,7 @@ import Vocabulary
     {
         let topic = try SharedCluster.freshTopic()
         try Source().fill(topic, count: 10)
-        let first = try Member(group: topic.name, topic: topic)
+        let first = try Member(group: topic.name, topic: topic, properties: Member.changing)
         try first.turn { first.records.count == 10 }
         let partition = try #require(first.assigned.first)
         #expect(first.consumer.canCommit)
@@ -131,7 +131,7 @@ import Vocabulary
         try first.close()
         #expect(first.revocations.map(\.lost) == [false])
 
-        let second = try Member(group: topic.name, topic: topic)
+        let second = try Member(group: topic.name, topic: topic, properties: Member.changing)
         second.answersAssignments = false
         try second.turn { !second.assigned.isEmpty }
         second.consumer.fetchStoredOffsets(of: second.assigned)

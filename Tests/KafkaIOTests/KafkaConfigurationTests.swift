@@ -1,7 +1,7 @@
 import KafkaIO
 import Testing
 
-@Suite struct KafkaConfigurationTests {
+@Suite(.ownThread) struct KafkaConfigurationTests {
     typealias Kind = KafkaConfiguration.Problem.Kind
 
     @Test(

@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct ProducerTests {
+@Suite(.ownThread) struct ProducerTests {
     @Test(arguments: [
         [KafkaError.Code.notLeaderForPartition, .requestTimedOut, .notEnoughReplicas],
         [.transport],

@@ -8,7 +8,7 @@ private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
 }
 
 /// Against a broker of its own, named by `HELIOGRAPH_TEST_BOOTSTRAP` (`host:port`).
-@Suite(.enabled(if: realBroker != nil))
+@Suite(.ownThread, .enabled(if: realBroker != nil))
 struct RealBrokerTests {
     @Test func `A topic is created, filled, and a restarted member goes on at its commit`() throws {
         let servers = try #require(realBroker)

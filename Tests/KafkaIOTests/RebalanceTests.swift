@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct RebalanceTests {
+@Suite(.ownThread) struct RebalanceTests {
     /// Turns both members' loops until a condition holds.
     private func turn(_ one: Member, _ two: Member, until isDone: () -> Bool) throws {
         let end = ContinuousClock.now + .seconds(60)
@@ -17,14 +17,14 @@ import Vocabulary
     @Test func `A second member takes over what the first gives up after draining`() throws {
         let topic = try SharedCluster.freshTopic(partitions: 4)
         try Source().fill(topic, count: 100)
-        let first = try Member(group: topic.name, topic: topic)
+        let first = try Member(group: topic.name, topic: topic, properties: Member.changing)
         try first.turn { first.records.count == 100 }
         #expect(first.assigned.count == 4)
         let held = try #require(first.assigned.first)
         first.consumer.pause([held])
         first.answersRevocations = false
 
-        let second = try Member(group: topic.name, topic: topic)
+        let second = try Member(group: topic.name, topic: topic, properties: Member.changing)
         second.start = { _ in .end }
         try turn(first, second) {
             guard first.revocations.isEmpty else { return true }
@@ -74,6 +74,7 @@ import Vocabulary
         let member = try Member(
             group: topic.name,
             topic: topic,
+            properties: Member.changing,
             servers: kafka.bootstrapServers
         )
         try member.turn { !member.assigned.isEmpty }

@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct TopicReaderTests {
+@Suite(.ownThread) struct TopicReaderTests {
     private func reader(
         of topic: KafkaTopic,
         from start: TopicReader.Start = .beginning,

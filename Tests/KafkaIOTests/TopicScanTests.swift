@@ -2,7 +2,7 @@ import KafkaIO
 import Testing
 import Vocabulary
 
-@Suite struct TopicScanTests {
+@Suite(.ownThread) struct TopicScanTests {
     private func scan(_ topic: KafkaTopic, _ wakeup: WakeUp) throws -> TopicScan {
         try TopicScan(
             topic: topic,

@@ -4,8 +4,8 @@ import Vocabulary
 
 /// The mock cluster answers the calls, but neither hides open transactions nor moves offsets.
 ///
-/// One test at a time: errors are put in for the next request, whoever sends it.
-@Suite(.serialized) struct TransactionCallsTests {
+/// Each test has a cluster of its own: errors are put in for the next request, whoever sends it.
+@Suite(.ownThread) struct TransactionCallsTests {
     @Test func `Records and offsets are committed, one transaction after the other`() throws {
         let bench = try TransactionBench()
         try bench.calls.open()
@@ -111,7 +111,7 @@ import Vocabulary
         let error = try #require(fatal.first)
         #expect(TransactionError(error).kind == .unusable)
 
-        bench.source = try Source(transactionalID: bench.topic.name)
+        try bench.replaceSource()
         try bench.calls.open()
         try bench.calls.begin()
         try bench.produce(count: 1)
@@ -124,19 +124,26 @@ import Vocabulary
 /// A member with an assignment, and a transactional producer.
 private final class TransactionBench {
     let kafka: EmbeddedKafka
-    let topic: KafkaTopic
-    let results: KafkaTopic
-    var source: Source
+    private(set) var source: Source
+    private let results = KafkaTopic("results")
     private let member: Member
 
     init() throws {
-        kafka = try SharedCluster.kafka.get()
-        topic = try SharedCluster.freshTopic()
-        results = try SharedCluster.freshTopic()
-        source = try Source(transactionalID: topic.name)
-        member = try Member(group: topic.name, topic: topic)
+        kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("source")
+        try kafka.createTopic(topic, partitions: 1)
+        try kafka.createTopic(results, partitions: 1)
+        source = try Self.source(kafka)
+        member = try Member(group: "group", topic: topic, servers: kafka.bootstrapServers)
         member.answersAssignments = false
         try member.turn { [member] in member.assigned.count == 1 }
+    }
+
+    /// Another producer takes the name over.
+    func replaceSource() throws { source = try Self.source(kafka) }
+
+    private static func source(_ kafka: EmbeddedKafka) throws -> Source {
+        try Source(servers: kafka.bootstrapServers, transactionalID: "shard")
     }
 
     var calls: TransactionCalls { source.producer.transactionCalls }

@@ -1,23 +1,24 @@
 import Simulation
 import Testing
 
+/// That the simulation can be relied on; `scripts/simulate` runs many seeds.
 @Suite struct WorldTests {
-    /// What `swift test` lives through; CI adds a thousand with `scripts/simulate`.
-    @Test(arguments: UInt64(1)...24)
-    func `every promise holds under the faults of a seed`(seed: UInt64) throws {
-        let run = try SimulatedRun(seed: seed)
-        #expect(run.finding == nil, "\(run.story.joined(separator: "\n"))")
-    }
-
     @Test func `a seed repeats exactly`() throws {
-        let runs = try (0..<2).map { _ in try SimulatedRun(seed: 4711) }
+        let runs = try (0..<2).map { _ in try run(9) }
         #expect(runs[0].steps > 10_000)
         #expect(runs[0].digest == runs[1].digest)
         #expect(runs[0].coverage == runs[1].coverage)
     }
 
     @Test func `different seeds differ`() throws {
-        let digests = try (1...8).map { try SimulatedRun(seed: $0).digest }
+        let digests = try (1...3).map { try run($0).digest }
         #expect(Set(digests).count == digests.count)
+    }
+
+    /// A run in which every promise has to hold.
+    private func run(_ seed: UInt64) throws -> SimulatedRun {
+        let run = try SimulatedRun(seed: seed)
+        #expect(run.finding == nil, "\(run.story.joined(separator: "\n"))")
+        return run
     }
 }

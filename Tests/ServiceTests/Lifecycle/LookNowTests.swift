@@ -2,19 +2,21 @@ import Service
 import Testing
 
 @Suite struct LookNowTests {
-    @Test(arguments: [
-        // What is in use is nothing new, asked for or not.
-        ([("old", true)], []),
-        // One reading is enough, and it is taken once.
-        ([("new", true), ("new", false), ("new", true)], ["new"]),
-        // It may be the second one, too.
-        ([("new", false), ("new", true)], ["new"]),
-        // A half-written file that was seen before is none of its business.
-        ([("half", false), ("new", true), ("new", false)], ["new"]),
-        // What follows is judged as always.
-        ([("new", true), ("next", false)], ["new"]),
-        ([("new", true), ("next", false), ("next", false)], ["new", "next"]),
-    ])
+    @Test(
+        arguments: [
+            // What is in use is nothing new, asked for or not.
+            ([("old", true)], []),
+            // One reading is enough, and it is taken once.
+            ([("new", true), ("new", false), ("new", true)], ["new"]),
+            // It may be the second one, too.
+            ([("new", false), ("new", true)], ["new"]),
+            // A half-written file that was seen before is none of its business.
+            ([("half", false), ("new", true), ("new", false)], ["new"]),
+            // What follows is judged as always.
+            ([("new", true), ("next", false)], ["new"]),
+            ([("new", true), ("next", false), ("next", false)], ["new", "next"]),
+        ] as [([(String, Bool)], [String])]
+    )
     func `a reading that was asked for is taken at first sight`(
         readings: [(text: String, isAsked: Bool)],
         taken: [String]

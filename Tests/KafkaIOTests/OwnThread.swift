@@ -1,0 +1,31 @@
+import Foundation
+import Testing
+
+/// Runs each test of a suite, and each case of it, on a thread of its own.
+///
+/// For tests that block: on Swift's few threads they would hold up each other and all the rest.
+struct OwnThread: TestTrait, SuiteTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing body: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        try await withTaskExecutorPreference(ThreadStarter.shared) { try await body() }
+    }
+}
+
+extension Trait where Self == OwnThread {
+    static var ownThread: Self { Self() }
+}
+
+/// Starts a thread for whatever a task does up to its next `await`.
+private final class ThreadStarter: TaskExecutor {
+    static let shared = ThreadStarter()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        Thread { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }.start()
+    }
+}

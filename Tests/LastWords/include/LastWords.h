@@ -1,0 +1,1 @@
+// Nothing to call: LastWords.c works by being linked.

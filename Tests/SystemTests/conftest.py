@@ -1,10 +1,15 @@
 """Fixtures: a broker, a simulator and services, each in a process of its own."""
 
 import contextlib
+import os
 import pathlib
+import shutil
+import signal
 import sys
+import tempfile
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
@@ -14,6 +19,79 @@ from harness.processes import ROOT  # noqa: E402
 from harness.simulator import running_simulator  # noqa: E402
 
 DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"
+# Tests mostly wait, so each core has several.
+WORKERS_PER_CORE = 4
+# What is set up for all tests of these files, or kept by the first for the others, costs more than
+# to run them in one worker.
+TOGETHER = ("test_status_page.py", "chart/test_chart_")
+HAS_FAILED = pytest.StashKey[bool]()
+
+
+def is_worker(config):
+    return hasattr(config, "workerinput")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    # An order to stop is an interruption: what a test has started is ended, and files are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if not is_worker(config) and config.option.basetemp is None:
+        config.option.basetemp = tempfile.mkdtemp(prefix="heliograph-tests-")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """None where a single test is named."""
+    is_single = len(config.args) == 1 and "::" in config.args[0]
+    return 0 if is_single else WORKERS_PER_CORE * len(os.sched_getaffinity(0))
+
+
+class Scheduling(LoadScopeScheduling):
+    """One test after the other in the order of the collection, but whole files of `TOGETHER`."""
+
+    def _split_scope(self, nodeid):
+        file = nodeid.partition("::")[0]
+        return file if any(name in file for name in TOGETHER) else nodeid
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return Scheduling(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """The longest first: then none of them is alone at the end."""
+
+    def seconds(item):
+        marker = item.get_closest_marker("takes")
+        return marker.args[0] if marker else 0
+
+    items.sort(key=seconds, reverse=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """A test that has passed, its end included, keeps no files."""
+    report = yield
+    if report.failed:
+        item.stash[HAS_FAILED] = True
+    folder = item.funcargs.get("tmp_path")
+    if report.when == "teardown" and folder and not item.stash.get(HAS_FAILED, False):
+        shutil.rmtree(folder, ignore_errors=True)
+    return report
+
+
+def pytest_sessionfinish(session):
+    session.config.stash[HAS_FAILED] = session.testsfailed > 0
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.stash[HAS_FAILED]:
+        terminalreporter.write_line(f"Files of failed tests: {config.option.basetemp}")
+
+
+def pytest_unconfigure(config):
+    if not is_worker(config) and not config.stash.get(HAS_FAILED, False):
+        shutil.rmtree(config.option.basetemp, ignore_errors=True)
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def violations_match(outcome, pointer, rule):
     )
 
 
+@pytest.mark.core
 def test_each_bad_record_is_named_and_the_good_ones_flow(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     sent, names = [], []

@@ -113,6 +113,7 @@ def test_a_lost_answer_to_create_is_not_repeated(bench, simulators, tmp_path):
     assert "list channels before trying again" in done.said
 
 
+@pytest.mark.core
 def test_broadcasts_are_sent_and_have_outcomes(bench, channels, simulator):
     channel = created(channels)
     settings = bench.configuration(simulator)

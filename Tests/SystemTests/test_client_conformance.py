@@ -61,6 +61,7 @@ def accepted_count(bench):
     return len(outcomes)
 
 
+@pytest.mark.core
 def test_header_fields_are_written_as_apple_asks(bench, peer):
     """Also: one stream until the first answer, whatever the SETTINGS allow."""
     server = peer(max_concurrent_streams=1000)

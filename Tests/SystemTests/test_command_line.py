@@ -34,6 +34,7 @@ def heliograph(*words, **variables):
     )
 
 
+@pytest.mark.core
 def test_the_manual_tells_of_every_command():
     manual = heliograph("--help")
     assert manual.returncode == 0
@@ -76,6 +77,7 @@ NOT_THERE = [
 ]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("words", NOT_THERE)
 def test_what_cannot_be_done_is_one_line_and_its_code(words):
     said = heliograph(*words)

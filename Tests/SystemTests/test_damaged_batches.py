@@ -55,7 +55,7 @@ class Bed:
 
 @pytest.fixture
 def bed(broker, benches):
-    with running_kafka_link(broker) as (link, servers):
+    with running_kafka_link(broker.bootstrap_servers) as (link, servers):
         yield Bed(benches(broker, 2), link, servers)
 
 
@@ -94,6 +94,7 @@ def test_a_batch_that_is_damaged_once_repeats_nothing(number, bed, simulator):
     assert len(simulator.requests()) == len(bed.written)
 
 
+@pytest.mark.core
 def test_a_batch_that_comes_damaged_once_after_others_repeats_nothing(bed, simulator):
     """It is alone in its answer: 2.0.2 then asks for an offset that is none."""
     service = bed.start(simulator)
@@ -127,6 +128,7 @@ def test_a_batch_that_stays_damaged_stops_its_partition_and_repeats_nothing(
     assert len(simulator.requests()) == len(bed.written)
 
 
+@pytest.mark.takes(10)
 def test_a_first_batch_that_stays_damaged_is_waited_for(bed, simulator):
     """Of this group nobody knows an offset yet."""
     bed.link.damage(mark_of(bed.write_batches()[0][2]))
@@ -158,6 +160,7 @@ def test_a_first_batch_behind_the_end_is_not_passed_over_for_damage(bed, simulat
     assert len(simulator.requests()) == len(bed.written)
 
 
+@pytest.mark.takes(10)
 def test_a_partition_that_is_stuck_is_told_of_while_others_flow(bed, simulator):
     service = bed.start(simulator).wait_until_ready()
     for partition in range(2):

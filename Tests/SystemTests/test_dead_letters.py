@@ -195,6 +195,7 @@ def test_a_listing_knows_transactions(bed):
     assert len(lines) == 1
 
 
+@pytest.mark.core
 def test_a_replay_gives_events_a_second_life(bed):
     events = [new_event() for _ in range(100)]
     written = bed.make_dead_letters([record(e, headers=OWN_HEADERS) for e in events])

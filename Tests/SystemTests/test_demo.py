@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 import pytest
-from harness.processes import ROOT, built_binary
+from harness.processes import LEASH, ROOT, built_binary
 
 SECONDS = 120
 ALIVE = {
@@ -19,7 +19,7 @@ ALIVE = {
 
 def demo(*arguments):
     return subprocess.run(
-        [built_binary("heliograph-lab"), "demo", *map(str, arguments)],
+        [*LEASH, built_binary("heliograph-lab"), "demo", *map(str, arguments)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -34,6 +34,7 @@ def written(folder, *lines):
     return path
 
 
+@pytest.mark.core
 def test_every_example_gets_its_outcome():
     run = demo()
     assert run.returncode == 0, run.stdout + run.stderr

@@ -78,6 +78,7 @@ def test_what_nginx_and_go_answer_is_understood(bench, server, tmp_path, name):
         assert done.returncode == (0 if status == 200 else 1)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("name", ["nginx", "caddy"])
 def test_events_end_as_nginx_and_go_answer(bench, server, name):
     expected = {"a11c": "accepted", "dead": "unregistered", "bad0": "rejected"}

@@ -8,17 +8,11 @@ from datetime import datetime, timezone
 import pytest
 from cloudevents.core.bindings.kafka import to_binary_event, to_structured_event
 from cloudevents.core.v1.event import CloudEvent
-from confluent_kafka.schema_registry import (
-    SchemaRegistryClient,
-    header_schema_id_serializer,
-    prefix_schema_id_serializer,
-)
-from confluent_kafka.schema_registry.json_schema import JSONSerializer
-from confluent_kafka.serialization import MessageField, SerializationContext
 
 from harness.deadlines import eventually
 from harness.events import encoded, new_event, payload_bytes, record, sha256
 from harness.kafka import Written
+from harness.ports import reserved_port
 from harness.registry import running_registry
 from harness.service import outcomes_of, position_of
 
@@ -84,6 +78,7 @@ def assert_sent_as_written(simulator, sent):
     assert got == {json.loads(t)["device_token"]: sha256(payload_bytes(t)) for t in texts}
 
 
+@pytest.mark.core
 def test_cloud_events_of_both_modes(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     plain, binary, whole, bare, inside = (new_event() for _ in range(5))
@@ -191,13 +186,18 @@ def test_a_record_that_breaks_its_framing_is_named(broker, simulators, benches):
     service.drain()
 
 
-def serializer(registry, schema_id_serializer, schema=TEAM_SCHEMA):
+def serializer(registry, place, schema=TEAM_SCHEMA):
+    """Writes the schema's identifier into that place: `prefix` or `header`."""
+    # It takes half a second to read, so no worker reads it for other tests.
+    from confluent_kafka import schema_registry
+    from confluent_kafka.schema_registry.json_schema import JSONSerializer
+
     return JSONSerializer(
         json.dumps(schema),
-        SchemaRegistryClient({"url": registry.url}),
+        schema_registry.SchemaRegistryClient({"url": registry.url}),
         conf={
             "auto.register.schemas": False,
-            "schema.id.serializer": schema_id_serializer,
+            "schema.id.serializer": getattr(schema_registry, f"{place}_schema_id_serializer"),
             # So that what breaks the schema can be written too.
             "validate": False,
         },
@@ -206,6 +206,8 @@ def serializer(registry, schema_id_serializer, schema=TEAM_SCHEMA):
 
 def serialized(topic, serialize, event):
     """A record as JSONSerializer writes it."""
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
     headers = []
     context = SerializationContext(topic, MessageField.VALUE, headers)
     return Written(serialize(event, context), None, tuple(headers))
@@ -219,14 +221,14 @@ def registry_settings(registry, **settings):
     return {"schema_registry": {"url": registry.url, "request_timeout": "1s", **settings}}
 
 
+@pytest.mark.core
 def test_the_wire_format_in_prefix_and_header(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:
         schema = registry.register(f"{bench.topics.source}-value", TEAM_SCHEMA)
-        forms = [prefix_schema_id_serializer, header_schema_id_serializer]
         sent = []
-        for form in forms:
-            write = serializer(registry, form)
+        for place in ("prefix", "header"):
+            write = serializer(registry, place)
             good, bad = new_event(metadata={"team": "a"}), new_event(metadata={"tem": "a"})
             for event in (good, bad):
                 sent.append((event, serialized(bench.topics.source, write, event)))
@@ -332,11 +334,13 @@ def test_a_registry_that_is_down_stops_no_known_schema(broker, simulators, bench
 def test_registries_are_asked_in_turn(broker, simulators, benches):
     """One that does not answer, and one that refuses, leave it to the next."""
     bench, simulator = benches(broker), simulators()
-    with running_registry() as gone:
-        addresses = [gone.url]
-    with running_registry(authorization="nobody") as refusing, running_registry() as registry:
+    with (
+        reserved_port() as nobody,
+        running_registry(authorization="nobody") as refusing,
+        running_registry() as registry,
+    ):
         schema = registry.register("known", TEAM_SCHEMA)
-        addresses += [refusing.url, registry.url]
+        addresses = [f"http://127.0.0.1:{nobody}", refusing.url, registry.url]
         service = bench.run(
             simulator, schema_registry={"url": ", ".join(addresses), "request_timeout": "1s"}
         )

@@ -39,12 +39,14 @@ def statuses(service):
     return {path: service.fetch(path)[0] for path in ("/startup", "/live", "/ready")}
 
 
+@pytest.mark.core
 def test_a_service_at_work_is_started_live_and_ready(bench, simulator):
     service = bench.run(simulator)
     assert statuses(service) == {"/startup": 200, "/live": 200, "/ready": 200}
     service.drain()
 
 
+@pytest.mark.takes(10)
 def test_a_missing_broker_restarts_nothing_and_a_late_one_is_taken(bench, simulator):
     link = Link(int(bench.kafka.bootstrap_servers.rpartition(":")[2]))
     link.become(REFUSING)
@@ -72,6 +74,7 @@ def silent_broker():
         yield bound, f"127.0.0.1:{bound.getsockname()[1]}"
 
 
+@pytest.mark.takes(20)
 def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
     with silent_broker() as (broker, address):
         kafka = {"bootstrap_servers": address}
@@ -89,6 +92,7 @@ def test_a_broker_that_fails_in_another_way_is_told_again(bench, simulator):
     assert refusals()[:2] == [True, False]
 
 
+@pytest.mark.takes(10)
 def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
     with silent_broker() as (_, address):
         kafka = {"bootstrap_servers": address}
@@ -101,6 +105,7 @@ def test_a_service_that_waits_for_its_broker_can_be_stopped(bench, simulator):
         service.drain(seconds=20)
 
 
+@pytest.mark.takes(10)
 def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
     """Events that are never answered keep the service draining while we look."""
     service = bench.run(simulators({"default": {"is": "stall"}}))
@@ -119,6 +124,16 @@ def test_a_drain_is_told_first_and_does_not_end_life(bench, simulators):
 
 
 def threads_named(service, name):
+    """A list during which threads come and go may lack some: two have to agree."""
+
+    def agreed():
+        first, second = (list_of_threads(service, name) for _ in range(2))
+        return first if first == second else None
+
+    return eventually(agreed, 30, lambda: f"a thread {name}: {service.child.told()}")
+
+
+def list_of_threads(service, name):
     tasks = f"/proc/{service.child.pid}/task"
     found = []
     for task in os.listdir(tasks):
@@ -138,10 +153,14 @@ def stopped_thread(thread):
     try:
         yield
     finally:
-        libc.ptrace(PTRACE_DETACH, thread, None, None)
-        # If its process has ended, so has the thread, and its end is ours to take.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(thread, WALL | os.WNOHANG)
+        if libc.ptrace(PTRACE_DETACH, thread, None, None) != 0:
+            # It ends with its process, which is not over before we have taken its end.
+            while not has_ended(os.waitpid(thread, WALL)[1]):
+                pass
+
+
+def has_ended(status):
+    return os.WIFEXITED(status) or os.WIFSIGNALED(status)
 
 
 @contextlib.contextmanager
@@ -177,6 +196,7 @@ def test_silent_and_dripping_peers_keep_no_probe_out(bench, simulator):
     service.drain()
 
 
+@pytest.mark.takes(25)
 def test_a_lack_of_descriptors_ends_nothing(bench, simulator):
     service = bench.run(simulator)
     pid = service.child.pid

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.kafka import Written
@@ -35,6 +37,7 @@ def one_after_another(bench, service, events):
         bench.wait_for_outcomes(count + 1, service=service)
 
 
+@pytest.mark.core
 def test_a_dead_token_gets_nothing_even_after_a_restart(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(SCENARIO)
     first = bench.run(simulator)

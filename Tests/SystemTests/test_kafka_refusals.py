@@ -44,6 +44,7 @@ def outcome_counts(bench):
     return collections.Counter(position_of(outcome) for _, outcome in outcomes)
 
 
+@pytest.mark.core
 def test_a_right_to_write_that_is_missing_is_told_until_it_is_given(bench, simulator):
     # One, so that no other outcome is taken meanwhile.
     written = bench.produce(records(1))
@@ -106,6 +107,7 @@ def test_offsets_that_a_moving_coordinator_does_not_tell_are_waited_for(bench, s
     assert set(counts.values()) == {1}
 
 
+@pytest.mark.takes(10)
 def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simulator):
     token = "dead" + "0" * 60
     status = {"status": "unregistered", "token_action": "remove", "unregistered_at": 1}
@@ -130,6 +132,7 @@ def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simu
     assert sorted(kinds) == ["accepted", "suppressed"]
 
 
+@pytest.mark.takes(20)
 def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, simulators):
     # Longer than it takes to fail, and shorter than a shard may take to give partitions back, which
     # the group asks for when the other one has left.
@@ -164,6 +167,7 @@ def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, 
     assert outcome_counts(bench).keys() == {place.position for place in written}
 
 
+@pytest.mark.takes(15)
 def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator):
     """All that tells of it are the reports of the records that it drops."""
     # Outcomes with one key, so one partition has all of them.

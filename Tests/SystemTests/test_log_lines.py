@@ -5,6 +5,8 @@ import hmac
 import json
 import re
 
+import pytest
+
 from harness.events import new_event, record
 from harness.kafka import Written
 from harness.processes import json_object
@@ -15,6 +17,7 @@ BAD = "bad00000" + "5e" * 28
 TRACE = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
+@pytest.mark.core
 def test_faults_are_named_by_fingerprint_and_summarised(broker, simulators, benches, tmp_path):
     bench = benches(broker)
     simulator = simulators({"rules": [{"prefix": "bad0", "is": "BadDeviceToken"}]})

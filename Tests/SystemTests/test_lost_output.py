@@ -100,6 +100,7 @@ def test_a_channel_that_was_created_is_named_all_the_same(run, settings, simulat
     assert channel in "".join(run(settings, "channels", "list", "--bundle-id", APP))
 
 
+@pytest.mark.core
 def test_what_apns_said_is_told_all_the_same(run, settings, simulator):
     words = ["push", "--token", TOKEN, "--bundle-id", APP, "--alert", "Hello"]
     lines = run(settings, *words)

@@ -71,6 +71,7 @@ def run(broker, simulators, benches):
     return Run(benches(broker), simulators())
 
 
+@pytest.mark.core
 def test_every_example_ends_as_it_should(run):
     assert_exactly_one_outcome_each(run)
     assert_outcomes_as_expected(run)

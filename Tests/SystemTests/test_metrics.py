@@ -100,6 +100,7 @@ def test_both_formats_are_read_strictly_and_say_the_same(busy):
     assert plain["heliograph_end_to_end_seconds"].type == "histogram"
 
 
+@pytest.mark.core
 def test_a_busy_service_shows_what_it_did(busy, bench):
     found = samples(prometheus(page(busy)[1]))
     source = bench.topics.source

@@ -22,7 +22,7 @@ SUFFIX = re.compile(r"_(bucket|sum|count)$")
 
 
 def rules():
-    groups = yaml.safe_load(ALERTS.read_text())["groups"]
+    groups = yaml.load(ALERTS.read_text(), yaml.CSafeLoader)["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
@@ -70,11 +70,13 @@ def first_cells(text):
     return re.findall(r"(?m)^\| `([^`]+)` \|", text)
 
 
+@pytest.mark.core
 def test_rules_are_valid():
     code, told = promtool("check", "rules", ALERTS)
     assert code == 0, told
 
 
+@pytest.mark.takes(20)
 def test_every_alert_fires_and_keeps_silent():
     code, told = promtool("test", "rules", ALERT_TESTS)
     assert code == 0, told
@@ -82,7 +84,7 @@ def test_every_alert_fires_and_keeps_silent():
 
 def test_every_alert_has_a_test():
     tested = {}
-    for case in yaml.safe_load(ALERT_TESTS.read_text())["tests"]:
+    for case in yaml.load(ALERT_TESTS.read_text(), yaml.CSafeLoader)["tests"]:
         for check in case["promql_expr_test"]:
             name = re.search(r'alertname="(\w+)"', check["expr"])[1]
             tested.setdefault(name, []).append(bool(check.get("exp_samples")))
@@ -157,6 +159,7 @@ def test_dashboard_panels_do_not_overlap():
                 assert other is panel["title"], f"{panel['title']} lies over {other}"
 
 
+@pytest.mark.core
 def test_metrics_of_a_running_service(broker, simulators, benches):
     """What alerts, dashboard and docs name is what a service exposes, and all of it is told."""
     bench = benches(broker)
@@ -206,6 +209,7 @@ def prometheus(folder, service):
         yield ask
 
 
+@pytest.mark.takes(10)
 def test_prometheus_evaluates_rules_and_dashboard(broker, simulators, benches, tmp_path):
     """With real numbers: no rule fails, no alert fires, every panel shows something."""
     bench = benches(broker)

@@ -81,6 +81,7 @@ def settings(directory, **bound):
     return {"schemas": schemas}
 
 
+@pytest.mark.core
 def test_schemas_by_source_and_by_app(broker, simulators, benches, tmp_path):
     bench, simulator = benches(broker), simulators()
     directory = ConfigMap(tmp_path / "schemas").publish(

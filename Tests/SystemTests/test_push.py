@@ -38,6 +38,7 @@ def push(broker, benches, simulator, tmp_path):
     return run
 
 
+@pytest.mark.core
 def test_it_tells_what_went_out_and_came_back(push, simulator):
     done = push("--token", TOKEN, "--bundle-id", APP, "--alert", "Hello, “you”")
     said = done.stdout.decode()

@@ -4,6 +4,8 @@ import collections
 import signal
 import socket
 
+import pytest
+
 from harness.deadlines import eventually
 from harness.events import HOLD, burst, new_event, record, records
 from harness.service import outcomes_of, position_of
@@ -49,6 +51,8 @@ def hold_no_longer(simulator):
     assert simulator.control("POST", "/scenario", SLOW)[0] == 204
 
 
+@pytest.mark.takes(20)
+@pytest.mark.core
 def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators(HOLDING, CONTROLLED)
     written = bench.produce(burst(EVENTS, HELD))
@@ -68,6 +72,7 @@ def test_a_crash_in_mid_burst_loses_nothing(expiring_broker, simulators, benches
     assert repeated <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
 
 
+@pytest.mark.takes(30)
 def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     expiring_broker, simulators, benches
 ):
@@ -100,6 +105,8 @@ def test_what_settled_behind_an_unsettled_record_is_not_sent_again(
     assert bound < settled / 1.5, "the test would pass without metadata as well"
 
 
+@pytest.mark.takes(15)
+@pytest.mark.core
 def test_sigterm_in_mid_burst_loses_and_repeats_nothing(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(HOLDING, CONTROLLED)
     written = bench.produce(burst(EVENTS, HELD))
@@ -133,6 +140,8 @@ def test_two_requests_to_stop_at_once_are_one(broker, simulators, benches):
     assert sum(pushes_of(simulator).values()) == bench.kafka.count(bench.topics.results)
 
 
+@pytest.mark.takes(20)
+@pytest.mark.core
 def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     bench = benches(expiring_broker)
     # One simulator each shows who sent what.
@@ -160,6 +169,7 @@ def test_two_members_share_and_one_leaves(expiring_broker, simulators, benches):
     assert repeated <= (0 if bench.kafka.accepts_commits_in_rebalance else 2 * IN_FLIGHT)
 
 
+@pytest.mark.takes(40)
 def test_a_rolling_restart_of_two_members_loses_nothing(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators(SLOW)
     settings = slow_configuration(bench, simulator)
@@ -236,6 +246,7 @@ def test_sigterm_before_the_group_is_joined_ends_in_order(expiring_broker, simul
     assert outcome_counts(bench) == {place.position: 1 for place in written}
 
 
+@pytest.mark.takes(10)
 def test_sigterm_while_kafka_is_silent_at_the_start_ends_in_order(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     settings = bench.configuration(simulator)

@@ -4,6 +4,8 @@ import collections
 import json
 import time
 
+import pytest
+
 from harness.deadlines import eventually
 from harness.events import new_event, record, records
 from harness.kafka import Written
@@ -70,6 +72,7 @@ def forged(event, source, due_ms, **changes):
     return record(event, headers=headers)
 
 
+@pytest.mark.core
 def test_what_recovers_is_delivered_once_with_its_whole_history(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, DELAY)
@@ -150,6 +153,7 @@ def test_a_partition_that_waits_stops_no_other(broker, simulators, benches):
     service.drain(seconds=30)
 
 
+@pytest.mark.takes(10)
 def test_a_restart_forgets_nothing_that_was_put_off(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, "5s")
@@ -169,6 +173,7 @@ def test_a_restart_forgets_nothing_that_was_put_off(broker, simulators, benches)
     assert {outcome["attempts"] for outcome in outcomes.values()} == {3}
 
 
+@pytest.mark.takes(25)
 def test_a_crash_loses_nothing_that_was_put_off_or_about_to_be(
     expiring_broker, simulators, benches
 ):
@@ -199,6 +204,7 @@ def test_a_crash_loses_nothing_that_was_put_off_or_about_to_be(
     assert len(outcomes) - 600 <= IN_FLIGHT + 2 * COMMIT_SECONDS * settled_per_second
 
 
+@pytest.mark.takes(25)
 def test_two_members_share_what_was_put_off_and_one_leaves(expiring_broker, simulators, benches):
     bench, simulator = benches(expiring_broker), simulators(RECOVERING)
     [topic] = create_retry_topics(bench, "5s")
@@ -235,6 +241,7 @@ def test_what_would_expire_while_it_waits_is_not_put_off(broker, simulators, ben
     assert broker.count(bench.topics.dead_letters) == 1
 
 
+@pytest.mark.takes(10)
 def test_the_last_tier_repeats_until_the_event_is_given_up(broker, simulators, benches):
     bench, simulator = benches(broker), simulators(BROKEN)
     first, last = create_retry_topics(bench, "1s", DELAY)

@@ -75,7 +75,7 @@ def send_until(bench, condition, service):
         count += CONTINUOUS
         return condition()
 
-    eventually(sent_and_met, 40, service.child.told)
+    eventually(sent_and_met, 60, service.child.told, interval=0.25)
     return count
 
 
@@ -240,6 +240,7 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
     service.drain()
 
 
+@pytest.mark.takes(30)
 def test_a_certificate_that_comes_too_early_is_taken_when_its_time_has_come(
     bench, simulator, tmp_path
 ):

@@ -150,9 +150,14 @@ def registry():
         yield running
 
 
+@pytest.mark.takes(10)
 @pytest.mark.parametrize(
     ("level", "form", "debug"),
-    [("trace", "json", "all"), ("debug", "text", "conf,security,broker"), ("info", "json", None)],
+    [
+        pytest.param("trace", "json", "all", marks=pytest.mark.core),
+        ("debug", "text", "conf,security,broker"),
+        ("info", "json", None),
+    ],
 )
 def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
     settings = bed.settings(proxy, registry, level=level, format=form)
@@ -243,6 +248,7 @@ def test_a_start_that_fails_writes_no_secret(bed, proxy, registry, spoil):
     assert_holds_none(ended.said, bed.secrets, "the complaint")
 
 
+@pytest.mark.takes(10)
 @pytest.mark.parametrize(
     "spoil",
     [

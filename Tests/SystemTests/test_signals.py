@@ -57,6 +57,7 @@ def ended_by(service, second):
     return service.child.wait_for_exit()
 
 
+@pytest.mark.takes(10)
 @pytest.mark.parametrize(
     ("first", "second", "code"),
     [
@@ -152,6 +153,7 @@ def test_sighup_has_files_read_that_no_look_finds_at_rest(bench, simulators, tmp
     service.drain()
 
 
+@pytest.mark.core
 def test_sighup_has_a_new_key_taken(bench, simulators, tmp_path):
     following = {"key_id": "NEXT123456", "file": str(tmp_path / "next.p8")}
     simulator = simulators({}, keys_option(tmp_path / "keys.json", following))

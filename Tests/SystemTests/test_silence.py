@@ -23,6 +23,7 @@ def counted(service, *names):
     return [int(lines[f"heliograph_apns_{name}_total"]) for name in names]
 
 
+@pytest.mark.takes(20)
 def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, simulators):
     """After 20 seconds."""
     simulator = simulators(silent_at_first(1), ["--control-port", 0])
@@ -42,6 +43,7 @@ def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, sim
     assert counted(service, "stalled_connections", "request_timeouts") == [1, 0]
 
 
+@pytest.mark.core
 def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulators):
     simulator = simulators(silent_at_first(3))
     bench.produce([record(new_event(device_token=MUTE))])

@@ -38,6 +38,7 @@ def simulator(simulators, tmp_path):
     return simulators(SCENARIO, options)
 
 
+@pytest.mark.core
 def test_curl_is_answered_over_http_2(simulator):
     status, fields, body = push(simulator, TOKEN, environment="sandbox")
     assert (status, body) == (200, "")

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from harness.deadlines import eventually
-from harness.kafka import free_port
+from harness.ports import reserved_port
 from harness.processes import Child, built_binary, json_object
 
 EXIT_SECONDS = 30
@@ -154,6 +154,7 @@ def test_a_fault_in_the_configuration_is_named(fault, bench, simulator, tmp_path
     assert_one_clear_line(service, FATAL_FAULTS[fault], lines)
 
 
+@pytest.mark.core
 def test_all_faults_are_reported_at_once(bench, simulator, tmp_path):
     settings = bench.configuration(simulator)
     for fault in (missing_key_file, unknown_key, wrong_type):
@@ -239,10 +240,12 @@ def assert_not_ready(service, pattern):
     service.drain()
 
 
+@pytest.mark.takes(10)
 def test_no_broker_is_a_reason_not_to_be_ready(bench, simulator):
-    kafka = {"bootstrap_servers": f"127.0.0.1:{free_port()}"}
-    service = bench.start(bench.configuration(simulator, kafka=kafka))
-    assert_not_ready(service, r"kafka\.bootstrap_servers")
+    with reserved_port() as port:
+        kafka = {"bootstrap_servers": f"127.0.0.1:{port}"}
+        service = bench.start(bench.configuration(simulator, kafka=kafka))
+        assert_not_ready(service, r"kafka\.bootstrap_servers")
 
 
 def test_an_unknown_topic_is_named(bench, simulator):

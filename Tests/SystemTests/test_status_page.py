@@ -14,6 +14,7 @@ from harness.events import new_event, record
 from harness.processes import ROOT
 from harness.simulator import running_simulator
 
+pytestmark = pytest.mark.takes(45)
 ARTIFACTS = ROOT / ".build" / "artifacts" / "status-page"
 AUDIT = (pathlib.Path(__file__).parent / "harness" / "accessibility.js").read_text()
 SCENARIO = ROOT / "examples" / "demo-scenario.json"

@@ -15,7 +15,7 @@ import yaml
 from harness.deadlines import eventually
 from harness.events import new_event, record
 from harness.kafka import Written
-from harness.processes import Child, built_binary, clean_environment
+from harness.processes import LEASH, Child, built_binary, clean_environment
 
 KEY = "0123456789abcdef0123456789abcdef"
 DEAD = "dead0000" + "5e" * 28
@@ -195,7 +195,7 @@ def test_it_follows_until_it_is_interrupted(bed, number):
 
 def test_a_reader_that_has_gone_is_no_fault(bed):
     with subprocess.Popen(
-        bed.command("--json"),
+        [*LEASH, *bed.command("--json")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=clean_environment(),
@@ -255,6 +255,7 @@ def test_colours_are_for_terminals(bed, environment, options, is_colored):
     assert (b"\x1b[32m" in said) == is_colored
 
 
+@pytest.mark.takes(10)
 def test_faults_are_one_line(bed):
     nowhere = yaml.safe_dump({**bed.settings, "results": {"topic": "not-there"}})
     silent = {**bed.settings["kafka"], "bootstrap_servers": "127.0.0.1:1"}
@@ -293,6 +294,7 @@ def test_what_cannot_be_meant_is_refused(bed, options):
     assert bed.read(*options).returncode == 64
 
 
+@pytest.mark.core
 def test_it_shows_what_the_service_publishes(bed, simulators, benches):
     simulator = simulators({"rules": [{"prefix": "dead", "is": "unregistered", "since": 1}]})
     settings = {**bed.settings, "apns": bed.bench.configuration(simulator)["apns"]}

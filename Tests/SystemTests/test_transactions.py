@@ -3,6 +3,8 @@
 import collections
 import json
 
+import pytest
+
 from harness.deadlines import eventually
 from harness.events import HOLD, burst, new_event, record, records
 from harness.kafka import Written
@@ -69,6 +71,7 @@ def test_all_records_of_an_outcome_are_in_its_transaction(broker, simulators, be
         assert len(bench.kafka.read_committed(topic)) == count, topic
 
 
+@pytest.mark.core
 def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators, benches):
     recovering = {"default": {"is": "flaky", "steps": ["ServiceUnavailable"]}}
     bench, simulator = benches(broker), simulators(recovering)
@@ -88,6 +91,7 @@ def test_an_event_that_waits_in_a_retry_topic_has_one_outcome(broker, simulators
     assert len(deferred) == len(written), "each was put off once"
 
 
+@pytest.mark.takes(20)
 def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
     slow = {"latency_ms": 400}
     bench, simulator = benches(broker), simulators({**slow, "rules": [HOLD]}, CONTROLLED)
@@ -112,6 +116,7 @@ def test_a_crash_in_mid_flight_repeats_no_outcome(broker, simulators, benches):
     assert sum(pushes.values()) <= EVENTS + 2 * 2 * IN_FLIGHT
 
 
+@pytest.mark.takes(10)
 def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulators, benches):
     """The commit metadata goes with the transaction."""
     slow = {"prefix": "57ac", "is": "ok", "delay_ms": 8_000}
@@ -134,6 +139,7 @@ def test_what_settled_behind_a_slow_record_keeps_its_one_outcome(broker, simulat
     assert committed_outcomes(bench) == each_once(written)
 
 
+@pytest.mark.takes(15)
 def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
     bench, simulator = benches(broker), simulators({**SLOW, "rules": [HOLD]}, CONTROLLED)
     written = bench.produce(burst(EVENTS, HELD))
@@ -152,6 +158,7 @@ def test_sigterm_in_mid_burst_repeats_no_push(broker, simulators, benches):
     assert len(simulator.requests()) == EVENTS
 
 
+@pytest.mark.takes(10)
 def test_two_members_share_the_work_and_one_leaves(broker, simulators, benches):
     bench = benches(broker)
     ours, theirs = simulators(SLOW), simulators(SLOW)

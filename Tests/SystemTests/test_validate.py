@@ -1,6 +1,7 @@
 """`heliograph validate` as upstream teams use it, and the shipped schemas in other hands."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -90,6 +91,7 @@ def location_in(violation):
     return tuple(instance), tuple(step for step in keyword if step != "$ref")
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("name", contracts.NAMES)
 def test_the_command_says_of_each_example_what_its_folder_says(name):
     schema = ROOT / "schemas" / f"{name}.schema.json"
@@ -219,6 +221,8 @@ def test_memory_is_bounded_however_long_input_and_lines_are(tmp_path):
         while process.poll() is None:
             # Not ru_maxrss: that one also knows the parent it was forked from.
             peak = max(peak, resident_peak(process.pid))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
     assert process.returncode == 1
     assert "1 of 50001 lines invalid" in (tmp_path / "said").read_text()
     assert 0 < peak < 150_000, f"{peak} KiB"
@@ -332,12 +336,13 @@ def suite():
 
 @pytest.mark.parametrize(("draft", "name"), [("draft2020-12", "2020-12"), ("draft7", "7")])
 def test_the_command_passes_the_official_suite(draft, name, suite, tmp_path):
+    """Of each file a part, and all that reads other files: EventSchemaTests has the whole of it."""
     groups = [
         (file.name, group)
         for file in sorted((suite / "tests" / draft).glob("*.json"))
-        for group in json.loads(file.read_text())
+        for group in json.loads(file.read_text())[:: 1 if file.name == "refRemote.json" else 8]
     ]
-    assert len(groups) > 200
+    assert len(groups) > 60
 
     def wrong(numbered):
         number, (file, group) = numbered

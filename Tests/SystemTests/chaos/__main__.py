@@ -2,6 +2,7 @@
 
 import argparse
 import random
+import signal
 import sys
 
 from .lab import EXPERIMENTS
@@ -14,6 +15,8 @@ def main():
     parser.add_argument("--only", type=int, action="append", choices=range(1, 17), metavar="N")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 16))
     options = parser.parse_args()
+    # An order to stop is an interruption: what was started is ended, and files are removed.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     numbers = options.only or sorted(EXPERIMENTS)
     return min(run_all(numbers, options.seed, options.short), 1)
 

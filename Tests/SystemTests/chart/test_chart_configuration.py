@@ -101,6 +101,7 @@ class Pod:
         )
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
 def test_the_service_takes_the_configuration(values_file, tmp_path, material):
     pod = Pod(chart.render(values_file), tmp_path, material)

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from harness import chart
 
-SCHEMAS = yaml.safe_load((pathlib.Path(__file__).parent / "custom_resources.yaml").read_text())
+SCHEMA_FILE = pathlib.Path(__file__).parent / "custom_resources.yaml"
+SCHEMAS = yaml.load(SCHEMA_FILE.read_text(), yaml.CSafeLoader)
 # The oldest version that Chart.yaml admits, and the newest there is a schema for.
 VERSIONS = ("1.27", kubernetes_validate.latest_version())
 LABELS = {

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from harness import chart
 
-ALERTS = yaml.safe_load((chart.CHART / "files" / "alerts.yaml").read_text())
+ALERTS = yaml.load((chart.CHART / "files" / "alerts.yaml").read_text(), yaml.CSafeLoader)
 ON = {"prometheusRule": {"enabled": True}, "dashboard": {"enabled": True}}
 
 

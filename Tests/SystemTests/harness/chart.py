@@ -15,7 +15,7 @@ LEAST = CHART / "ci" / "default-values.yaml"
 WORKLOADS = ("Deployment", "StatefulSet")
 
 
-class StrictLoader(yaml.SafeLoader):
+class StrictLoader(yaml.CSafeLoader):
     """Refuses what Kubernetes refuses: a key that stands twice."""
 
     def construct_mapping(self, node, deep=False):

@@ -10,7 +10,8 @@ import shutil
 import socket
 import textwrap
 
-from .deadlines import Deadline
+from .deadlines import eventually
+from .ports import reserved_port
 from .processes import Child
 from .strict_peer import make_identity
 
@@ -31,11 +32,10 @@ def program(name):
 class ForeignServer:
     """A server as a process of its own; `ready` is what the service must be told."""
 
-    def __init__(self, folder, child, port):
+    def __init__(self, folder, child, ready):
         self.folder = folder
         self.child = child
-        address = f"https://localhost:{port}"
-        self.ready = {**identity(folder), "production": address, "sandbox": address}
+        self.ready = ready
 
     def requests(self):
         """What nginx logged, a dictionary for each request that has ended."""
@@ -43,45 +43,23 @@ class ForeignServer:
         return [json.loads(line) for line in whole.splitlines()]
 
 
-def identity(folder):
-    """Made once, however often the server has to be started."""
-    kept = folder / "identity.json"
-    if not kept.exists():
-        kept.write_text(json.dumps(make_identity(folder)))
-    return json.loads(kept.read_text())
-
-
 @contextlib.contextmanager
 def running(folder, arguments):
-    """Starts `arguments(port)`, and again where the port was taken meanwhile.
-
-    None of these servers can choose a free port and tell it.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    identity(folder)
-    for _ in range(5):
-        port = unused_port()
-        with Child([str(word) for word in arguments(port)], {"HOME": str(folder)}) as child:
-            if listens(child, port):
-                yield ForeignServer(folder, child, port)
-                return
-            told = child.told()
-            child.end()
-    raise AssertionError(f"it does not listen: {told}")
+    """Starts `arguments(port)`: none of these servers can choose a free port and tell it."""
+    identity = make_identity(folder)
+    with reserved_port() as port:
+        address = f"https://localhost:{port}"
+        words = [str(word) for word in arguments(port)]
+        with Child(words, {"HOME": str(folder)}, folder=folder) as child:
+            eventually(lambda: listens(child, port), 60, lambda: f"it to listen: {child.told()}")
+            ready = {**identity, "production": address, "sandbox": address}
+            yield ForeignServer(folder, child, ready)
 
 
-def unused_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-def listens(child, port, seconds=20):
-    """Whether it accepts; False when it ended, which it does where the port is taken."""
-    deadline = Deadline(seconds)
-    while child.is_running and not deadline.passed:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            # Whoever has the port: it is this child only if that still runs.
-            return child.is_running
+def listens(child, port):
+    assert child.is_running, f"it ended: {child.told()}"
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
     return False
 
 
@@ -138,10 +116,10 @@ def nginx_configuration(folder, port, directives):
                 access_log {folder}/requests.ndjson request;
                 {directives}
                 {locations}
-                # Only who reads a body can log it.
-                location / {{ proxy_pass http://unix:{folder}/app; }}
+                # Only who reads a body can log it. A short name, since a socket's may not be long.
+                location / {{ proxy_pass http://unix:app; }}
             }}
-            server {{ listen unix:{folder}/app; access_log off; return 200; }}
+            server {{ listen unix:app; access_log off; return 200; }}
         }}
         """
     ).format(

@@ -4,8 +4,8 @@ import contextlib
 import dataclasses
 import os
 import pathlib
-import socket
 import sys
+import time
 
 import noida_db
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -13,11 +13,14 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from . import contracts
 from .deadlines import Deadline, eventually
+from .kafka_link import PacedLink, running_kafka_link
+from .ports import reserved_port
 from .processes import Child, built_binary
 
 # Larger than the largest record of any test, so that only the service's own limits are met.
 RECORD_BYTES_MAX = 32_000_000
 QUIET = {"log_level": 0}
+READER = "system-test-reader"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,22 +38,53 @@ class Written:
         return (self.partition, self.offset)
 
 
+def patiently(ask, seconds=20):
+    """The answer; a broker that comes back has none for a moment."""
+    deadline = Deadline(seconds)
+    while True:
+        try:
+            return ask()
+        except KafkaException:
+            if deadline.passed:
+                raise
+        time.sleep(0.1)
+
+
 class Kafka:
-    """A cluster, and what a test does with it."""
+    """A cluster, and what a test does with it. Its clients are made once: to make one takes time."""
 
     # Whether an error is no verdict on the test's own records: a fault that was meant for the
-    # service can meet the test's producer, to which it would be fatal were it idempotent.
+    # service can meet the test's producer.
     produces_again = False
 
-    def __init__(self, bootstrap_servers, is_mock=False, accepts_commits_in_rebalance=False):
-        self.bootstrap_servers = bootstrap_servers
+    def __init__(
+        self, own_servers, bootstrap_servers=None, is_mock=False, accepts_commits_in_rebalance=False
+    ):
+        # What a service is told; the test's own clients may have another way.
+        self.bootstrap_servers = bootstrap_servers or own_servers
         # The mock cluster has no request for it; topics come to be at first mention.
         self._can_create_topics = not is_mock
         # Kafka takes a commit from a member of the current generation until the new one begins.
         # The mock cluster answers REBALANCE_IN_PROGRESS, and noida-db ILLEGAL_GENERATION, for
         # which librdkafka 2.0.2 gives the whole assignment up: what settled last is repeated.
         self.accepts_commits_in_rebalance = accepts_commits_in_rebalance
-        self._client = {"bootstrap.servers": bootstrap_servers, **QUIET}
+        self._client = {"bootstrap.servers": own_servers, **QUIET}
+        self._producer = Producer(
+            {
+                **self._client,
+                # An idempotent one needs half a second to begin. So nothing is tried again: then
+                # nothing is written twice either.
+                "enable.idempotence": False,
+                "message.send.max.retries": 0,
+                "message.max.bytes": RECORD_BYTES_MAX,
+                "linger.ms": 5,
+            }
+        )
+        self._consumers = {}
+
+    def close(self):
+        for consumer in self._consumers.values():
+            consumer.close()
 
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""
@@ -68,7 +102,8 @@ class Kafka:
     def partitions(self, topic):
         """The topic's partition numbers; none while it does not exist."""
         # A producer asks the broker to create the topic where that is allowed (mock cluster).
-        metadata = Producer(self._client).list_topics(topic, timeout=20).topics[topic]
+        told = patiently(lambda: self._producer.list_topics(topic, timeout=20))
+        metadata = told.topics[topic]
         return [] if metadata.error else sorted(metadata.partitions)
 
     def produce(self, topic, records, partition=-1):
@@ -84,15 +119,7 @@ class Kafka:
         return written
 
     def _produce(self, topic, records, indices, written, partition):
-        """One try of a producer of its own; returns its errors."""
-        producer = Producer(
-            {
-                **self._client,
-                "enable.idempotence": not self.produces_again,
-                "message.max.bytes": RECORD_BYTES_MAX,
-                "linger.ms": 5,
-            }
-        )
+        """One try; returns its errors."""
         errors = []
 
         def noted(index, record):
@@ -107,7 +134,7 @@ class Kafka:
 
         for index in indices:
             record = records[index]
-            producer.produce(
+            self._producer.produce(
                 topic,
                 record.value,
                 key=record.key,
@@ -115,8 +142,8 @@ class Kafka:
                 partition=partition if partition >= 0 else record.partition,
                 on_delivery=noted(index, record),
             )
-            producer.poll(0)
-        assert producer.flush(60) == 0, "records were left in the producer"
+            self._producer.poll(0)
+        assert self._producer.flush(60) == 0, "records were left in the producer"
         return errors
 
     def produce_in_transaction(self, topic, records, aborts=False):
@@ -133,9 +160,22 @@ class Kafka:
             producer.commit_transaction(20)
 
     @contextlib.contextmanager
-    def consumer(self, group="system-test-reader", **properties):
+    def consumer(self, group=READER, **properties):
         """A client of that group that subscribes to nothing."""
-        consumer = Consumer(
+        consumer = self._new_consumer(group, properties)
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def _asking(self, group=READER):
+        """A client of that group for questions alone."""
+        if group not in self._consumers:
+            self._consumers[group] = self._new_consumer(group, {})
+        return self._consumers[group]
+
+    def _new_consumer(self, group, properties):
+        return Consumer(
             {
                 **self._client,
                 "group.id": group,
@@ -148,20 +188,16 @@ class Kafka:
                 **properties,
             }
         )
-        try:
-            yield consumer
-        finally:
-            consumer.close()
 
     def ends(self, topic):
         """{partition: one past its last offset}."""
-        partitions = self.partitions(topic)
-        with self.consumer() as consumer:
-            return {p: self._end(consumer, topic, p) for p in partitions}
+        consumer = self._asking()
 
-    @staticmethod
-    def _end(consumer, topic, partition):
-        return consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)[1]
+        def end(partition):
+            asked = TopicPartition(topic, partition)
+            return consumer.get_watermark_offsets(asked, timeout=20)[1]
+
+        return {p: patiently(lambda p=p: end(p)) for p in self.partitions(topic)}
 
     def count(self, topic):
         return sum(self.ends(topic).values())
@@ -172,10 +208,8 @@ class Kafka:
         Outcomes and token statuses keep to their schemas, whatever test reads them.
         """
         records = []
-        partitions = self.partitions(topic)
+        remaining = {p: end for p, end in self.ends(topic).items() if end > 0}
         with self.consumer() as consumer:
-            remaining = {p: self._end(consumer, topic, p) for p in partitions}
-            remaining = {p: end for p, end in remaining.items() if end > 0}
             consumer.assign([TopicPartition(topic, p, 0) for p in remaining])
             deadline = Deadline(seconds)
             while remaining:
@@ -232,17 +266,15 @@ class Kafka:
 
     def committed(self, group, topic):
         """{partition: committed offset}; negative where nothing was committed."""
-        positions = [TopicPartition(topic, p) for p in self.partitions(topic)]
-        with self.consumer(group) as consumer:
-            answer = consumer.committed(positions, timeout=20)
-        return {position.partition: position.offset for position in answer}
+        return {p.partition: p.offset for p in self._committed(group, topic)}
 
     def committed_metadata(self, group, topic):
         """{partition: commit metadata}; empty where there is none."""
+        return {p.partition: p.metadata or "" for p in self._committed(group, topic)}
+
+    def _committed(self, group, topic):
         positions = [TopicPartition(topic, p) for p in self.partitions(topic)]
-        with self.consumer(group) as consumer:
-            answer = consumer.committed(positions, timeout=20)
-        return {position.partition: position.metadata or "" for position in answer}
+        return patiently(lambda: self._asking(group).committed(positions, timeout=20))
 
     def wait_until_settled(self, group, topic, seconds=60, child=None):
         """Waits until the group's committed offsets are the topic's ends."""
@@ -259,31 +291,20 @@ class Kafka:
         eventually(settled, seconds, what, interval=0.1)
 
 
-def free_port():
-    """A port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @contextlib.contextmanager
 def separate_broker(folder):
     """noida-db: a persistent broker in a process of its own. Its dead members never expire."""
     program = str(pathlib.Path(noida_db.__file__).with_name("noida-db"))
-    # Another process may take the port between the probe and the start; then try the next.
-    for attempt in range(5):
-        port = free_port()
+    with reserved_port() as port:
         options = ["--data-dir", str(folder), "--only", "kafka", "--kafka-port", str(port)]
         with Child([program, "start", *options]) as child:
-            try:
-                child.wait_for("stdout", lambda line: True if "Ctrl-C" in line else None, 10)
-            except AssertionError:
-                if child.is_running or attempt == 4:
-                    raise
-                child.end()
-                continue
-            yield Kafka(f"127.0.0.1:{port}")
-            return
+            child.wait_for("stdout", lambda line: True if "Ctrl-C" in line else None)
+            own = f"127.0.0.1:{port}"
+            with (
+                running_kafka_link(own, PacedLink) as (_, servers),
+                contextlib.closing(Kafka(own, servers)) as kafka,
+            ):
+                yield kafka
 
 
 @contextlib.contextmanager
@@ -292,7 +313,8 @@ def mock_cluster():
     script = pathlib.Path(__file__).with_name("mock_cluster.py")
     with Child([sys.executable, str(script)]) as child:
         servers = child.wait_for_json()["bootstrap_servers"]
-        yield Kafka(servers, is_mock=True)
+        with contextlib.closing(Kafka(servers, is_mock=True)) as kafka:
+            yield kafka
 
 
 class FaultyCluster(Kafka):
@@ -322,7 +344,8 @@ class FaultyCluster(Kafka):
 def faulty_cluster():
     """A cluster that expires dead members and can be made to fail."""
     with Child([built_binary("heliograph-lab"), "kafka"], takes_input=True) as child:
-        yield FaultyCluster(child)
+        with contextlib.closing(FaultyCluster(child)) as kafka:
+            yield kafka
 
 
 def real_cluster():

@@ -3,8 +3,13 @@
 import contextlib
 import select
 import struct
+import time
 
 from .link import Link
+
+# Kafka's number of the request, as it stands behind the length.
+FETCH = struct.pack(">h", 1)
+PACE_SECONDS = 0.02
 
 
 class KafkaLink(Link):
@@ -27,18 +32,26 @@ class KafkaLink(Link):
         self._mark = None
 
     def _relay(self, near, far):
-        pending = bytearray()
+        asked, answered = bytearray(), bytearray()
+        wait = self._waiting()
         while True:
             for end in select.select([near, far], [], [])[0]:
                 chunk = end.recv(65536)
                 if not chunk:
                     return
-                if end is near:
-                    far.sendall(chunk)
+                if end is far:
+                    answered += chunk
+                    for answer in whole_frames(answered):
+                        near.sendall(self._changed(answer))
                     continue
-                pending += chunk
-                for answer in whole_frames(pending):
-                    near.sendall(self._changed(answer))
+                asked += chunk
+                for request in whole_frames(asked):
+                    wait(request)
+                    far.sendall(request)
+
+    def _waiting(self):
+        """What one connection does before it forwards a request."""
+        return lambda request: None
 
     def _changed(self, answer):
         # The length stays: a port is four bytes, whatever it is.
@@ -52,13 +65,31 @@ class KafkaLink(Link):
         return bytes(answer)
 
 
+class PacedLink(KafkaLink):
+    """For a broker that answers Fetch at once, also when it has nothing, and is asked again at once.
+
+    Service and broker would take half a core for that.
+    """
+
+    def _waiting(self):
+        latest = 0.0
+
+        def wait(request):
+            nonlocal latest
+            if request[4:6] == FETCH:
+                time.sleep(max(0.0, latest + PACE_SECONDS - time.monotonic()))
+                latest = time.monotonic()
+
+        return wait
+
+
 def address(port):
     """As answers to Metadata and FindCoordinator have it: host, then port."""
     return b"127.0.0.1" + struct.pack(">i", port)
 
 
 def whole_frames(pending):
-    """Takes the answers that are complete; each begins with its length in four bytes."""
+    """Takes the requests or answers that are complete; each begins with its length in four bytes."""
     while len(pending) >= 4:
         end = 4 + struct.unpack_from(">i", pending)[0]
         if len(pending) < end:
@@ -68,9 +99,9 @@ def whole_frames(pending):
 
 
 @contextlib.contextmanager
-def running_kafka_link(kafka):
-    """A link to the cluster's only broker, and the address of its own."""
-    link = KafkaLink(int(kafka.bootstrap_servers.rpartition(":")[2]))
+def running_kafka_link(servers, kind=KafkaLink):
+    """A link to the only broker, and the address of its own."""
+    link = kind(int(servers.rpartition(":")[2]))
     try:
         yield link, f"127.0.0.1:{link.port}"
     finally:

@@ -47,6 +47,9 @@ class Link:
                     end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
+        # Without it the blocked accept would keep the port.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
 

@@ -10,6 +10,9 @@ import threading
 from .deadlines import Deadline
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+# With these words before it the kernel ends a command when the tests end, however they do
+# (prctl(2), PR_SET_PDEATHSIG).
+LEASH = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 def built_binary(name):
@@ -28,7 +31,7 @@ def clean_environment():
 class Child:
     """A running process; `lines("stderr")` grows as it speaks."""
 
-    def __init__(self, arguments, environment=None, takes_input=False):
+    def __init__(self, arguments, environment=None, takes_input=False, folder=None):
         self.name = pathlib.Path(arguments[0]).name
         self._spoken = threading.Condition()
         self._lines = {"stdout": [], "stderr": []}
@@ -36,11 +39,12 @@ class Child:
         # Whether somebody knows how it ended.
         self._is_end_known = False
         self._process = subprocess.Popen(
-            arguments,
+            [*LEASH, *arguments],
             stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={**clean_environment(), **(environment or {})},
+            cwd=folder,
         )
         self._readers = [
             threading.Thread(target=self._read, args=(name, stream), daemon=True)

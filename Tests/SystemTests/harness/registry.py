@@ -7,16 +7,18 @@ import threading
 import urllib.parse
 import uuid
 
+from .ports import reserved_port
+
 
 class Registry:
-    """Schemas by id, GUID, and subject with version; on a port of its own."""
+    """Schemas by id, GUID, and subject with version."""
 
-    def __init__(self, authorization=None):
+    def __init__(self, port, authorization=None):
         self._lock = threading.Lock()
         self._schemas = []
         self._subjects = {}
         self._authorization = authorization
-        self._port = 0
+        self._port = port
         self._server = None
         # Paths that were asked for.
         self.requests = []
@@ -42,7 +44,7 @@ class Registry:
             return {**entry, "subject": subject, "version": len(versions)}
 
     def start(self):
-        """Serves; on the same port as before, if there was one."""
+        """Serves, also again after `stop`."""
         registry = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -68,7 +70,6 @@ class Registry:
                 pass
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
-        self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
@@ -119,8 +120,10 @@ class Registry:
 
 @contextlib.contextmanager
 def running_registry(**settings):
-    registry = Registry(**settings).start()
-    try:
-        yield registry
-    finally:
-        registry.stop()
+    """A registry on a port of its own, which nobody else has while it is stopped."""
+    with reserved_port() as port:
+        registry = Registry(port, **settings).start()
+        try:
+            yield registry
+        finally:
+            registry.stop()

@@ -6,6 +6,9 @@ import re
 import threading
 
 PERIOD_SECONDS = 0.25
+# So many equal pages in a row show accounts at rest. A busy machine lets a thread wait for a second
+# between two of the numbers that it counts.
+REST_SAMPLES = 20
 PREFIX = "heliograph_"
 _LINE = re.compile(r"^(\w+)(?:\{[^}]*\})? (\S+)$", re.M)
 # Where a consumed event can be.
@@ -15,6 +18,7 @@ PLACES = (
     "events_deferred_total",
     "events_released_total",
 )
+SUMMED = ("events_consumed_total", *PLACES)
 
 
 def metric_sums(text):
@@ -26,24 +30,20 @@ def metric_sums(text):
     return sums
 
 
-def violation(before, now):
-    """What is wrong with the accounts on this page, or None; `before` is the page before it.
-
-    The service reads the parts of `events_unaccounted` together; the other metrics are read one
-    by one, so they must agree only while nothing moves.
-    """
-    names = ("events_consumed_total", *PLACES)
-    missing = [name for name in ("events_unaccounted", *names) if name not in now]
+def violation(page):
+    """What is wrong with the accounts on this page at any time, or None."""
+    missing = [name for name in ("events_unaccounted", *SUMMED) if name not in page]
     if missing:
         return f"the page has no {' and no '.join(missing)}"
-    if now["events_unaccounted"] != 0:
-        return f"events_unaccounted is {now['events_unaccounted']:g}"
-    if before is None or any(before.get(name) != now[name] for name in names):
-        return None
-    if now["events_consumed_total"] != sum(now[name] for name in PLACES):
-        told = {name: now[name] for name in names}
-        return f"consumed is not terminal + in flight + deferred + released: {told}"
+    # The service reads the parts of it together.
+    if page["events_unaccounted"] != 0:
+        return f"events_unaccounted is {page['events_unaccounted']:g}"
     return None
+
+
+def is_balanced(page):
+    """Whether the sums agree. They are read one by one, so they need not while something moves."""
+    return page["events_consumed_total"] == sum(page[name] for name in PLACES)
 
 
 @dataclasses.dataclass
@@ -65,6 +65,7 @@ class Sampler:
         self.samples = 0
         self.peaks = Peaks()
         self.last = {}
+        self._unbalanced = []
         self.failure = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -88,23 +89,36 @@ class Sampler:
                 self._take(metric_sums(text))
 
     def _take(self, now):
-        found = violation(self.last or None, now)
+        found = violation(now)
         if found:
             self.violations.append(found)
+        else:
+            self._compare({name: now[name] for name in SUMMED})
         self.samples += 1
         self.peaks.in_flight = max(self.peaks.in_flight, int(now.get("inflight_events", 0)))
         self.last = now
 
+    def _compare(self, sums):
+        if is_balanced(sums):
+            self._unbalanced = []
+            return
+        self._unbalanced = [s for s in self._unbalanced if s == sums] + [sums]
+        if len(self._unbalanced) == REST_SAMPLES:
+            told = f"consumed is not terminal + in flight + deferred + released: {sums}"
+            self.violations.append(told)
+
     def look_last(self):
         """Before the end: a service whose admin port was open has been looked at.
 
-        Twice, because the sums are compared when two looks are equal.
+        Where the sums do not agree, until something moves or nothing has for long enough.
         """
         if self._end.is_set():
             return
         self._assert_well()
         self.look()
         self.look()
+        while 1 < len(self._unbalanced) < REST_SAMPLES and not self._end.wait(PERIOD_SECONDS):
+            self.look()
         was_seen = self.samples > 0 or not self._service.has_port
         assert was_seen, f"nobody saw the metrics of {self._service.child.told()}"
 

@@ -46,7 +46,7 @@ extension Shard {
             engine.storedOffsetsFetched([:], now: now)
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
-            control.statistics.put(consumer: text, unsettled: unsettledOffsets)
+            control.statistics.put(consumer: text, unsettled: unsettledOffsets())
         case .partitionFailed(let partition, let error, let offset):
             partitionFailed(partition, error, at: offset)
         case .failed(let error): kafkaFailed(error)
@@ -145,7 +145,7 @@ extension Shard {
         warn(engine.storedOffsetsFetched(positions, now: now))
     }
 
-    private func warn(_ ignored: [IgnoredMetadata]) {
+    private mutating func warn(_ ignored: [IgnoredMetadata]) {
         for entry in ignored {
             log.warning(
                 "commit metadata ignored: events after the committed offset may be sent again",

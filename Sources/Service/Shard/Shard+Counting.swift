@@ -7,7 +7,7 @@ import Vocabulary
 /// What is counted event by event.
 extension Shard {
     /// Counts the record that was decoded last.
-    func countArrival(of role: PartitionRole, isTombstone: Bool) {
+    mutating func countArrival(of role: PartitionRole, isTombstone: Bool) {
         if isTombstone {
             metrics.tombstones.add()
         } else if let row = role.metricRow {
@@ -51,14 +51,16 @@ extension Shard {
         metrics.endToEnd.record(milliseconds: completedAt.milliseconds &- start.milliseconds)
         log(kind, delivery)
     }
+}
 
+extension ShardMetrics {
     /// Counts a record that Kafka has for good; of a delivery that left meanwhile, too.
     ///
     /// An outcome or a token's status is counted without the delivery, which would be copied.
-    func count(_ publication: Publication, of delivery: @autoclosure () -> Delivery?) {
+    func countRecord(_ publication: Publication, of delivery: @autoclosure () -> Delivery?) {
         switch publication {
-        case .outcome: metrics.resultsProduced.add()
-        case .tokenStatus: metrics.tokenStatusRecords.add()
+        case .outcome: resultsProduced.add()
+        case .tokenStatus: tokenStatusRecords.add()
         case .deadLetter: countDeadLetter(delivery())
         case .retry: countDeferral(delivery())
         }
@@ -68,16 +70,16 @@ extension Shard {
     private func countDeferral(_ delivery: Delivery?) {
         guard let deferral = delivery?.deferral else {
             // Its partition was lost meanwhile; Kafka has the record nevertheless.
-            metrics.deferred.add()
+            deferred.add()
             return
         }
-        metrics.countDeferral(tier: deferral.tier, because: deferral.reason)
+        countDeferral(tier: deferral.tier, because: deferral.reason)
     }
 
     private func countDeadLetter(_ delivery: Delivery?) {
         // Only what has an outcome other than `accepted` becomes a dead letter: it has a reason.
         guard let reason = delivery?.outcome?.reason else { return }
-        metrics.deadLetters[ReasonLabel(reason)].add()
+        deadLetters[ReasonLabel(reason)].add()
     }
 }
 

@@ -70,7 +70,7 @@ extension Shard {
             engine.published(tag)
             return
         }
-        count(tag.publication, of: engine.delivery(tag.delivery))
+        metrics.countRecord(tag.publication, of: engine.delivery(tag.delivery))
         if let delivery = engine.published(tag) { ended(tag.delivery, delivery) }
     }
 

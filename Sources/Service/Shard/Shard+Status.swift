@@ -59,7 +59,7 @@ extension Shard {
     }
 
     /// Where the engine stands in each partition that it owns.
-    var unsettledOffsets: [TopicPartition: Offset] {
+    mutating func unsettledOffsets() -> [TopicPartition: Offset] {
         var offsets: [TopicPartition: Offset] = [:]
         for partition in engine.assignedPartitions {
             offsets[consumer.partitions[partition]] = engine.unsettledOffset(of: partition)
@@ -67,7 +67,7 @@ extension Shard {
         return offsets
     }
 
-    private func recordRoutes() {
+    private mutating func recordRoutes() {
         metrics.rateLimitedEvents.set(engine.rateLimitedCount)
         for credential in settings.engine.credentials.indices {
             let isWorking = engine.parking(of: credential).isWorking
@@ -86,7 +86,7 @@ extension Shard {
         }
     }
 
-    func reportStatus() {
+    mutating func reportStatus() {
         var status = ShardStatus()
         status.hasJoinedGroup = troubles.hasJoinedGroup
         status.hasEnded = hasConsumerClosed || failure != nil
@@ -121,7 +121,7 @@ extension Shard {
         return stuck.isEmpty ? nil : "\(names(stuck)): cannot be read on"
     }
 
-    private func trouble(_ route: Route) -> String? {
+    private mutating func trouble(_ route: Route) -> String? {
         if let reason = engine.parking(of: route.credential).reason {
             return "parked: \(reason.text)"
         }

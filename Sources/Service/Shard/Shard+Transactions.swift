@@ -34,7 +34,7 @@ extension Shard {
             for (written, delivery) in committed {
                 for publication in Publication.allCases
                 where written.records.contains(publication) {
-                    count(publication, of: delivery)
+                    metrics.countRecord(publication, of: delivery)
                 }
                 countOutcome(of: delivery)
                 publisher.concluded(written.delivery)

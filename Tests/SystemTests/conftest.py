@@ -35,8 +35,12 @@ def is_worker(config):
 def pytest_configure(config):
     # An order to stop is an interruption: what a test has started is ended, and files are removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if not is_worker(config) and config.option.basetemp is None:
-        config.option.basetemp = tempfile.mkdtemp(prefix="heliograph-tests-")
+    if is_worker(config):
+        return
+    # Programs that are ended at once leave temporary files.
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="heliograph-tests-")
+    if config.option.basetemp is None:
+        config.option.basetemp = os.path.join(os.environ["TMPDIR"], "tests")
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -90,8 +94,13 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def pytest_unconfigure(config):
-    if not is_worker(config) and not config.stash.get(HAS_FAILED, False):
-        shutil.rmtree(config.option.basetemp, ignore_errors=True)
+    if is_worker(config):
+        return
+    kept, temporary = pathlib.Path(config.option.basetemp), pathlib.Path(os.environ["TMPDIR"])
+    if not config.stash.get(HAS_FAILED, False):
+        shutil.rmtree(kept, ignore_errors=True)
+    if temporary not in kept.parents or not kept.exists():
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import contextlib
 import os
 import pathlib
 import resource
-import signal
 import socket
 import subprocess
 import threading
@@ -143,10 +142,7 @@ def restarted_if_ended(lab, bench, service, settings):
     if service.child.is_running:
         return service
     code = service.child.wait_for_exit()
-    if code == -signal.SIGILL:
-        # When all of libdispatch's threads are busy it reads their states in /proc, and traps if it
-        # cannot open them (_dispatch_workq_monitor_pools, event/workqueue.c).
-        service.is_to_crash = True
+    if service.has_trapped():
         lab.wish(False, "stays up: libdispatch could open no file")
     else:
         service.assert_no_crash()

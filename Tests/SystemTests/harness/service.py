@@ -1,5 +1,6 @@
 """`heliograph run` as a process: its configuration, log, admin port and topics."""
 
+import contextlib
 import dataclasses
 import http.client
 import json
@@ -184,6 +185,18 @@ class Service:
         code = self.child.terminate(seconds)
         assert code == 0, f"exit code {code} after SIGTERM: {self.child.told()}"
         self.assert_no_crash()
+
+    def has_trapped(self):
+        """Whether it ended by a trap. A test that asks says that this can happen.
+
+        Without descriptors libdispatch does so: when all its threads are busy it reads their states
+        in /proc, and traps if it cannot open them (_dispatch_workq_monitor_pools).
+        """
+        with contextlib.suppress(AssertionError):
+            # What tells of the trap may still be written.
+            self.child.wait_for_exit()
+        self.is_to_crash = self.child.exit_code == -signal.SIGILL
+        return self.is_to_crash
 
     def assert_no_crash(self):
         code = self.child.exit_code

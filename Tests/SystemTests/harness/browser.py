@@ -112,7 +112,10 @@ class Browser:
         for entry in self._command("/se/log", {"type": "performance"}):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
-                self._requests.append(message["params"]["request"]["url"])
+                url = message["params"]["request"]["url"]
+                # The browser's first tab asks for parts of itself, sooner or later.
+                if not url.startswith("chrome://"):
+                    self._requests.append(url)
         self._console += self._command("/se/log", {"type": "browser"})
 
     @property

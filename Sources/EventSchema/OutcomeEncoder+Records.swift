@@ -12,8 +12,8 @@ extension OutcomeEncoder {
             let token = subject.deviceToken, let topic = subject.topic,
             let environment = subject.environment
         else { return nil }
-        let key = "\(topic.name)|\(environment.rawValue)|\(token.hexadecimal)"
-        guard let status = outcome.tokenStatus else { return (Array(key.utf8), nil) }
+        let key = Array("\(topic.name)|\(environment.rawValue)|".utf8) + token.canonicalDigits
+        guard let status = outcome.tokenStatus else { return (key, nil) }
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("status", status)
@@ -27,6 +27,6 @@ extension OutcomeEncoder {
         }
         writer.member("observed_at", plain: outcome.completedAt.rfc3339.span)
         writer.endObject()
-        return (Array(key.utf8), writer.bytes)
+        return (key, writer.bytes)
     }
 }

@@ -55,10 +55,13 @@ public struct OutcomeEncoder: Sendable {
         buffer = writer.bytes
     }
 
-    /// The device token, or a broadcast's channel ID, else the record's own key.
+    /// The device token in lower case, or a broadcast's channel ID, else the record's own key.
     public mutating func key(_ outcome: Outcome, record: Record) -> [UInt8]? {
         if let token = outcome.subject.deviceToken {
             token.withDigits { keyBytes.replaceAll(by: $0) }
+            for index in keyBytes.indices {
+                keyBytes[index] = DeviceToken.canonical(keyBytes[index])
+            }
         } else if let channel = outcome.subject.channel {
             keyBytes.replaceAll(by: channel.base64.utf8.span)
         } else {

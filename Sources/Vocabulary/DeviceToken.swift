@@ -1,5 +1,8 @@
 /// A device token: hexadecimal, of even length, of no fixed size (APNs promises none).
 ///
+/// Upper and lower case are the same device. Wherever a token is a key, or part of one, stand its
+/// `canonicalDigits`; two spellings are two values here.
+///
 /// It is a credential: never log it, never use it as a metric label. Printing one does not show it.
 /// Up to 64 digits, as devices have them (Live Activities have more), need no memory of their own.
 public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
@@ -20,6 +23,15 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomRe
 
     /// Made for whoever asks.
     public var hexadecimal: String { digits.string }
+
+    /// In lower case, in ASCII.
+    public var canonicalDigits: [UInt8] {
+        withDigits { digits in digits.indices.map { Self.canonical(digits[$0]) } }
+    }
+
+    /// A hexadecimal digit in lower case: those from 0 to 9 have the bit already.
+    @inline(__always)
+    public static func canonical(_ digit: UInt8) -> UInt8 { digit | 0x20 }
 
     /// Half as many are the token's bytes.
     public var digitCount: Int { digits.byteCount }

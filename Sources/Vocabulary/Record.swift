@@ -87,6 +87,13 @@ extension Record {
         }
     }
 
+    /// The key for a record about the device: the same, but in lower case if it is the device's token.
+    public func key(for token: DeviceToken?) -> [UInt8]? {
+        guard let key, let token, key.count == token.digitCount else { return key }
+        let canonical = token.canonicalDigits
+        return key.map(DeviceToken.canonical) == canonical ? canonical : key
+    }
+
     /// Copied for whoever asks; nil is a tombstone.
     public var value: [UInt8]? { valueRange.map { Array(valueAndKey[$0]) } }
 

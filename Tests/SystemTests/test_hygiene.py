@@ -160,3 +160,55 @@ def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simu
     actions = [outcome["token_action"] for outcome in outcomes]
     assert set(actions) == {"remove", "hold"}
     assert actions.count("remove") <= 160
+
+
+@pytest.mark.core
+def test_a_token_is_one_device_in_upper_and_lower_case(broker, simulators, benches):
+    """Keys of version 0.1 have the token as the event wrote it."""
+    bench, simulator = benches(broker), simulators({})
+    revived, dead = "ABCD" + "E" * 60, "ABCE" + "F" * 60
+    now = "2026-01-01T00:00:00.000Z"
+    partitions = bench.kafka.partitions(bench.topics.token_status)
+    # Each word in another partition: the order of reading is nobody's choice.
+    words = [
+        status_record(revived),
+        status_record(revived.lower(), value=None),
+        status_record(dead.lower(), observed_at=now, unregistered_at=SINCE + 1),
+        status_record(dead),
+    ]
+    for partition, word in zip(partitions, words, strict=True):
+        bench.kafka.produce(bench.topics.token_status, [word], partition)
+    service = bench.run(simulator)
+    events = [new_event(device_token=token) for token in (revived, dead.swapcase(), dead)]
+    one_after_another(bench, service, events)
+    # Compaction will forget the tombstone in lower case, and must not leave the older word.
+    key = f"{APP}|production|{revived}".encode()
+
+    def is_taken_back():
+        told = bench.kafka.read_all(bench.topics.token_status)
+        return [m.value() for m in told if m.key() == key][-1] is None
+
+    eventually(is_taken_back, 20, "the word in upper case to be taken back")
+    service.drain(DRAIN_SECONDS)
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    kinds = {outcome["device_token"]: outcome["outcome"] for outcome in outcomes}
+    assert kinds == {revived: "accepted", dead.lower(): "suppressed", dead: "suppressed"}
+    assert {outcome.get("unregistered_at") for outcome in outcomes} == {None, SINCE + 1}
+
+
+def test_keys_have_tokens_in_lower_case(broker, simulators, benches):
+    token = "ABAB" + "C" * 60
+    scenario = {"rules": [{"token": token.lower(), "is": "unregistered", "since": SINCE}]}
+    bench, simulator = benches(broker), simulators(scenario)
+    service = bench.run(simulator)
+    gone, invalid = new_event(device_token=token), new_event(device_token=token, priority=7)
+    bench.produce([record(event) for event in (gone, invalid)])
+    bench.wait_for_outcomes(2, service=service)
+    service.drain(DRAIN_SECONDS)
+    outcomes = outcomes_of(bench.kafka, bench.topics)
+    assert [message.key() for message, _ in outcomes] == [token.lower().encode()] * 2
+    assert [outcome["device_token"] for _, outcome in outcomes] == [token] * 2
+    [status] = bench.kafka.read_all(bench.topics.token_status)
+    assert status.key() == f"{APP}|production|{token.lower()}".encode()
+    [letter] = bench.kafka.read_all(bench.topics.dead_letters)
+    assert letter.key() == token.lower().encode()

@@ -72,15 +72,21 @@ final class TokenStatusReader: Sendable {
         let patienceEnds = SystemClock.now + Self.patience
         // From the beginning again, tokens that live would be dead until their tombstones come.
         var next: [TopicPartition: Offset] = [:]
+        var keys = TokenStatusKeys()
         defer { endLoading() }
         while !isStopped.load(ordering: .acquiring) {
             do {
-                try follow(from: &next, patienceEnds: patienceEnds)
+                try follow(from: &next, &keys, patienceEnds: patienceEnds)
+                // Once more, to compare what is said of one device under several keys.
+                next = [:]
             } catch is Stopped {
                 return
             } catch {
                 // The topic was made anew.
-                if (error as? KafkaError)?.code == .offsetOutOfReach { next = [:] }
+                if (error as? KafkaError)?.code == .offsetOutOfReach {
+                    next = [:]
+                    keys = TokenStatusKeys()
+                }
                 log.warning(
                     "token status cannot be read; trying again",
                     [.error: "\(error)"]
@@ -92,9 +98,10 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    /// Reads on from `next`, and keeps it up to date.
+    /// Reads on from `next`, and keeps it up to date; returns when the topic is to be read once more.
     private func follow(
         from next: inout [TopicPartition: Offset],
+        _ keys: inout TokenStatusKeys,
         patienceEnds: Instant
     ) throws {
         let wakeup = try Wakeup()
@@ -109,6 +116,12 @@ final class TokenStatusReader: Sendable {
             wakeup: wakeup.fileDescriptor
         )
         defer { reader.destroyAside() }
+        var tombstones = TombstoneWriter(
+            topic: topic,
+            kafka: kafka,
+            wakeup: wakeup.fileDescriptor
+        )
+        defer { tombstones.end() }
         var records: [Record] = []
         var readCount = 0
         var hasCaughtUp = false
@@ -118,7 +131,7 @@ final class TokenStatusReader: Sendable {
             wakeup.drain()
             _ = try reader.poll(budget: Self.batch, into: &records)
             for record in records {
-                apply(record)
+                apply(record, &keys)
                 next[reader.partitions[record.partition]] = record.offset.next
             }
             readCount += records.count
@@ -126,8 +139,11 @@ final class TokenStatusReader: Sendable {
             records.removeAll(keepingCapacity: true)
             if !hasCaughtUp {
                 hasCaughtUp = reader.hasReachedEnd
+                if hasCaughtUp, keys.reachedEnd() { return }
+                if hasCaughtUp, keys.passedOver > 0 { tellOfPassedOver(keys.passedOver) }
                 watchProgress(hasCaughtUp, readCount, patienceEnds, &nextProgress)
             }
+            write(keys.takeOutdated(), &tombstones)
             if isIdle { try loop.wait(until: hasCaughtUp ? nil : nextProgress) { _, _ in } }
         }
     }
@@ -154,15 +170,41 @@ final class TokenStatusReader: Sendable {
         }
     }
 
-    private func apply(_ record: Record) {
+    private func tellOfPassedOver(_ count: Int) {
+        log.warning(
+            """
+            too many token-status records have keys in upper case to compare them with those in \
+            lower case; of these devices the record that was read last counts
+            """,
+            [.count: "\(count) records"]
+        )
+    }
+
+    private func apply(_ record: Record, _ keys: inout TokenStatusKeys) {
         metrics.statusRecordsRead.add()
-        switch TokenStatusRecord(key: record.key, value: record.value, hashKey: hashKey) {
-        case .unregistered(let token, let since): tokens.insert(token, since: since)
-        case .noted(let token):
-            tokens.remove(token)
-            tokens.insert(token, since: SuppressionList.noted)
-        case .cleared(let token): tokens.remove(token)
-        case nil: metrics.malformedStatusRecords.add()
+        guard let status = TokenStatusRecord(record, hashKey: hashKey) else {
+            metrics.malformedStatusRecords.add()
+            return
+        }
+        guard keys.isNewest(status) else { return }
+        switch status.word {
+        case .unregistered(let since): tokens.insert(status.device, since: since)
+        case .noted:
+            tokens.remove(status.device)
+            tokens.insert(status.device, since: SuppressionList.noted)
+        case .cleared: tokens.remove(status.device)
+        }
+    }
+
+    /// Takes back what stands under another spelling of a token that works again.
+    private func write(_ outdated: [[UInt8]], _ tombstones: inout TombstoneWriter) {
+        do {
+            try tombstones.write(outdated)
+        } catch {
+            log.warning(
+                "old token-status records could not be deleted; the next start tries again",
+                [.error: "\(error)"]
+            )
         }
     }
 

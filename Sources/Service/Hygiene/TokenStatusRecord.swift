@@ -1,55 +1,70 @@
-import Delivery
+package import Delivery
 import EventSchema
 import JSON
-import Vocabulary
+package import Vocabulary
 
-/// What a record of the token-status topic says, see `schemas/token-status.v1.schema.json`.
-enum TokenStatusRecord: Hashable, Sendable {
-    /// APNs called the token dead.
-    case unregistered(KeyedHash, since: Timestamp)
-    /// The token is not dead, but a word stands: another status, or a token that is held because APNs
-    /// is not believed.
-    case noted(KeyedHash)
-    /// Nothing is held against the token: a tombstone.
-    case cleared(KeyedHash)
+/// A record of the token-status topic, see `schemas/token-status.v1.schema.json`.
+package struct TokenStatusRecord: Hashable, Sendable {
+    package enum Word: Hashable, Sendable {
+        /// APNs called the token dead.
+        case unregistered(since: Timestamp)
+        /// The token is not dead, but a word stands: another status, or a token that is held because
+        /// APNs is not believed.
+        case noted
+        /// Nothing is held against the token: a tombstone.
+        case cleared
+    }
+
+    /// As the topic has it.
+    package let key: [UInt8]
+    /// The same with the token in lower case.
+    package let canonicalKey: [UInt8]
+    package let device: KeyedHash
+    package let word: Word
+    /// When APNs said so: `observed_at`; of a tombstone, and of a value without it, the record's own
+    /// time.
+    package let time: Timestamp
 
     /// Reads the record; nil for one that is not as the schema has it.
     ///
     /// A 410 without a time counts from when it was observed.
-    init?(key: [UInt8]?, value: [UInt8]?, hashKey: HashKey) {
-        guard let key, let token = Self.token(key, hashKey) else { return nil }
-        guard let value else {
-            self = .cleared(token)
-            return
+    package init?(_ record: Record, hashKey: HashKey) {
+        guard let key = record.key, let text = String(validating: key, as: UTF8.self) else {
+            return nil
         }
-        guard let body = try? JSONValue.parse(value), let status = body["status"],
-            case .string(let word) = status
-        else { return nil }
-        guard word == "unregistered", body["token_action"] != .string("hold") else {
-            self = .noted(token)
-            return
-        }
-        guard let since = Self.since(body) else { return nil }
-        self = .unregistered(token, since: since)
-    }
-
-    private static func since(_ body: JSONValue) -> Timestamp? {
-        if case .integer(let milliseconds)? = body["unregistered_at"] {
-            return Timestamp(milliseconds: milliseconds)
-        }
-        guard body["unregistered_at"] == .null, case .string(let text)? = body["observed_at"]
-        else { return nil }
-        return Timestamp(rfc3339: Array(text.utf8)[...])
-    }
-
-    /// The key is `<topic>|<environment>|<device_token>`; only the topic could hold a bar.
-    private static func token(_ key: [UInt8], _ hashKey: HashKey) -> KeyedHash? {
-        guard let text = String(validating: key, as: UTF8.self) else { return nil }
+        // `<topic>|<environment>|<device_token>`; only the topic could hold a bar.
         let parts = text.split(separator: "|", omittingEmptySubsequences: false)
         guard parts.count >= 3, let token = DeviceToken(String(parts[parts.count - 1])),
             let environment = APNsEnvironment(rawValue: String(parts[parts.count - 2]))
         else { return nil }
         let topic = parts.dropLast(2).joined(separator: "|")
-        return hashKey.hash(of: token, topic: APNsTopic(topic), environment: environment)
+        self.key = key
+        canonicalKey = key.dropLast(token.digitCount) + token.canonicalDigits
+        device = hashKey.hash(of: token, topic: APNsTopic(topic), environment: environment)
+        let written = record.timestamp ?? Timestamp(milliseconds: .min)
+        guard let value = record.value else {
+            word = .cleared
+            time = written
+            return
+        }
+        guard let body = try? JSONValue.parse(value), case .string(let status)? = body["status"]
+        else { return nil }
+        let observed = Self.observed(body)
+        time = observed ?? written
+        guard status == "unregistered", body["token_action"] != .string("hold") else {
+            word = .noted
+            return
+        }
+        switch (body["unregistered_at"], observed) {
+        case (.integer(let milliseconds)?, _):
+            word = .unregistered(since: Timestamp(milliseconds: milliseconds))
+        case (.null?, let observed?): word = .unregistered(since: observed)
+        default: return nil
+        }
+    }
+
+    private static func observed(_ body: JSONValue) -> Timestamp? {
+        guard case .string(let text)? = body["observed_at"] else { return nil }
+        return Timestamp(rfc3339: Array(text.utf8)[...])
     }
 }

@@ -77,7 +77,7 @@ struct OutcomePublisher: ~Copyable {
         let record = delivery.record
         return Encoded(
             topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
-            key: record.key,
+            key: record.key(for: delivery.arrival.event?.deviceToken),
             value: record.value,
             headers: HeaderList(
                 history.headers(
@@ -193,7 +193,7 @@ struct OutcomePublisher: ~Copyable {
             guard let topic = topics.deadLetters else { return nil }
             return Encoded(
                 topic: topic,
-                key: record.key,
+                key: record.key(for: outcome.subject.deviceToken),
                 value: record.value,
                 headers: HeaderList(
                     topics.deadLetterHeaders.headers(outcome, record: record, source: source)

@@ -13,10 +13,14 @@ public enum StartPosition: Hashable, Sendable {
 public struct PartitionStart: Hashable, Sendable {
     public let partition: PartitionID
     public let position: StartPosition
+    /// The record that stands before a position `at` an offset, if it is known; another one in its
+    /// place means that the topic was made anew.
+    public let after: RecordMark?
 
-    public init(partition: PartitionID, position: StartPosition) {
+    public init(partition: PartitionID, position: StartPosition, after: RecordMark? = nil) {
         self.partition = partition
         self.position = position
+        self.after = after
     }
 }
 

@@ -7,6 +7,7 @@ extension DeliveryEngine {
     /// - Parameters:
     ///   - record: The record.
     ///   - decoded: What it turned out to be.
+    ///   - fingerprint: Its fingerprint in Kafka; nil: the record is as it was read.
     ///   - history: Its earlier rounds, when it comes out of a retry topic.
     ///   - now: This turn's moment.
     ///   - unregisteredSince: What the process's list of dead tokens has against a token.
@@ -15,12 +16,17 @@ extension DeliveryEngine {
     public mutating func recordArrived(
         _ record: consuming Record,
         decoded: consuming DecodedRecord,
+        fingerprint: UInt32? = nil,
         history: RetryHistory? = nil,
         now: Moment,
         unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
     ) -> Bool {
         let entry: OffsetLedger.Entry
-        switch membership.recordArrived(record.partition, record.offset) {
+        switch membership.recordArrived(
+            record.partition,
+            record.offset,
+            fingerprint: fingerprint ?? record.fingerprint
+        ) {
         case .taken(let place): entry = place
         case .known:
             counts.skippedSettled += 1

@@ -31,6 +31,8 @@ public final class Consumer {
     private var hasNothingToLeave = false
     /// What the current assignment began with.
     private var starts: [PartitionID: StartOffset] = [:]
+    /// Partitions whose first record at or behind their start has not come.
+    private var checks: [PartitionID: ResumeCheck] = [:]
     var reader = RecordReader()
     /// The partitions that `pause` stopped and nothing has started since.
     private var paused: Set<PartitionID> = []
@@ -102,7 +104,7 @@ public final class Consumer {
         _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
-        for _ in 0..<budget {
+        events: for _ in 0..<budget {
             guard let event = client.nextEvent() else {
                 if let last = endOfQueue() { _ = take(last) }
                 return false
@@ -116,7 +118,11 @@ public final class Consumer {
             if let begun = reader.takeBegun(), let known = knownOffsets(of: begun) {
                 _ = take(.endSeen(begun, Offset(known.upperBound)))
             }
-            guard take(.recordArrived(record)) else { break }
+            switch checks.isEmpty ? .deliver : check(record) {
+            case .skip: continue
+            case .replaced: guard take(.partitionReplaced(record.partition)) else { break events }
+            case .deliver: guard take(.recordArrived(record)) else { break events }
+            }
         }
         client.ring()
         return true
@@ -157,9 +163,18 @@ public final class Consumer {
     }
 
     /// Answers `partitionsAssigned`; records flow from the given offsets on.
-    public func assign(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
+    ///
+    /// `marks` are records that stand before such an offset. Where another one is found in its place,
+    /// `partitionReplaced` comes, and nothing of the partition until `restart`.
+    public func assign(
+        _ starts: [(PartitionID, StartOffset)],
+        after marks: [PartitionID: RecordMark] = [:]
+    ) throws(KafkaError) {
         // The offer may have been taken back in the same batch of events.
         guard phase == .offered else { return }
+        for case (let partition, .at(let offset)) in starts {
+            checks[partition] = marks[partition].map { ResumeCheck($0, start: offset) }
+        }
         try replaceAssignment(starts)
         phase = .assigned
     }
@@ -234,6 +249,7 @@ public final class Consumer {
             throw error
         }
         let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
+        for partition in anew.keys { checks[partition] = nil }
         let next = zip(assignment, positions).map { partition, position in
             if let start = anew[partition] { return (partition, start) }
             // A partition that has delivered nothing yet has no position.
@@ -244,6 +260,9 @@ public final class Consumer {
         paused.removeAll()
         pause(stopped)
     }
+
+    /// Whether the partition is being read from before its start, to compare a record.
+    public func isComparing(_ partition: PartitionID) -> Bool { checks[partition] != nil }
 
     /// The partition's oldest offset and the next one to be written, as last heard of.
     ///
@@ -273,12 +292,22 @@ public final class Consumer {
     private func replaceAssignment(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
         let list = PartitionList(capacity: starts.count)
         for (partition, start) in starts {
-            list.append(reader.partitions[partition], offset: start.libraryOffset)
+            let check = checks[partition].flatMap { start == .at($0.start) ? $0 : nil }
+            list.append(
+                reader.partitions[partition],
+                offset: check?.mark.offset.rawValue ?? start.libraryOffset
+            )
         }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)
         if let error = KafkaError(unlessSuccess: code) { throw error }
         reader.forgetHandles()
         self.starts = Dictionary(starts) { $1 }
+    }
+
+    private func check(_ record: borrowing Record) -> ResumeCheck.Verdict {
+        let verdict = checks[record.partition]?.recordArrived(record) ?? .deliver
+        if verdict == .deliver { checks[record.partition] = nil }
+        return verdict
     }
 
     /// What an empty queue means.
@@ -293,6 +322,7 @@ public final class Consumer {
     func rebalanceBegan(assigned: Bool) {
         rebalances += 1
         reader.forgetHandles()
+        checks = [:]
         if assigned {
             paused.removeAll()
             generation = nil
@@ -302,7 +332,9 @@ public final class Consumer {
 
     /// All was read that the partition holds: what has delivered nothing goes on from there.
     func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
-        guard phase == .assigned, starts[partition] != nil else { return [] }
+        guard phase == .assigned, starts[partition] != nil, checks[partition] == nil else {
+            return []
+        }
         starts[partition] = .at(end)
         return [.endReached(partition, end)]
     }

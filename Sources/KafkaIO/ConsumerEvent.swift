@@ -80,6 +80,9 @@ public enum ConsumerEvent: Sendable {
     /// The partition delivers nothing until `restart` or the next assignment; the offset is that
     /// which could not be read, where the library tells.
     case partitionFailed(PartitionID, KafkaError, at: Offset?)
+    /// The partition is not the one that its start belongs to: the topic was made anew. Nothing of it
+    /// is delivered until `restart` or the next assignment.
+    case partitionReplaced(PartitionID)
     /// Informational unless `isFatal`; then this member is out of the group for good.
     case failed(KafkaError)
     case logged(KafkaLogLine)

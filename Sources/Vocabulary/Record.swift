@@ -111,3 +111,36 @@ extension Record {
 
     private var valueEnd: Int { max(Int(valueByteCount), 0) }
 }
+
+extension Record {
+    /// A checksum of the timestamp, of the value's and the key's lengths, and of the first and last 16
+    /// bytes of both together: what no broker changes in a record that it keeps.
+    ///
+    /// Stands in commit metadata (decision 0012), so it never changes.
+    public var fingerprint: UInt32 {
+        var hash = Self.mixed(0, UInt64(bitPattern: timestamp?.milliseconds ?? -1))
+        hash = Self.mixed(hash, UInt64(bitPattern: Int64(valueByteCount)))
+        hash = Self.mixed(hash, UInt64(bitPattern: Int64(keyByteCount)))
+        let bytes = unsafe valueAndKey.span.bytes
+        let end = bytes.byteCount - 8
+        guard end >= 0 else { return UInt32(truncatingIfNeeded: hash) }
+        hash = Self.mixed(hash, Self.word(of: bytes, at: 0))
+        hash = Self.mixed(hash, Self.word(of: bytes, at: min(8, end)))
+        hash = Self.mixed(hash, Self.word(of: bytes, at: max(0, end - 8)))
+        hash = Self.mixed(hash, Self.word(of: bytes, at: end))
+        return UInt32(truncatingIfNeeded: hash)
+    }
+
+    private static func word(of bytes: RawSpan, at offset: Int) -> UInt64 {
+        precondition(offset >= 0 && offset + 8 <= bytes.byteCount)
+        // SAFETY: the eight bytes are within the span.
+        let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        return UInt64(littleEndian: word)
+    }
+
+    /// Fibonacci hashing: the product's upper half depends on all bits.
+    private static func mixed(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+        return product ^ product >> 32
+    }
+}

@@ -9,14 +9,15 @@ import Vocabulary
         base: Int64,
         _ incomplete: [Range<Int64>],
         horizon: Int64,
-        nonce: UInt32 = 0xC0FF_EE01
+        nonce: UInt32 = 0xC0FF_EE01,
+        mark: RecordMark? = nil
     ) throws -> CommitMetadata {
         let settled = SettledOffsets(
             base: Offset(base),
             incomplete: incomplete,
             horizon: Offset(horizon)
         )
-        return CommitMetadata(nonce: nonce, settled: try #require(settled))
+        return CommitMetadata(nonce: nonce, settled: try #require(settled), mark: mark)
     }
 
     private static func read(
@@ -60,7 +61,8 @@ import Vocabulary
         ("", CommitMetadata.Problem.foreign),
         ("offset committed by a script", .foreign),
         ("p1", .foreign),
-        ("p2DAe7_wAAAAAAA", .foreign),
+        ("p3DAe7_wAAAAAAA", .foreign),
+        ("p2D", .malformed),
         ("p1XAe7_wAAAAAAA", .foreign),
         ("p1D", .malformed),
         ("p1DAe7_wA", .malformed),
@@ -71,6 +73,19 @@ import Vocabulary
     ])
     func `what others wrote is not believed`(text: String, problem: CommitMetadata.Problem) {
         #expect(Self.read(text, base: 100) == .failure(problem))
+    }
+
+    /// The text is pinned, since other versions read it.
+    @Test func `the record before the committed offset is named`() throws {
+        let mark = RecordMark(offset: Offset(97), fingerprint: 0xDEAD_BEEF)
+        let metadata = try Self.metadata(base: 100, [], horizon: 100, mark: mark)
+        let text = metadata.text(for: Self.partition).text
+        #expect(text == "p2DAe7_wO--rd4DAJzB21Q")
+        #expect(Self.read(text, base: 100) == .success(metadata))
+        // One from so far back is not: it costs more than it tells.
+        let far = RecordMark(offset: Offset(0), fingerprint: 1)
+        let left = try Self.metadata(base: 1 << 21, [], horizon: 1 << 21, mark: far)
+        #expect(left.mark == nil)
     }
 
     @Test func `a text means nothing at another offset, partition or topic`() throws {
@@ -141,11 +156,33 @@ import Vocabulary
             maxGap: Int64.random(in: 0...1400, using: &random),
             using: &random
         )
-        let metadata = CommitMetadata(nonce: UInt32(seed), settled: settled)
+        let mark =
+            settled.base.rawValue == 0
+            ? nil
+            : RecordMark(
+                offset: Offset(settled.base.rawValue - min(settled.base.rawValue, 1 << 20)),
+                fingerprint: UInt32.random(in: 0 ... .max, using: &random)
+            )
+        let metadata = CommitMetadata(nonce: UInt32(seed), settled: settled, mark: mark)
         let written = metadata.text(for: Self.partition)
         #expect(!written.isCut)
         #expect(written.text.utf8.count <= CommitMetadata.maxCharacters)
         #expect(Self.read(written.text, base: settled.base.rawValue) == .success(metadata))
+    }
+
+    private static let farBase: Int64 = 1 << 30
+
+    /// With the mark that takes most room; `runs` and `horizon` are counted from `farBase`.
+    private static func metadataWithFarMark(
+        _ runs: [Range<Int64>],
+        horizon: Int64
+    ) throws -> CommitMetadata {
+        let mark = RecordMark(
+            offset: Offset(farBase - CommitMetadata.maxSpan + 1),
+            fingerprint: .max
+        )
+        let moved = runs.map { farBase + $0.lowerBound..<farBase + $0.upperBound }
+        return try metadata(base: farBase, moved, horizon: farBase + horizon, mark: mark)
     }
 
     /// 1,400 incomplete offsets, with the gaps that cost codec D most: all of two bytes, and as many
@@ -162,10 +199,10 @@ import Vocabulary
                 place += distance + 1
                 if place >= CommitMetadata.maxSpan - 2 { break }
             }
-            let metadata = try Self.metadata(base: 0, runs, horizon: place + 1)
+            let metadata = try Self.metadataWithFarMark(runs, horizon: place + 1)
             let written = metadata.text(for: Self.partition)
             #expect(!written.isCut, "gap \(gap), \(runs.count) runs")
-            #expect(Self.read(written.text, base: 0) == .success(metadata))
+            #expect(Self.read(written.text, base: Self.farBase) == .success(metadata))
         }
     }
 
@@ -180,10 +217,10 @@ import Vocabulary
                 runs.append(offset..<offset + 1)
             }
         }
-        let metadata = try Self.metadata(base: 0, runs, horizon: CommitMetadata.offsetsThatFit)
+        let metadata = try Self.metadataWithFarMark(runs, horizon: CommitMetadata.offsetsThatFit)
         let written = metadata.text(for: Self.partition)
         #expect(!written.isCut)
-        #expect(Self.read(written.text, base: 0) == .success(metadata))
+        #expect(Self.read(written.text, base: Self.farBase) == .success(metadata))
     }
 
     @Test(arguments: UInt64(1)...100)

@@ -40,6 +40,46 @@ extension OffsetLedger {
         #expect(ledger.inHand == 0)
     }
 
+    /// Each record's fingerprint is its offset here.
+    @Test(
+        arguments: [
+            (settled: [], mark: nil),
+            (settled: [5], mark: 5),
+            // The last record before the offset was settled first, and is not in hand any more.
+            (settled: [9, 5], mark: 9),
+            (settled: [9], mark: nil),
+            (settled: [5, 9, 40], mark: 40),
+        ] as [([Int64], Int64?)]
+    )
+    func `a commit names the record before it`(settled: [Int64], mark: Int64?) throws {
+        var ledger = OffsetLedger(epoch: AssignmentEpoch())
+        var entries: [Int64: OffsetLedger.Entry] = [:]
+        for offset in [Int64(5), 9, 40] {
+            guard
+                case .taken(let entry) = ledger.recordArrived(
+                    Offset(offset),
+                    fingerprint: UInt32(offset)
+                )
+            else { throw OffsetLedger.NotTaken(offset: offset) }
+            entries[offset] = entry
+        }
+        for offset in settled { ledger.settle(try #require(entries[offset])) }
+        let expected = mark.map { RecordMark(offset: Offset($0), fingerprint: UInt32($0)) }
+        let request = ledger.commitRequested(by: 1, for: partition)
+        let commit = try #require(request)
+        let metadata = try CommitMetadata(commit.metadata, base: commit.offset, of: partition)
+        #expect(metadata.mark == expected)
+
+        // The next owner knows it until it has settled something itself.
+        var next = OffsetLedger(epoch: AssignmentEpoch(), restored: metadata)
+        #expect(next.markBeforeNext == expected)
+        _ = try next.take(commit.offset.rawValue)
+        let secondRequest = next.commitRequested(by: 2, for: partition)
+        let again = try #require(secondRequest)
+        let said = try CommitMetadata(again.metadata, base: again.offset, of: partition)
+        #expect(said.mark == expected)
+    }
+
     @Test func `a gap counts as settled once a record behind it has come`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         _ = try ledger.take(5)
@@ -105,7 +145,10 @@ extension OffsetLedger {
             incomplete: [10..<11, 13..<15],
             horizon: Offset(16)
         )
-        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: settled)
+        var ledger = OffsetLedger(
+            epoch: AssignmentEpoch(),
+            restored: settled.map { CommitMetadata(nonce: 1, settled: $0) }
+        )
         _ = ledger.endSeen(Offset(end))
         return ledger
     }
@@ -136,9 +179,11 @@ extension OffsetLedger {
     }
 
     @Test func `without the partition's end nothing is believed`() throws {
-        let settled = SettledOffsets(base: Offset(0), incomplete: [0..<1], horizon: Offset(9))
-        #expect(settled != nil)
-        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: settled)
+        let settled = try #require(
+            SettledOffsets(base: Offset(0), incomplete: [0..<1], horizon: Offset(9))
+        )
+        let metadata = CommitMetadata(nonce: 1, settled: settled)
+        var ledger = OffsetLedger(epoch: AssignmentEpoch(), restored: metadata)
         #expect((0..<9).allSatisfy { (try? ledger.take($0)) != nil })
     }
 

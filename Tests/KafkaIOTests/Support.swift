@@ -76,6 +76,8 @@ final class Member {
     let wakeup = WakeUp()
     let consumer: Consumer
     var start: (PartitionID) -> StartOffset = { _ in .beginning }
+    /// Records that stand before the starts.
+    var marks: [PartitionID: RecordMark] = [:]
     var answersAssignments = true
     var answersRevocations = true
     /// Everything but records, statistics and logs.
@@ -90,6 +92,7 @@ final class Member {
     var commits: [[CommitResult]] = []
     var stored: [Result<[StoredOffset], KafkaError>] = []
     var failures: [KafkaError] = []
+    var replaced: [PartitionID] = []
     var partitionFailures: [(partition: PartitionID, error: KafkaError, at: Offset?)] = []
     var logs: [KafkaLogLine] = []
 
@@ -147,7 +150,9 @@ final class Member {
         case .endReached(let partition, let end): reachedEnds.append((partition, end))
         case .partitionsAssigned(let partitions):
             assigned = partitions
-            if answersAssignments { try consumer.assign(partitions.map { ($0, start($0)) }) }
+            if answersAssignments {
+                try consumer.assign(partitions.map { ($0, start($0)) }, after: marks)
+            }
         case .partitionsRevoked(let partitions, let lost):
             revocations.append((partitions, lost))
             if answersRevocations { try consumer.unassign() }
@@ -156,6 +161,7 @@ final class Member {
         case .failed(let error): failures.append(error)
         case .partitionFailed(let partition, let error, let offset):
             partitionFailures.append((partition, error, offset))
+        case .partitionReplaced(let partition): replaced.append(partition)
         case .logged(let line): logs.append(line)
         case .statistics: break
         case .closed: isClosed = true

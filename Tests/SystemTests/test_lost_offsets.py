@@ -12,6 +12,7 @@ from harness.service import outcomes_of, position_of
 # So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
 PARTITIONS = 24
 BEYOND = 5000
+MADE_AGAIN = "the topic was deleted and made again: the partition is read from its beginning"
 SAID = "the offset to read from is not in Kafka: events were deleted, or the topic was made anew"
 
 
@@ -105,6 +106,35 @@ def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(
     bench.wait_until_settled(service=second)
     second.drain()
     assert outcome_counts(bench) == {place.position: 1 for place in written}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_topic_that_was_made_again_and_grew_longer_is_read_from_its_start(
+    bench, simulator, start
+):
+    old = produce_everywhere(bench, 5)
+    settings = bench.configuration(simulator, kafka={"start": "earliest"})
+    first = bench.start(settings).wait_until_ready()
+    bench.wait_until_settled(service=first)
+    first.drain()
+    # The same records: nothing is noticed, and nothing is read twice.
+    old += produce_everywhere(bench)
+    second = bench.start(settings).wait_until_ready()
+    bench.wait_until_settled(service=second)
+    second.drain()
+    assert not second.log_lines(MADE_AGAIN)
+    assert outcome_counts(bench) == {place.position: 1 for place in old}
+
+    bench.kafka.make_again(bench.topics.source, PARTITIONS)
+    new = produce_everywhere(bench, 9)
+    third = bench.start(bench.configuration(simulator, kafka={"start": start}))
+    bench.wait_for_outcomes(len(old) + len(new), service=third)
+    bench.wait_until_settled(service=third)
+    third.drain()
+    assert third.count(MADE_AGAIN) == PARTITIONS
+    expected = collections.Counter(place.position for place in old + new)
+    assert outcome_counts(bench) == expected
 
 
 def test_a_stop_right_after_all_partitions_failed_ends_in_order(bench, simulator):

@@ -13,7 +13,9 @@ extension CommitMetadata {
     ) throws(Problem) {
         let characters = Array(text.utf8)
         guard characters.count <= Self.maxCharacters else { throw .tooLong }
-        guard characters.starts(with: Self.prefix), characters.count > Self.prefix.count,
+        let hasMark = characters.starts(with: Self.prefixWithMark)
+        guard hasMark || characters.starts(with: Self.prefix),
+            characters.count > Self.prefix.count,
             let codec = Codec(rawValue: characters[Self.prefix.count])
         else { throw .foreign }
         guard let payload = Base64URL.decode(characters[(Self.prefix.count + 1)...]),
@@ -25,6 +27,7 @@ extension CommitMetadata {
             throw .checksum
         }
         var body = sealed.dropFirst(4)
+        mark = hasMark ? try Self.takeMark(from: &body, before: base) : nil
         guard let span = Varint.take(from: &body, below: Self.maxSpan), base.rawValue >= 0,
             // Room for sums below.
             base.rawValue <= .max - 4 * Self.maxSpan,
@@ -32,6 +35,18 @@ extension CommitMetadata {
         else { throw .notCanonical }
         nonce = sealed.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
         self.settled = settled
+    }
+
+    private static func takeMark(
+        from body: inout ArraySlice<UInt8>,
+        before base: Offset
+    ) throws(Problem) -> RecordMark {
+        let fingerprint = body.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        body = body.dropFirst(4)
+        guard let distance = Varint.take(from: &body, below: maxSpan), distance > 0,
+            base.rawValue >= distance
+        else { throw .notCanonical }
+        return RecordMark(offset: Offset(base.rawValue - distance), fingerprint: fingerprint)
     }
 }
 

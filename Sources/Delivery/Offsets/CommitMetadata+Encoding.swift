@@ -10,7 +10,14 @@ extension CommitMetadata {
     public func text(for partition: TopicPartition) -> (text: String, isCut: Bool) {
         var settled = settled
         settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
-        let room = Self.maxPayload - Self.fixedByteCount - Varint.byteCount(settled.span)
+        var payload = Self.littleEndian(nonce)
+        if let mark {
+            payload += Self.littleEndian(mark.fingerprint)
+            Varint.append(settled.base.rawValue - mark.offset.rawValue, to: &payload)
+        }
+        let checksumByteCount = 4
+        let room =
+            Self.maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
         // Farthest first, then smallest; the order of the codecs decides what is left.
         let (codec, kept) =
             Codec.allCases.map { ($0, $0.part(of: settled, fitting: room)) }
@@ -18,12 +25,11 @@ extension CommitMetadata {
                 (left.1.horizon.rawValue, -left.0.byteCount(of: left.1))
                     < (right.1.horizon.rawValue, -right.0.byteCount(of: right.1))
             } ?? (.distances, SettledOffsets(base: settled.base))
-        var payload = Self.littleEndian(nonce)
         Varint.append(kept.span, to: &payload)
         codec.append(kept, to: &payload)
         let checksum = Self.checksum(of: partition, base: kept.base, codec: codec, payload)
         payload += Self.littleEndian(checksum)
-        var text = Self.prefix + [codec.rawValue]
+        var text = (mark == nil ? Self.prefix : Self.prefixWithMark) + [codec.rawValue]
         Base64URL.append(payload, to: &text)
         return (String(decoding: text, as: UTF8.self), kept != self.settled)
     }

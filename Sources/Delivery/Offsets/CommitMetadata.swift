@@ -1,11 +1,13 @@
-import Vocabulary
+public import Vocabulary
 
-/// What stands in the metadata of a committed offset: who wrote it, and which offsets past the
-/// committed one are settled.
+/// What stands in the metadata of a committed offset: who wrote it, which offsets past the committed
+/// one are settled, and which record stands before it.
 ///
 /// ```
-/// text    = "p1" codec base64url(payload), without padding; at most 4,096 characters
-/// payload = nonce (4)  span (varint)  body  crc32c (4); integers are little-endian
+/// text    = version codec base64url(payload), without padding; at most 4,096 characters
+/// version = "p1", or "p2" with a mark
+/// payload = nonce (4)  [mark]  span (varint)  body  crc32c (4); integers are little-endian
+/// mark    = fingerprint (4)  committed offset - the record's (varint, 1 at least)
 /// codec D = one varint for each incomplete offset after the base: the settled ones before it
 /// codec R = pairs of varints: length of an incomplete run - 1, length of the settled run after it
 /// codec B = span - 1 bits for the offsets after the base, lowest bit first; 1 is settled
@@ -45,17 +47,27 @@ public struct CommitMetadata: Hashable, Sendable {
     /// So many offsets fit in any pattern: codec B.
     public static let offsetsThatFit: Int64 = 24_400
 
+    /// "p1" and "p2".
     static let prefix: [UInt8] = [0x70, 0x31]
+    static let prefixWithMark: [UInt8] = [0x70, 0x32]
     static let maxPayload = (maxCharacters - prefix.count - 1) * 3 / 4
     static let fixedByteCount = 8
 
     /// Random for each engine: tells its own commits from others'.
     public let nonce: UInt32
     public let settled: SettledOffsets
+    /// The last record that was read before the committed offset, if it is known.
+    public let mark: RecordMark?
 
-    public init(nonce: UInt32, settled: SettledOffsets) {
+    /// A mark that stands so far back that its distance takes four bytes is left out.
+    public init(nonce: UInt32, settled: SettledOffsets, mark: RecordMark? = nil) {
         self.nonce = nonce
         self.settled = settled
+        self.mark = mark.flatMap { mark in
+            let distance = settled.base.rawValue - mark.offset.rawValue
+            precondition(distance > 0, "a mark stands before the committed offset")
+            return distance < Self.maxSpan ? mark : nil
+        }
     }
 
     static func checksum(

@@ -150,7 +150,9 @@ public struct GroupMembership: Sendable {
                 // Kafka said nothing of this partition: never guess a start after an error.
                 case (nil, nil): .stored
                 }
-            starts.append(PartitionStart(partition: partition, position: position))
+            starts.append(
+                PartitionStart(partition: partition, position: position, after: begun.after)
+            )
         }
         for partition in partitions { reviewHeldBack(partition) }
         // What ended while a partition was away.
@@ -213,12 +215,13 @@ public struct GroupMembership: Sendable {
     ///   offset is not committed, so whoever owns the partition reads it.
     mutating func recordArrived(
         _ partition: PartitionID,
-        _ offset: Offset
+        _ offset: Offset,
+        fingerprint: UInt32
     ) -> OffsetLedger.Arrival? {
         guard phase == .consuming else { return nil }
         isDirty = true
         defer { reviewHeldBack(partition) }
-        return ledgers.recordArrived(partition, offset)
+        return ledgers.recordArrived(partition, offset, fingerprint: fingerprint)
     }
 
     mutating func partitionRestarted(_ partition: PartitionID) {

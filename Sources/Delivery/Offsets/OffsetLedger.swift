@@ -35,6 +35,8 @@ public struct OffsetLedger: Sendable {
         var offset: Offset
         var previous: Int32
         var next: Int32
+        /// The record that was read before this one.
+        var before: RecordMark?
         /// False: let go, so the record must be read again.
         var isInHand = true
         var isSettled = false
@@ -55,6 +57,8 @@ public struct OffsetLedger: Sendable {
     /// one at which reading `began`.
     private var position: Offset?
     private var farthest: Offset?
+    /// The farthest record, or that which stood before the committed offset.
+    private var latest: RecordMark?
     /// The first line not read again, while an assignment repeats what was let go.
     private var unread = none
     /// What the committed metadata says of records that have not arrived yet.
@@ -67,9 +71,11 @@ public struct OffsetLedger: Sendable {
     /// The last metadata did not hold everything.
     private var isCut = false
 
-    public init(epoch: AssignmentEpoch, restored: SettledOffsets? = nil) {
+    /// `metadata` is what stands with the committed offset.
+    public init(epoch: AssignmentEpoch, restored metadata: CommitMetadata? = nil) {
         self.epoch = epoch
-        self.restored = restored
+        restored = metadata?.settled
+        latest = metadata?.mark
     }
 
     // MARK: Inputs
@@ -91,7 +97,8 @@ public struct OffsetLedger: Sendable {
         isDirty = true
     }
 
-    public mutating func recordArrived(_ offset: Offset) -> Arrival {
+    /// `fingerprint` is the record's.
+    public mutating func recordArrived(_ offset: Offset, fingerprint: UInt32 = 0) -> Arrival {
         if let position, offset <= position { return .repeated }
         position = offset
         if let farthest, offset <= farthest { return arrivedAgain(offset) }
@@ -100,6 +107,7 @@ public struct OffsetLedger: Sendable {
         // the end does not start there again with records unsettled.
         if farthest == nil { isDirty = true }
         farthest = offset
+        defer { latest = RecordMark(offset: offset, fingerprint: fingerprint) }
         if isRestoredSettled(offset) {
             isDirty = true
             return .known
@@ -167,7 +175,7 @@ public struct OffsetLedger: Sendable {
     ) -> (offset: Offset, metadata: String)? {
         isDirty = false
         guard let settled = settledOffsets else { return nil }
-        let metadata = CommitMetadata(nonce: nonce, settled: settled)
+        let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark)
         let (text, isCut) = metadata.text(for: partition)
         self.isCut = isCut
         return (settled.base, text)
@@ -184,12 +192,17 @@ public struct OffsetLedger: Sendable {
 
     /// Where reading goes on: the first record that was let go, or what never arrived.
     public var nextOffset: Offset {
-        var line = first
-        while line != Self.none {
-            if !lines[Int(line)].isInHand { return lines[Int(line)].offset }
-            line = lines[Int(line)].next
-        }
-        return farthest?.next ?? Offset(0)
+        firstLetGo.map { lines[Int($0)].offset } ?? farthest?.next ?? Offset(0)
+    }
+
+    /// The last record that was read before `committableOffset`.
+    private var mark: RecordMark? {
+        first == Self.none ? latest : lines[Int(first)].before
+    }
+
+    /// The last record that was read before `nextOffset`.
+    public var markBeforeNext: RecordMark? {
+        firstLetGo.map { lines[Int($0)].before } ?? latest
     }
 
     public var hasPosition: Bool { farthest != nil }
@@ -243,6 +256,15 @@ public struct OffsetLedger: Sendable {
     }
 
     // MARK: Private
+
+    private var firstLetGo: Int32? {
+        var line = first
+        while line != Self.none {
+            if !lines[Int(line)].isInHand { return line }
+            line = lines[Int(line)].next
+        }
+        return nil
+    }
 
     /// A record between the first that was let go and the farthest.
     private mutating func arrivedAgain(_ offset: Offset) -> Arrival {
@@ -300,7 +322,7 @@ public struct OffsetLedger: Sendable {
     }
 
     private mutating func append(_ offset: Offset) -> Int32 {
-        let line = Line(offset: offset, previous: last, next: Self.none)
+        let line = Line(offset: offset, previous: last, next: Self.none, before: latest)
         let index: Int32
         if let reused = free.popLast() {
             index = reused

@@ -112,7 +112,8 @@ struct PartitionLedgers: Sendable {
 
     // MARK: Assignment
 
-    /// Takes the partition on, and says where to read it from, and what was not believed.
+    /// Takes the partition on, and says where to read it from, which record stands before that, and
+    /// what was not believed.
     ///
     /// The start is nil when the group has no position, or none is known, and memory has none.
     mutating func begin(
@@ -120,7 +121,7 @@ struct PartitionLedgers: Sendable {
         named name: TopicPartition,
         at stored: StoredPosition,
         epoch: AssignmentEpoch
-    ) -> (start: Offset?, ignored: CommitMetadata.Problem?) {
+    ) -> (start: Offset?, after: RecordMark?, ignored: CommitMetadata.Problem?) {
         let position = stored.committed
         let before = kept.removeValue(forKey: partition)
         var metadata: CommitMetadata?
@@ -137,6 +138,7 @@ struct PartitionLedgers: Sendable {
         {
             tenure.ledger.resumed(knowing: tenure.isBlind ? metadata?.settled : nil)
             let start = tenure.ledger.nextOffset
+            let mark = tenure.ledger.markBeforeNext
             // A commit that was under way when the partition went may have failed unnoticed.
             let due = tenure.ledger.commitRequested(by: nonce, for: name)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
@@ -145,12 +147,12 @@ struct PartitionLedgers: Sendable {
             tenure.begunAt = stored
             tenure.isBlind = false
             own(partition, tenure)
-            return (start, nil)
+            return (start, mark, nil)
         }
-        let ledger = OffsetLedger(epoch: epoch, restored: metadata?.settled)
+        let ledger = OffsetLedger(epoch: epoch, restored: metadata)
         let isBlind = stored == .unknown || ignored != nil
         own(partition, Tenure(name: name, ledger: ledger, begunAt: stored, isBlind: isBlind))
-        return (position?.offset, ignored)
+        return (position?.offset, metadata?.mark, ignored)
     }
 
     private mutating func own(_ partition: PartitionID, _ tenure: Tenure) {
@@ -191,11 +193,13 @@ struct PartitionLedgers: Sendable {
     }
 
     /// - Returns: nil when the partition is not owned.
-    mutating func recordArrived(_ partition: PartitionID, _ offset: Offset)
-        -> OffsetLedger.Arrival?
-    {
+    mutating func recordArrived(
+        _ partition: PartitionID,
+        _ offset: Offset,
+        fingerprint: UInt32
+    ) -> OffsetLedger.Arrival? {
         guard let place = place(of: partition) else { return nil }
-        return owned[place].ledger.recordArrived(offset)
+        return owned[place].ledger.recordArrived(offset, fingerprint: fingerprint)
     }
 
     mutating func settle(_ partition: PartitionID, _ entry: OffsetLedger.Entry) {

@@ -49,6 +49,7 @@ extension Shard {
             control.statistics.put(consumer: text, unsettled: unsettledOffsets())
         case .partitionFailed(let partition, let error, let offset):
             partitionFailed(partition, error, at: offset)
+        case .partitionReplaced(let partition): partitionReplaced(partition)
         case .failed(let error): kafkaFailed(error)
         case .logged(let line): kafkaLogged(line)
         case .closed: hasConsumerClosed = true
@@ -63,6 +64,7 @@ extension Shard {
         _ record: consuming Record,
         _ deadTokens: SuppressedTokens
     ) -> Bool {
+        let fingerprint = record.fingerprint
         let role = role(of: record.partition)
         let history = history(of: record, as: role)
         if let history {
@@ -74,6 +76,7 @@ extension Shard {
         let isTaken = engine.recordArrived(
             record,
             decoded: consume decoded,
+            fingerprint: fingerprint,
             history: history,
             now: now,
             unregisteredSince: { deadTokens[$0] }
@@ -183,6 +186,11 @@ extension Shard {
             return
         }
         let position = engine.position(of: partition)
+        if consumer.isComparing(partition), let position {
+            // Retention has deleted the record before it, so there is nothing to compare.
+            restarts.failed(partition, readOnFrom: .at(position), now: now.instant)
+            return
+        }
         if let offset, offset != position {
             if let position { facts[.source] = "\(names([partition]))@\(position.rawValue)" }
             log.error(
@@ -203,6 +211,20 @@ extension Shard {
         let start = startAnew(partition)
         engine.partitionRestarted(partition)
         restarts.failed(partition, readOnFrom: start, now: now.instant)
+    }
+
+    /// Other records than those of the committed offset: all of them are new.
+    private mutating func partitionReplaced(_ partition: PartitionID) {
+        var facts: LogFacts = [.partition: names([partition])]
+        if let position = engine.position(of: partition) {
+            facts[.source] = "\(names([partition]))@\(position.rawValue)"
+        }
+        log.error(
+            "the topic was deleted and made again: the partition is read from its beginning",
+            facts
+        )
+        engine.partitionRestarted(partition)
+        restarts.failed(partition, readOnFrom: .beginning, now: now.instant)
     }
 
     /// Where a partition goes on of which nothing was read or committed yet.

@@ -326,7 +326,10 @@ struct Shard: ~Copyable {
             }
         case .assign(let starts):
             inGroup { consumer throws(KafkaError) in
-                try consumer.assign(starts.map { ($0.partition, StartOffset($0.position)) })
+                try consumer.assign(
+                    starts.map { ($0.partition, StartOffset($0.position)) },
+                    after: starts.reduce(into: [:]) { $0[$1.partition] = $1.after }
+                )
             }
         case .unassign: unassign()
         case .commit(let commits):

@@ -13,7 +13,9 @@ struct CommitMetadataReader {
     /// Nil for a text that is not to be believed.
     init?(_ text: String, base: Int64, of partition: TopicPartition) {
         let characters = Array(text.utf8)
-        guard characters.count > 3, characters.count <= 4096, characters.starts(with: "p1".utf8),
+        let hasMark = characters.starts(with: "p2".utf8)
+        guard characters.count > 3, characters.count <= 4096,
+            hasMark || characters.starts(with: "p1".utf8),
             let payload = Self.decodeBase64URL(characters[3...]), payload.count >= 9
         else { return nil }
         let sealed = payload.dropLast(4)
@@ -27,6 +29,10 @@ struct CommitMetadataReader {
         else { return nil }
         nonce = Array(sealed.prefix(4))
         var body = sealed.dropFirst(4)
+        if hasMark {
+            body = body.dropFirst(4)
+            guard let distance = Self.takeNumber(&body), distance > 0 else { return nil }
+        }
         guard let span = Self.takeNumber(&body), span < 1 << 21 else { return nil }
         horizon = base + span
         settled = SettledOffsets(base: base)

@@ -99,6 +99,14 @@ class Kafka:
         )
         return topic
 
+    def make_again(self, topic, partitions=4):
+        """Deletes the topic with all that is in it, and creates it anew."""
+        admin = AdminClient(self._client)
+        for future in admin.delete_topics([topic]).values():
+            future.result(20)
+        # Until the old one is gone, it exists already.
+        patiently(lambda: self.create(topic, partitions))
+
     def partitions(self, topic):
         """The topic's partition numbers; none while it does not exist."""
         # A producer asks the broker to create the topic where that is allowed (mock cluster).

@@ -1,0 +1,36 @@
+import Vocabulary
+
+/// Whether a partition still holds the record that stood before the group's position.
+///
+/// A topic that is deleted and made again has the same name, and once it is filled beyond the old
+/// position nothing but its records tells. So reading begins one record early.
+struct ResumeCheck {
+    enum Verdict {
+        /// The record stands before the position.
+        case skip
+        /// The check is over, as far as it could be made.
+        case deliver
+        /// Another record stands there: this is not the log that the position was committed for.
+        case replaced
+    }
+
+    let mark: RecordMark
+    /// The group's position.
+    let start: Offset
+    private var isReplaced = false
+
+    /// `mark` stands before `start`.
+    init(_ mark: RecordMark, start: Offset) {
+        precondition(mark.offset < start, "the record stands before the position")
+        self.mark = mark
+        self.start = start
+    }
+
+    /// After `replaced`, everything that comes is of the old reading.
+    mutating func recordArrived(_ record: borrowing Record) -> Verdict {
+        guard !isReplaced else { return .skip }
+        guard record.offset < start else { return .deliver }
+        isReplaced = record.offset == mark.offset && record.fingerprint != mark.fingerprint
+        return isReplaced ? .replaced : .skip
+    }
+}

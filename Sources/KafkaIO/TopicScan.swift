@@ -11,7 +11,8 @@ public final class TopicScan {
     /// The partitions that are not read to their ends, and where those are.
     private var ends: [PartitionID: Offset] = [:]
 
-    /// Asks the cluster for the topic's partitions and their ends, and starts reading.
+    /// Asks the cluster for the topic's partitions and their ends, and starts reading: each partition
+    /// at its offset in `starts`, or at its beginning.
     ///
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
     /// until `deadline` to name the partitions; their ends may take longer
@@ -19,6 +20,7 @@ public final class TopicScan {
     /// properties.
     public init(
         topic: KafkaTopic,
+        from starts: [Int32: Offset] = [:],
         bootstrapServers: String,
         properties: [String: String] = [:],
         wakeup: Int32,
@@ -30,7 +32,7 @@ public final class TopicScan {
             wakeup: wakeup
         )
         do throws(KafkaError) {
-            try start(topic, deadline: deadline)
+            try start(topic, from: starts, deadline: deadline)
         } catch {
             client.destroyAside()
             throw error
@@ -77,15 +79,20 @@ public final class TopicScan {
         if record.offset.next >= end { ends[record.partition] = nil }
     }
 
-    private func start(_ topic: KafkaTopic, deadline: Duration) throws(KafkaError) {
+    private func start(
+        _ topic: KafkaTopic,
+        from starts: [Int32: Offset],
+        deadline: Duration
+    ) throws(KafkaError) {
         let count = try client.partitionCount(of: topic, deadline: deadline)
         let list = PartitionList(capacity: count)
         for number in 0..<Int32(count) {
             let partition = TopicPartition(topic: topic, partition: number)
             let held = try client.watermarks(of: partition, deadline: deadline)
-            guard !held.isEmpty else { continue }
+            let start = max(held.lowerBound, starts[number]?.rawValue ?? 0)
+            guard start < held.upperBound else { continue }
             ends[reader.intern(partition)] = Offset(held.upperBound)
-            list.append(partition, offset: held.lowerBound)
+            list.append(partition, offset: start)
         }
         guard !isComplete else { return }
         let code = unsafe rd_kafka_assign(client.raw, list.raw)

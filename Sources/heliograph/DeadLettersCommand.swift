@@ -72,7 +72,8 @@ enum DeadLettersCommand {
         text: """
             Key, value and headers stay as they are, except for the headers about failures and \
             retries, which are removed. The dead letters stay in their topic: a second replay \
-            sends the same events again.
+            sends the same events again. SIGINT and SIGTERM end a replay in order; its last line \
+            has the options with which it goes on.
             """,
         parameters: [ConfigurationOption.config, to, rate, dryRun]
             + DeadLetterSelection.parameters,
@@ -84,21 +85,36 @@ enum DeadLettersCommand {
         ],
         exitCodes: [
             0: "All of them were replayed.",
-            1: "At least one was not, or standard output cannot be written to.",
+            1: """
+            At least one was not, the replay was interrupted, or standard output cannot be written \
+            to.
+            """,
         ]
     ) { arguments in
         let filter = try DeadLetterSelection.filter(arguments)
         let configuration = arguments.loadConfiguration()
+        let signals = ProcessSignals.catching([.terminate, .interrupt])
         let isTrial = arguments[dryRun]
         do {
-            let counts = try DeadLetters(configuration).replay(
+            let result = try DeadLetters(configuration).replay(
                 filter,
                 to: arguments[to],
                 rate: arguments[rate],
                 isTrial: isTrial,
+                isInterrupted: { signals.isDraining },
                 report: report
             )
+            let counts = result.counts
             let verb = isTrial ? "would be replayed" : "replayed"
+            if let options = result.options {
+                Console.complain(
+                    """
+                    interrupted: \(counts.replayed) dead letters \(verb), \(counts.failed) failed; \
+                    to go on, repeat the command with \(options)
+                    """
+                )
+                Console.end(.failure)
+            }
             Console.complain("\(counts.replayed) of \(counts.found) dead letters \(verb)")
             Console.end(counts.failed == 0 ? .success : .failure)
         } catch {
@@ -127,7 +143,7 @@ enum DeadLettersCommand {
 /// Which dead letters a command is about.
 private enum DeadLetterSelection {
     static let parameters: [any DeclaredParameter] = [
-        reason, bundleID, since, until, partition, offset, limit,
+        reason, bundleID, since, until, partition, offset, from, limit,
     ]
 
     private static let reason = Option.repeatable(
@@ -160,6 +176,15 @@ private enum DeadLetterSelection {
         .integer(0...Int64.max),
         help: "Only the event at this offset; needs --partition."
     )
+    private static let from = Option.optional(
+        "from",
+        ValueType(
+            "POSITIONS",
+            expected: "partitions and offsets of the dead-letter topic, such as 0@120,1@98",
+            read: DeadLetterPositions.init(_:)
+        ),
+        help: "Skip what is before these positions, as an interrupted replay prints them."
+    )
     private static let limit = Option.optional(
         "limit",
         .integer(1...Int.max),
@@ -180,6 +205,7 @@ private enum DeadLetterSelection {
         filter.until = arguments[until]
         filter.partition = arguments[partition]
         filter.offset = arguments[offset]
+        if let from = arguments[from] { filter.from = from }
         filter.limit = arguments[limit]
         guard filter.offset == nil || filter.partition != nil else {
             throw UsageError("--offset needs --partition")

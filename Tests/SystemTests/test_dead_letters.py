@@ -1,11 +1,14 @@
 """Dead letters: what they say of themselves, how they are listed, and how they get a second life."""
 
+import collections
 import json
+import re
+import signal
 import struct
 
 import pytest
 
-from harness.commands import run_command
+from harness.commands import run_command, running_command
 from harness.events import new_event, record
 from harness.kafka import Written
 from harness.retries import create_retry_topics, history_of
@@ -271,3 +274,31 @@ def test_a_replay_that_kafka_refuses_says_so(bed):
     assert "1 of 2 dead letters replayed" in ended.said
     assert "not replayed: " in ended.said
     assert bed.kafka.count(small) == 1
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_replay_is_gone_on_with(bed, signal_number):
+    source = bed.bench.topics.source
+    headers = (("__connect.errors.topic", source.encode()),)
+    copies = [record(new_event(), headers=headers) for _ in range(200)]
+    bed.kafka.produce(bed.bench.topics.dead_letters, copies)
+    with running_command(
+        bed.folder, bed.settings(), "dead-letters", "replay", "--rate", "50/s"
+    ) as child:
+        bed.kafka.wait_for_count(source, 20, 30, child)
+        child.send(signal_number)
+        assert child.wait_for_exit(30) == 1
+    last = child.lines("stderr")[-1]
+    told = re.fullmatch(
+        r"heliograph: interrupted: (\d+) dead letters replayed, 0 failed; "
+        r"to go on, repeat the command with --from (\S+)",
+        last,
+    )
+    assert told, last
+    # The total is exact: what was in flight is counted.
+    assert bed.kafka.count(source) == int(told[1]) < 200
+    rest = bed.command("replay", "--from", told[2])
+    assert rest.code == 0, rest.said
+    assert f"{200 - int(told[1])} of {200 - int(told[1])} dead letters replayed" in rest.said
+    keys = collections.Counter(message.key() for message in bed.kafka.read_all(source))
+    assert keys == {copy.key: 1 for copy in copies}

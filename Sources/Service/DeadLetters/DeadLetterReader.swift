@@ -15,7 +15,10 @@ final class DeadLetterReader {
     private let scan: TopicScan
     private var decoder: EventDecoder
     private let filter: DeadLetterFilter
+    /// How many more the filter's limit admits.
     private var left: Int
+    /// Everything before was handed over, or is not admitted.
+    private(set) var positions: DeadLetterPositions
     private var records: [Record] = []
 
     init(
@@ -29,6 +32,7 @@ final class DeadLetterReader {
         self.topic = topic
         self.filter = filter
         left = filter.limit ?? .max
+        positions = filter.from
         decoder = EventDecoder(
             payloadPolicy: .off,
             limits: JSONLimits(maxByteCount: configuration.limits.eventBytes)
@@ -36,6 +40,7 @@ final class DeadLetterReader {
         do throws(KafkaError) {
             scan = try TopicScan(
                 topic: topic,
+                from: filter.from.offsets,
                 bootstrapServers: configuration.kafka.bootstrapServers,
                 properties: configuration.kafka.properties,
                 wakeup: wakeup.fileDescriptor,
@@ -68,6 +73,7 @@ final class DeadLetterReader {
         var letters: [DeadLetter] = []
         for record in records where left > 0 {
             let partition = partitions[record.partition]
+            positions.advance(partition.partition, to: record.offset.next)
             let letter = DeadLetter(record, at: partition, using: &decoder)
             guard filter.admits(letter) else { continue }
             letters.append(letter)

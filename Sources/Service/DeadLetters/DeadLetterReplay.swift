@@ -17,6 +17,12 @@ package final class DeadLetterReplay {
         package var failed = 0
     }
 
+    package struct Result: Hashable, Sendable {
+        package var counts: Counts
+        /// What to add to the same command for it to go on; nil: it came to its end.
+        package var options: String?
+    }
+
     package enum Report {
         case progress(Counts)
         /// In a trial: this one would go to that topic.
@@ -27,9 +33,11 @@ package final class DeadLetterReplay {
     private static let progressInterval = Duration.seconds(1)
 
     private let configuration: Configuration
+    private let filter: DeadLetterFilter
     private let destination: KafkaTopic?
     private let interval: Duration
     private let isTrial: Bool
+    private let isInterrupted: () -> Bool
     private let report: (Report) -> Void
     private let waiter: CommandWaiter
     private let reader: DeadLetterReader
@@ -52,9 +60,12 @@ package final class DeadLetterReplay {
         destination: KafkaTopic?,
         rate: Int?,
         isTrial: Bool,
+        isInterrupted: @escaping () -> Bool,
         report: @escaping (Report) -> Void
     ) throws(ServiceError) {
         self.configuration = configuration
+        self.filter = filter
+        self.isInterrupted = isInterrupted
         self.destination = destination
         self.isTrial = isTrial
         self.report = report
@@ -73,10 +84,13 @@ package final class DeadLetterReplay {
         }
     }
 
-    func run() throws(ServiceError) -> Counts {
+    func run() throws(ServiceError) -> Result {
         while true {
-            if waiting.isEmpty { readOn() }
-            produceWaiting()
+            let isEnding = isInterrupted()
+            if !isEnding {
+                if waiting.isEmpty { readOn() }
+                produceWaiting()
+            }
             try takeReports()
             if SystemClock.now >= nextProgress {
                 nextProgress = SystemClock.now + Self.progressInterval
@@ -84,9 +98,11 @@ package final class DeadLetterReplay {
             }
             if waiting.isEmpty, outstanding.isEmpty {
                 if let readingFailure { throw halted(readingFailure.description) }
-                if reader.isComplete { return counts }
+                if reader.isComplete { return Result(counts: counts, options: nil) }
             }
-            try waiter.wait(until: waiting.isEmpty ? nextProgress : min(nextSend, nextProgress))
+            if isEnding, outstanding.isEmpty { return Result(counts: counts, options: rest) }
+            let next = waiting.isEmpty || isEnding ? nextProgress : min(nextSend, nextProgress)
+            try waiter.wait(until: next)
         }
     }
 
@@ -107,10 +123,27 @@ package final class DeadLetterReplay {
 
     /// Says how far it came: the same replay from the beginning sends events twice.
     private func halted(_ cause: String) -> ServiceError {
-        let rest = outstanding.isEmpty ? "" : ", and up to \(outstanding.count) more"
+        let unsure = outstanding.isEmpty ? "" : ", and up to \(outstanding.count) more"
         return ServiceError(
-            text: "\(cause); \(counts.replayed) of \(counts.found) replayed\(rest)"
+            text: """
+                \(cause); \(counts.replayed) of \(counts.found) replayed\(unsure); \
+                to go on, repeat the command with \(rest)
+                """
         )
+    }
+
+    /// The options that begin where this replay stands, before all that is not acknowledged.
+    private var rest: String {
+        var positions = reader.positions
+        for letter in Array(waiting) + outstanding.values {
+            positions.goBack(letter.partition.partition, to: letter.record.offset)
+        }
+        var options: [String] = []
+        if !positions.offsets.isEmpty { options.append("--from \(positions)") }
+        if let limit = filter.limit {
+            options.append("--limit \(limit - counts.replayed - counts.failed)")
+        }
+        return options.isEmpty ? "the same options" : options.joined(separator: " ")
     }
 
     private func produceWaiting() {
@@ -182,6 +215,8 @@ package final class DeadLetterReplay {
         for event in reports {
             switch event {
             case .deliveryReported(let tag, let error):
+                // It is no fault of this event, and the next one would meet the same.
+                if let error, error.isRetryable { throw halted("Kafka: \(error)") }
                 guard let letter = outstanding.removeValue(forKey: tag) else { continue }
                 if let error {
                     failed(letter, error.text)

@@ -44,6 +44,7 @@ package struct DeadLetters {
     ///     configuration.
     ///   - rate: records a second at most; nil: as fast as Kafka takes them.
     ///   - isTrial: nothing is produced.
+    ///   - isInterrupted: asked once a second at least; true: finish what is in flight, and return.
     ///   - report: told what happens.
     /// - Returns: What was done.
     /// - Throws: `ServiceError` when the topic cannot be read on.
@@ -52,14 +53,16 @@ package struct DeadLetters {
         to destination: String?,
         rate: Int?,
         isTrial: Bool,
+        isInterrupted: @escaping () -> Bool,
         report: @escaping (DeadLetterReplay.Report) -> Void
-    ) throws(ServiceError) -> DeadLetterReplay.Counts {
+    ) throws(ServiceError) -> DeadLetterReplay.Result {
         let replay = try DeadLetterReplay(
             configuration,
             filter: filter,
             destination: destination.map(KafkaTopic.init),
             rate: rate,
             isTrial: isTrial,
+            isInterrupted: isInterrupted,
             report: report
         )
         defer { replay.end() }

@@ -20,11 +20,16 @@ class Ended:
         return "\n".join(self.out + self.err)
 
 
-def run_command(folder, settings, *arguments, seconds=60, environment=None):
-    """Runs `heliograph ARGUMENTS --config ...` with these settings, and variables besides ours."""
+def running_command(folder, settings, *arguments, environment=None):
+    """Starts `heliograph ARGUMENTS --config ...` with these settings, and variables besides ours."""
     path = folder / "command.yaml"
     path.write_text(yaml.safe_dump(settings))
     command = [built_binary("heliograph"), *map(str, arguments), "--config", str(path)]
-    with Child(command, environment) as child:
+    return Child(command, environment)
+
+
+def run_command(folder, settings, *arguments, seconds=60, environment=None):
+    """The same, to its end."""
+    with running_command(folder, settings, *arguments, environment=environment) as child:
         code = child.wait_for_exit(seconds)
         return Ended(code, child.lines("stdout"), child.lines("stderr"))

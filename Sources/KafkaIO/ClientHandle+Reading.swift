@@ -1,4 +1,6 @@
 import CRdkafka
+import Glibc
+import Synchronization
 import Vocabulary
 
 /// What `TopicReader` and `TopicScan` need of a client.
@@ -15,7 +17,8 @@ extension ClientHandle {
         let configuration = try KafkaConfiguration(
             .consumer,
             bootstrapServers: bootstrapServers,
-            properties: properties,
+            // A broker that closes the connection at once is to be heard of.
+            properties: ["log.connection.close": "true"].merging(properties) { $1 },
             group: "heliograph-reader",
             reportsPartitionEnds: true
         )
@@ -29,36 +32,46 @@ extension ClientHandle {
         )
     }
 
-    /// What keeps a reader from reading on.
+    /// Notes what an event says of the reader's work.
     ///
-    /// Nil for trouble of the whole client, such as a name that does not resolve or a broker that is
-    /// gone: the library goes on trying by itself.
-    func readingError(of event: borrowing LibraryEvent) -> KafkaError? {
-        guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event) else { return nil }
-        if error.isFatal { return error }
-        return event.place == nil || error.isRetryable ? nil : error
+    /// - Throws: what keeps it from reading on. Trouble of the whole client, such as a name that does
+    ///   not resolve or a broker that is gone, is noted only: the library goes on trying by itself.
+    func note(
+        _ event: borrowing LibraryEvent,
+        in trouble: inout LastingTrouble
+    ) throws(KafkaError) {
+        guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event) else { return }
+        guard error.isFatal || (event.place != nil && !error.isRetryable) else {
+            trouble.failed(error, at: .now)
+            return
+        }
+        throw error
     }
 
     /// A partition's oldest offset, and the one behind what can be read of it; asks its leader.
     ///
     /// `deadline` is for finding the leader only: for the answer 2.0.2 waits as long as its request
-    /// and two repetitions live, each up to `socket.timeout.ms`.
+    /// and its repetitions live, which is minutes if the leader cannot be reached. So the question is
+    /// left alone when connections have failed for 15 s.
     func watermarks(
         of partition: TopicPartition,
         deadline: Duration
     ) throws(KafkaError) -> Range<Int64> {
-        var (low, high): (Int64, Int64) = (0, 0)
-        let code = unsafe rd_kafka_query_watermark_offsets(
-            raw,
-            partition.topic.name,
-            partition.partition,
-            &low,
-            &high,
-            Int32(clamping: deadline.milliseconds)
-        )
-        if let error = KafkaError(unlessSuccess: code) { throw error }
-        // The library has put them in order.
-        return low..<high
+        let question = unsafe WatermarkQuestion(raw, partition, deadline)
+        guard question.askAside() else { return try question.ask().get() }
+        var trouble = LastingTrouble()
+        while true {
+            if let answer = question.answer(within: .milliseconds(20)) { return try answer.get() }
+            do throws(KafkaError) {
+                while let event = nextEvent() { try note(event, in: &trouble) }
+                if let error = trouble.error(lasting: LastingTrouble.toEnd, at: .now) {
+                    throw error
+                }
+            } catch {
+                leave()
+                throw error
+            }
+        }
     }
 
     /// A partition's oldest offset and the next one to be written, as its last fetch told them.
@@ -75,5 +88,68 @@ extension ClientHandle {
         )
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, high >= 0, low <= high else { return nil }
         return max(low, 0)..<high
+    }
+}
+
+/// `rd_kafka_query_watermark_offsets`, on a thread that nobody has to wait for.
+@safe private final class WatermarkQuestion: Sendable {
+    // SAFETY: the library's calls may come from any thread, and a client whose question is left alone
+    // is never freed (`ClientHandle.leave`).
+    private nonisolated(unsafe) let client: OpaquePointer
+    private let partition: TopicPartition
+    private let milliseconds: Int32
+    private let latest = Mutex<Result<Range<Int64>, KafkaError>?>(nil)
+
+    init(_ client: OpaquePointer, _ partition: TopicPartition, _ deadline: Duration) {
+        unsafe self.client = client
+        self.partition = partition
+        milliseconds = Int32(clamping: deadline.milliseconds)
+    }
+
+    /// - Returns: false if there is no thread to be had.
+    func askAside() -> Bool {
+        let reference = unsafe Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        // SAFETY: the thread takes the reference over.
+        let result = unsafe pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context = unsafe context else { return nil }
+                let question = unsafe Unmanaged<WatermarkQuestion>.fromOpaque(context)
+                    .takeRetainedValue()
+                let answer = question.ask()
+                question.latest.withLock { $0 = answer }
+                return nil
+            },
+            reference.toOpaque()
+        )
+        guard result == 0 else {
+            unsafe reference.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+
+    func ask() -> Result<Range<Int64>, KafkaError> {
+        var (low, high): (Int64, Int64) = (0, 0)
+        let code = unsafe rd_kafka_query_watermark_offsets(
+            client,
+            partition.topic.name,
+            partition.partition,
+            &low,
+            &high,
+            milliseconds
+        )
+        if let error = KafkaError(unlessSuccess: code) { return .failure(error) }
+        // The library has put them in order.
+        return .success(low..<high)
+    }
+
+    func answer(within duration: Duration) -> Result<Range<Int64>, KafkaError>? {
+        let answer = latest.withLock { $0 }
+        if answer == nil { usleep(UInt32(duration.milliseconds) * 1000) }
+        return answer
     }
 }

@@ -15,6 +15,9 @@ import Glibc
     /// The one asked for last: nearly all records of a producer go to the same topic.
     private var latestTopic: (name: String, handle: OpaquePointer)?
     private let wakeup: Int32
+    private let security: ConnectionTrouble.Security
+    /// What OpenSSL had against the last certificate that it did not accept.
+    private var certificateError: Int?
     private var isAlive = true
 
     /// Starts the client's own threads.
@@ -27,6 +30,7 @@ import Glibc
         type: rd_kafka_type_t,
         wakeup: Int32?
     ) throws(KafkaError) {
+        security = configuration.security
         let raw = unsafe try configuration.makeClient(type)
         unsafe self.raw = raw
         self.wakeup = wakeup ?? -1
@@ -54,8 +58,12 @@ import Glibc
     ///
     /// Never waits unless asked to.
     func nextEvent(waitMilliseconds: Int32 = 0) -> LibraryEvent? {
-        guard let event = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
-        return unsafe LibraryEvent(owning: event)
+        guard let raw = unsafe rd_kafka_queue_poll(queue, waitMilliseconds) else { return nil }
+        let event = unsafe LibraryEvent(owning: raw)
+        if event.type == RD_KAFKA_EVENT_LOG, let number = event.logLine?.certificateError {
+            certificateError = number
+        }
+        return event
     }
 
     /// Rings the eventfd as the queue itself does.
@@ -83,10 +91,28 @@ import Glibc
         )
     }
 
-    /// An `ERROR` event's error, with the cause in place of a mere "fatal".
+    /// An `ERROR` event's error, with the cause in place of a mere "fatal", and in our words if it is
+    /// about a connection.
     func error(of event: borrowing LibraryEvent) -> KafkaError? {
         guard let error = event.error else { return nil }
-        return error.isFatal || error.code == .fatal ? fatalError ?? error : error
+        if error.isFatal || error.code == .fatal { return fatalError ?? error }
+        guard error.isOfConnection, let trouble = ConnectionTrouble(error.text) else {
+            return error
+        }
+        let line = trouble.line(security, certificateError: certificateError)
+        return KafkaError(code: error.code, text: line)
+    }
+
+    /// The last thing that a connection said, if anything; takes everything from the queue.
+    func takeConnectionError() -> KafkaError? {
+        var last: KafkaError?
+        while let event = nextEvent() {
+            guard event.type == RD_KAFKA_EVENT_ERROR, let error = error(of: event),
+                error.code != .allBrokersDown
+            else { continue }
+            last = error
+        }
+        return last
     }
 
     /// The library's handle of a topic, made at first use.
@@ -132,6 +158,13 @@ import Glibc
             // No thread to be had: the instance stays as it is.
             unsafe remains.release()
         }
+    }
+
+    /// Leaves the instance as it is, for a thread is still in one of its calls.
+    func leave() {
+        guard isAlive else { return }
+        unhook()
+        isAlive = false
     }
 
     /// The instance must no longer write to a descriptor whose number may be used anew.

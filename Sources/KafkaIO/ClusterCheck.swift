@@ -1,4 +1,5 @@
 import CRdkafka
+import Glibc
 public import Vocabulary
 
 /// Questions to the cluster at start-up.
@@ -7,8 +8,8 @@ public import Vocabulary
 public struct ClusterCheck {
     /// Why the cluster gave no answer at all.
     public enum Failure: Error, Hashable, Sendable {
-        /// No broker answered within the deadline; the last thing a connection said, if anything.
-        case unreachable(lastError: String?)
+        /// No broker answered within the deadline; the last thing that a connection said.
+        case unreachable(KafkaError)
         case failed(KafkaError)
     }
 
@@ -70,9 +71,7 @@ public struct ClusterCheck {
                 )
                 answers[topic] = .success(count)
             } catch {
-                guard ![.transport, .timedOut, .allBrokersDown].contains(error.code) else {
-                    throw .unreachable(lastError: lastConnectionError())
-                }
+                guard !error.isOfConnection else { throw .unreachable(error) }
                 answers[topic] = .failure(error)
             }
         }
@@ -109,14 +108,14 @@ public struct ClusterCheck {
 
     /// The library answers each request, at the latest with a time-out.
     private func createAnswer() throws(Failure) -> [KafkaTopic: KafkaError?] {
-        var connectionError: String?
+        var connectionError: KafkaError?
         while true {
             guard let event = client.nextEvent(waitMilliseconds: 1000) else { continue }
-            if event.type == RD_KAFKA_EVENT_ERROR { connectionError = event.error?.text }
+            if event.type == RD_KAFKA_EVENT_ERROR { connectionError = client.error(of: event) }
             guard event.type == RD_KAFKA_EVENT_CREATETOPICS_RESULT else { continue }
             if let error = event.error {
                 // A silent controller in a cluster that answers is no unreachable cluster.
-                throw connectionError.map { .unreachable(lastError: $0) } ?? .failed(error)
+                throw connectionError.map { .unreachable($0) } ?? .failed(error)
             }
             var answers: [KafkaTopic: KafkaError?] = [:]
             for (name, error) in event.createdTopics {
@@ -124,18 +123,6 @@ public struct ClusterCheck {
             }
             return answers
         }
-    }
-
-    private func lastConnectionError() -> String? {
-        var text: String?
-        while let event = client.nextEvent() {
-            if event.type == RD_KAFKA_EVENT_ERROR, let error = event.error,
-                error.code != .allBrokersDown
-            {
-                text = error.text
-            }
-        }
-        return text
     }
 
     private static func make(_ topic: NewTopic) throws(KafkaError) -> OpaquePointer {
@@ -160,6 +147,26 @@ public struct ClusterCheck {
 }
 
 extension ClientHandle {
+    /// Asks brokers how many partitions a topic has, for as long as they do not know it, up to
+    /// `patience`; waits for the answer.
+    func partitionCount(
+        of topic: KafkaTopic,
+        deadline: Duration,
+        patience: Duration
+    ) throws(KafkaError) -> Int {
+        let end = ContinuousClock.now + patience
+        while true {
+            do throws(KafkaError) {
+                return try partitionCount(of: topic, deadline: deadline)
+            } catch {
+                guard error.code == .unknownTopicOrPartition, ContinuousClock.now < end else {
+                    throw error
+                }
+                usleep(250_000)
+            }
+        }
+    }
+
     /// Asks a broker how many partitions a topic has; waits for the answer.
     func partitionCount(of topic: KafkaTopic, deadline: Duration) throws(KafkaError) -> Int {
         guard let handle = unsafe self.topic(topic.name) else {
@@ -168,7 +175,9 @@ extension ClientHandle {
         var metadata: UnsafePointer<rd_kafka_metadata>?
         let milliseconds = Int32(clamping: deadline.milliseconds)
         let code = unsafe rd_kafka_metadata(raw, 0, handle, &metadata, milliseconds)
-        if let error = KafkaError(unlessSuccess: code) { throw error }
+        if let error = KafkaError(unlessSuccess: code) {
+            throw error.isOfConnection ? takeConnectionError() ?? error : error
+        }
         guard let metadata = unsafe metadata else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
         guard unsafe metadata.pointee.topic_cnt == 1 else {

@@ -20,7 +20,8 @@ extension KafkaConfiguration {
         switch role {
         case .consumer: connectionDefaults + consumerDefaults
         case .producer: connectionDefaults + producerDefaults
-        case .inspector: connectionDefaults
+        // A broker that closes the connection at once is to be heard of.
+        case .inspector: connectionDefaults + [("log.connection.close", "true")]
         }
     }
 

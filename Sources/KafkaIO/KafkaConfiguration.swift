@@ -57,6 +57,7 @@ import CRdkafka
         if reportsPartitionEnds { wanted.append(("enable.partition.eof", "true")) }
 
         let conf = unsafe rd_kafka_conf_new()
+        unsafe rd_kafka_conf_set_ssl_cert_verify_cb(conf, hg_tell_certificate_error)
         for (key, value) in wanted {
             if let problem = unsafe Self.assign(key, value, in: conf) { problems.append(problem) }
         }
@@ -91,6 +92,18 @@ import CRdkafka
     /// One `name=value` a line; secrets are masked.
     public var description: String {
         settings.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
+    }
+
+    /// How the client connects.
+    var security: ConnectionTrouble.Security {
+        let values = Dictionary(settings.map { ($0.name, $0.value) }) { $1 }
+        let name = values["security.protocol"]?.lowercased() ?? ""
+        let own = ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"]
+        return ConnectionTrouble.Security(
+            usesTLS: name.hasSuffix("ssl"),
+            usesLogin: name.hasPrefix("sasl"),
+            hasCertificate: own.contains { values[$0] != nil }
+        )
     }
 
     /// Enables event delivery for the given `RD_KAFKA_EVENT_…` bits.

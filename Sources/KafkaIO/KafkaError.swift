@@ -36,7 +36,8 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public init(code: Code, text: String? = nil, isFatal: Bool = false) {
         self.code = code
-        self.text = text ?? code.text
+        let said = text ?? code.text
+        self.text = code.remedy.map { said.hasSuffix($0) ? said : "\(said); \($0)" } ?? said
         self.isFatal = isFatal
     }
 
@@ -62,11 +63,18 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
     public var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
 
+    /// It tells of a connection to a broker, which may be made again.
+    public var isOfConnection: Bool { Self.ofConnection.contains(code) }
+
     public var name: String { code.name }
 
     public var description: String {
         "\(isFatal ? "fatal " : "")\(name): \(text)"
     }
+
+    private static let ofConnection: Set<Code> = [
+        .transport, .timedOut, .allBrokersDown, .tls, .login, .unresolved, .badMessage,
+    ]
 
     private static let retryable: Set<Code> = [
         .transport, .timedOut, .messageTimedOut, .allBrokersDown, .queueFull, .waitCoordinator,
@@ -80,6 +88,10 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 extension KafkaError.Code {
     public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
     public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+    public static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
+    public static let tls = Self(RD_KAFKA_RESP_ERR__SSL)
+    public static let login = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+    public static let unresolved = Self(RD_KAFKA_RESP_ERR__RESOLVE)
     public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
     public static let messageTimedOut = Self(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)

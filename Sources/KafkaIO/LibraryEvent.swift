@@ -132,4 +132,12 @@ public struct KafkaLogLine: Hashable, Sendable {
         self.facility = facility
         self.text = text
     }
+
+    /// Of a line that `hg_tell_certificate_error` wrote: the number of OpenSSL's x509_vfy.h.
+    var certificateError: Int? {
+        guard facility == "SSLCERTVRFY", let mark = text.firstRange(of: "X.509 error ") else {
+            return nil
+        }
+        return Int(text[mark.upperBound...].prefix { $0.isNumber })
+    }
 }

@@ -23,11 +23,13 @@ public final class TopicReader {
     private var ends: [PartitionID: Offset] = [:]
     /// Those that have been read to an end.
     private var ended: Set<PartitionID> = []
+    private var lastingTrouble = LastingTrouble()
 
     /// Asks the cluster for the topic's partitions and starts reading them.
     ///
     /// The cluster has until `deadline` to name the partitions; their ends, which `.end` and `.time`
-    /// ask for, may take longer (`ClientHandle.watermarks`). Throws what kept it from answering, or
+    /// ask for, may take longer (`ClientHandle.watermarks`). A topic that is not known yet is asked
+    /// for again during `patience`. Throws what kept it from answering, or
     /// what is wrong with the properties.
     public init(
         topic: KafkaTopic,
@@ -35,7 +37,8 @@ public final class TopicReader {
         bootstrapServers: String,
         properties: [String: String] = [:],
         wakeup: Int32,
-        deadline: Duration = .seconds(10)
+        deadline: Duration = .seconds(10),
+        patience: Duration = .zero
     ) throws(KafkaError) {
         client = try .reader(
             bootstrapServers: bootstrapServers,
@@ -43,7 +46,7 @@ public final class TopicReader {
             wakeup: wakeup
         )
         do throws(KafkaError) {
-            try begin(topic, at: start, deadline: deadline)
+            try begin(topic, at: start, deadline: deadline, patience: patience)
         } catch {
             client.destroyAside()
             throw error
@@ -57,6 +60,11 @@ public final class TopicReader {
     /// It stays so.
     public var hasReachedEnd: Bool { ended.count == partitionCount }
 
+    /// What has kept it from reading for 5 s and longer.
+    public var trouble: KafkaError? {
+        lastingTrouble.error(lasting: LastingTrouble.toTell, at: .now)
+    }
+
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
@@ -68,17 +76,19 @@ public final class TopicReader {
             guard let event = client.nextEvent() else { return false }
             if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
                 let record = unsafe reader.record(from: message)
+                lastingTrouble.worked()
                 noteEnd(with: record)
                 records.append(record)
             } else if event.type == RD_KAFKA_EVENT_ERROR,
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
+                lastingTrouble.worked()
                 // An end without a record, or behind transaction markers and what was compacted.
                 if let partition = event.place?.partition {
                     ended.insert(reader.intern(partition))
                 }
-            } else if let error = client.readingError(of: event) {
-                throw error
+            } else {
+                try client.note(event, in: &lastingTrouble)
             }
         }
         client.ring()
@@ -109,9 +119,14 @@ public final class TopicReader {
     private func begin(
         _ topic: KafkaTopic,
         at start: Start,
-        deadline: Duration
+        deadline: Duration,
+        patience: Duration
     ) throws(KafkaError) {
-        partitionCount = try client.partitionCount(of: topic, deadline: deadline)
+        partitionCount = try client.partitionCount(
+            of: topic,
+            deadline: deadline,
+            patience: patience
+        )
         let partitions = (0..<Int32(partitionCount)).map {
             TopicPartition(topic: topic, partition: $0)
         }

@@ -10,13 +10,15 @@ public final class TopicScan {
     private var reader = RecordReader()
     /// The partitions that are not read to their ends, and where those are.
     private var ends: [PartitionID: Offset] = [:]
+    private var trouble = LastingTrouble()
 
     /// Asks the cluster for the topic's partitions and their ends, and starts reading: each partition
     /// at its offset in `starts`, or at its beginning.
     ///
     /// `wakeup` is a non-blocking eventfd, rung when there is something to poll. The cluster has
     /// until `deadline` to name the partitions; their ends may take longer
-    /// (`ClientHandle.watermarks`). Throws what kept it from answering, or what is wrong with the
+    /// (`ClientHandle.watermarks`). A topic that is not known yet is asked for again during `patience`.
+    /// Throws what kept it from answering, or what is wrong with the
     /// properties.
     public init(
         topic: KafkaTopic,
@@ -24,7 +26,8 @@ public final class TopicScan {
         bootstrapServers: String,
         properties: [String: String] = [:],
         wakeup: Int32,
-        deadline: Duration = .seconds(10)
+        deadline: Duration = .seconds(10),
+        patience: Duration = .zero
     ) throws(KafkaError) {
         client = try .reader(
             bootstrapServers: bootstrapServers,
@@ -32,7 +35,7 @@ public final class TopicScan {
             wakeup: wakeup
         )
         do throws(KafkaError) {
-            try start(topic, from: starts, deadline: deadline)
+            try start(topic, from: starts, deadline: deadline, patience: patience)
         } catch {
             client.destroyAside()
             throw error
@@ -47,19 +50,26 @@ public final class TopicScan {
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
-    /// - Throws: what keeps the client from reading on; transient trouble is passed over.
+    /// - Throws: what keeps the client from reading on; trouble that passes within 15 s is passed over.
     public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit, !isComplete {
-            guard let event = client.nextEvent() else { return false }
+            guard let event = client.nextEvent() else {
+                if let error = trouble.error(lasting: LastingTrouble.toEnd, at: .now) {
+                    throw error
+                }
+                return false
+            }
             if event.type == RD_KAFKA_EVENT_FETCH, let message = unsafe event.nextMessage() {
+                trouble.worked()
                 take(unsafe reader.record(from: message), into: &records)
             } else if event.type == RD_KAFKA_EVENT_ERROR,
                 event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF
             {
+                trouble.worked()
                 if let partition = event.place?.partition { ends[reader.intern(partition)] = nil }
-            } else if let error = client.readingError(of: event) {
-                throw error
+            } else {
+                try client.note(event, in: &trouble)
             }
         }
         client.ring()
@@ -82,9 +92,14 @@ public final class TopicScan {
     private func start(
         _ topic: KafkaTopic,
         from starts: [Int32: Offset],
-        deadline: Duration
+        deadline: Duration,
+        patience: Duration
     ) throws(KafkaError) {
-        let count = try client.partitionCount(of: topic, deadline: deadline)
+        let count = try client.partitionCount(
+            of: topic,
+            deadline: deadline,
+            patience: patience
+        )
         let list = PartitionList(capacity: count)
         for number in 0..<Int32(count) {
             let partition = TopicPartition(topic: topic, partition: number)

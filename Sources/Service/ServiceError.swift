@@ -1,17 +1,24 @@
 /// Why the service cannot start or go on: one line for each problem, for people.
 package struct ServiceError: Error, CustomStringConvertible {
-    package let lines: [String]
-    /// Somebody else is the cause, and trying again may help.
-    package let mayPass: Bool
-
-    package init(lines: [String]) {
-        self.lines = lines
-        mayPass = false
+    package enum Outlook: Hashable, Sendable {
+        /// Somebody has to see to it.
+        case lasting
+        /// Kafka does not answer: trying again may help, however long it takes.
+        case unanswered
+        /// Topics that a broker does not know, which it may not have heard of yet.
+        case unknownTopics
     }
 
-    package init(text: String, mayPass: Bool = false) {
-        lines = [text]
-        self.mayPass = mayPass
+    package let lines: [String]
+    package let outlook: Outlook
+
+    package init(lines: [String], _ outlook: Outlook = .lasting) {
+        self.lines = lines
+        self.outlook = outlook
+    }
+
+    package init(text: String, _ outlook: Outlook = .lasting) {
+        self.init(lines: [text], outlook)
     }
 
     package var description: String { lines.joined(separator: "\n") }

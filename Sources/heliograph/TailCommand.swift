@@ -96,6 +96,7 @@ enum TailCommand {
         let (isJSON, noFollow) = (arguments[json], arguments[noFollow])
         let limit = arguments[limit] ?? .max
         var count = 0
+        var news = TroubleNews()
         while !Interruption.hasHappened {
             let wasAtEnd = noFollow && tail.hasReachedEnd
             let outcomes = try tail.next().prefix(limit - count)
@@ -111,6 +112,10 @@ enum TailCommand {
             if count == limit { return count }
             guard outcomes.isEmpty else { continue }
             if wasAtEnd { return count }
+            if let trouble = tail.trouble {
+                guard !noFollow else { throw trouble }
+                if news.take("\(trouble)") { Console.complain("\(trouble)") }
+            }
             if !(noFollow && tail.hasReachedEnd) { try tail.wait() }
         }
         return count

@@ -316,7 +316,9 @@ def test_missing_retry_topics_are_named_with_the_command_that_makes_them(
 ):
     bench, simulator = benches(broker, 3), simulators()
     create_retry_topics(bench, "1m")
-    service = bench.start(bench.configuration(simulator, retry=retrying("1m", "7m", "15m")))
+    kafka = {"properties": {"topic.metadata.propagation.max.ms": 1000}}
+    retry = retrying("1m", "7m", "15m")
+    service = bench.start(bench.configuration(simulator, kafka=kafka, retry=retry))
     assert service.child.wait_for_exit(30) == 1
     said = "\n".join(service.child.lines("stderr"))
     source = bench.topics.source

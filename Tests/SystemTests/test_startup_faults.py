@@ -68,6 +68,8 @@ def wrong_type(settings, _):
 
 def no_sources(settings, _):
     del settings["sources"]
+    # Then there is one source, of a topic that does not exist.
+    settings["kafka"]["properties"] = {"topic.metadata.propagation.max.ms": 1000}
     return settings
 
 

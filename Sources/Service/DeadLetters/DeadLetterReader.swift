@@ -44,7 +44,8 @@ final class DeadLetterReader {
                 bootstrapServers: configuration.kafka.bootstrapServers,
                 properties: configuration.kafka.properties,
                 wakeup: wakeup.fileDescriptor,
-                deadline: StartUp.kafkaDeadline
+                deadline: StartUp.kafkaDeadline,
+                patience: TopicPatience(properties: configuration.kafka.properties).ofCommands
             )
         } catch {
             throw ServiceError(

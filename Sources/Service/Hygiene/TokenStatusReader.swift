@@ -35,6 +35,7 @@ final class TokenStatusReader: Sendable {
     private let stopWakeup: Wakeup
     private let isStopped = Atomic(false)
     private let hasLoaded = Atomic(false)
+    private let latestTrouble = Mutex<String?>(nil)
     private let loading: AsyncStream<Never>
     private let loadingEnds: AsyncStream<Never>.Continuation
 
@@ -56,6 +57,9 @@ final class TokenStatusReader: Sendable {
     }
 
     var isLoading: Bool { !hasLoaded.load(ordering: .acquiring) }
+
+    /// What has kept it from reading for some seconds.
+    var trouble: String? { latestTrouble.withLock { $0 } }
 
     /// Returns when the topic was read to its end, or when that took too long.
     func waitUntilLoaded() async {
@@ -126,6 +130,8 @@ final class TokenStatusReader: Sendable {
         var readCount = 0
         var hasCaughtUp = false
         var nextProgress = SystemClock.now + Self.progressInterval
+        var news = TroubleNews()
+        defer { latestTrouble.withLock { $0 = nil } }
         while true {
             guard !isStopped.load(ordering: .acquiring) else { throw Stopped() }
             wakeup.drain()
@@ -143,6 +149,7 @@ final class TokenStatusReader: Sendable {
                 if hasCaughtUp, keys.passedOver > 0 { tellOfPassedOver(keys.passedOver) }
                 watchProgress(hasCaughtUp, readCount, patienceEnds, &nextProgress)
             }
+            tell(hasCaughtUp ? nil : reader.trouble, &news)
             write(keys.takeOutdated(), &tombstones)
             if isIdle { try loop.wait(until: hasCaughtUp ? nil : nextProgress) { _, _ in } }
         }
@@ -168,6 +175,12 @@ final class TokenStatusReader: Sendable {
             log.info("reading token status", [.count: "\(readCount) records"])
             nextProgress = now + Self.progressInterval
         }
+    }
+
+    private func tell(_ trouble: KafkaError?, _ news: inout TroubleNews) {
+        latestTrouble.withLock { $0 = trouble?.description }
+        guard let trouble, news.take(trouble.description) else { return }
+        log.warning("token status cannot be read yet", [.error: "\(trouble)"])
     }
 
     private func tellOfPassedOver(_ count: Int) {

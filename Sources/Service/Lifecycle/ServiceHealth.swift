@@ -38,7 +38,8 @@ struct ServiceHealth: Sendable {
         if let trouble = topicWait.trouble {
             obstacles.insert(.init(part: "kafka", reason: trouble))
         } else if tokenStatus?.isLoading == true {
-            obstacles.insert(.init(part: "kafka", reason: "reading token status"))
+            let trouble = tokenStatus?.trouble.map { ": \($0)" } ?? ""
+            obstacles.insert(.init(part: "kafka", reason: "reading token status\(trouble)"))
         }
         for control in controls {
             let status = control.status

@@ -27,8 +27,12 @@ extension StartUp {
         var needed: NeededTopic
         var partitions: Int
         /// What Kafka says.
-        var problem: String
+        var error: KafkaError
+
+        var problem: String { "Kafka says of topic '\(needed.topic)': \(error.text)" }
     }
+
+    var topicPatience: TopicPatience { TopicPatience(properties: configuration.kafka.properties) }
 
     private var neededTopics: [NeededTopic] {
         var topics = configuration.sources.enumerated().map { index, source in
@@ -76,10 +80,19 @@ extension StartUp {
         defer { cluster.destroyAside() }
         let missing = try missingTopics(in: cluster)
         guard !missing.isEmpty else { return }
-        guard configuration.kafka.createTopics else {
-            throw ServiceError(lines: missing.flatMap(complaint(about:)))
-        }
+        guard configuration.kafka.createTopics else { throw complaint(about: missing) }
         try create(missing, in: cluster)
+        // The broker that is asked next may not have heard of them.
+        let unheard = try missingTopics(in: cluster)
+        guard unheard.isEmpty else { throw complaint(about: unheard) }
+    }
+
+    private func complaint(about missing: [MissingTopic]) -> ServiceError {
+        let areUnknown = missing.allSatisfy { $0.error.code == .unknownTopicOrPartition }
+        return ServiceError(
+            lines: missing.flatMap(complaint(about:)),
+            areUnknown ? .unknownTopics : .lasting
+        )
     }
 
     private func missingTopics(in cluster: ClusterCheck) throws(ServiceError) -> [MissingTopic] {
@@ -96,7 +109,7 @@ extension StartUp {
             return MissingTopic(
                 needed: needed,
                 partitions: ofModel ?? Self.partitionsOfNewTopics,
-                problem: "Kafka says of topic '\(needed.topic)': \(error.text)"
+                error: error
             )
         }
     }
@@ -145,14 +158,14 @@ extension StartUp {
 
     private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
         let servers = configuration.kafka.bootstrapServers
-        let (cause, mayPass) =
+        let (error, outlook): (KafkaError, ServiceError.Outlook) =
             switch failure {
-            case .unreachable(let lastError): (lastError ?? "no broker answered", true)
-            case .failed(let error): (error.text, false)
+            case .unreachable(let error): (error, .unanswered)
+            case .failed(let error): (error, .lasting)
             }
         return ServiceError(
-            text: "kafka.bootstrap_servers: no answer from \(servers): \(cause)",
-            mayPass: mayPass
+            text: "kafka.bootstrap_servers: no answer from \(servers): \(error.text)",
+            outlook
         )
     }
 }

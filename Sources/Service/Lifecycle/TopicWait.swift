@@ -1,10 +1,11 @@
+import HTTP2IO
 import Synchronization
 import Telemetry
 
 /// Waits at the start until Kafka has said that the topics are there.
 ///
 /// A broker that does not answer is nothing that a restart heals, so the process stays, live and
-/// not ready. What Kafka does say against a topic ends the start.
+/// not ready. What Kafka does say against a topic ends the start; that it is unknown, after a while.
 final class TopicWait: Sendable {
     private let startUp: StartUp
     private let log: Log
@@ -25,6 +26,7 @@ final class TopicWait: Sendable {
     /// - Throws: What an operator has to see to.
     func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {
         var news = TroubleNews()
+        var patience = startUp.topicPatience
         while !isStopped() {
             let answer = await ShardThread.run(named: "start-up") { [startUp] in
                 Result { () throws(ServiceError) in try startUp.checkTopics() }
@@ -33,17 +35,21 @@ final class TopicWait: Sendable {
             case .success:
                 latest.withLock { $0 = nil }
                 return
-            case .failure(let error) where error.mayPass:
+            case .failure(let error):
+                let message: StaticString
+                switch error.outlook {
+                case .lasting: throw error
+                case .unanswered: message = "Kafka does not answer, waiting for it"
+                case .unknownTopics:
+                    guard patience.wereUnknown(at: SystemClock.now) else { throw error }
+                    message = "Kafka does not know these topics yet, asking again"
+                }
                 latest.withLock { $0 = error.description }
                 if news.take(error.description) {
-                    log.warning(
-                        "Kafka does not answer, waiting for it",
-                        [.error: error.description]
-                    )
+                    log.warning("\(message)", [.error: error.description])
                 }
                 // Cut short by cancellation only, and then `isStopped` is true.
                 try? await Task.sleep(for: Self.pause)
-            case .failure(let error): throw error
             }
         }
     }

@@ -65,11 +65,17 @@ package final class OutcomeTail {
                 bootstrapServers: configuration.kafka.bootstrapServers,
                 properties: configuration.kafka.properties,
                 wakeup: waiter.wakeup.fileDescriptor,
-                deadline: StartUp.kafkaDeadline
+                deadline: StartUp.kafkaDeadline,
+                patience: TopicPatience(properties: configuration.kafka.properties).ofCommands
             )
         } catch {
             throw ServiceError(error, reading: topic, of: "results.topic", configuration)
         }
+    }
+
+    /// What has kept it from reading for some seconds.
+    package var trouble: ServiceError? {
+        reader.trouble.map { ServiceError(text: "results.topic: '\(topic)' cannot be read: \($0)") }
     }
 
     /// Everything was seen that the topic held when its partitions' ends were reached first.

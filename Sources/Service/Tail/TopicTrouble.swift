@@ -18,7 +18,7 @@ extension ServiceError {
         switch error.code {
         case .unknownTopicOrPartition, .clientUnknownTopic:
             self.init(text: "\(key): there is no topic '\(topic)'")
-        case .transport, .timedOut, .allBrokersDown:
+        case _ where error.isOfConnection:
             self.init(
                 text: "kafka.bootstrap_servers: no answer from "
                     + "\(configuration.kafka.bootstrapServers): \(error.text)"

@@ -1,0 +1,41 @@
+/// What keeps a client from its work, once it has lasted.
+///
+/// A connection that breaks is made again within seconds, which is nobody's business.
+package struct LastingTrouble {
+    /// What is worth telling.
+    package static let toTell = Duration.seconds(5)
+    /// What a command ends for.
+    package static let toEnd = Duration.seconds(15)
+
+    /// The client tries again within 5 s, and gives a try up after 10: what is not said again within
+    /// that time is over.
+    private static let silence = Duration.seconds(20)
+
+    private var error: KafkaError?
+    private var since: ContinuousClock.Instant?
+    private var latest: ContinuousClock.Instant?
+
+    package init() {}
+
+    package mutating func failed(_ error: KafkaError, at now: ContinuousClock.Instant) {
+        if let latest, now - latest > Self.silence { worked() }
+        // "1/1 brokers are down" says less than what came before it.
+        if error.code != .allBrokersDown || self.error == nil { self.error = error }
+        since = since ?? now
+        latest = now
+    }
+
+    package mutating func worked() {
+        error = nil
+        since = nil
+        latest = nil
+    }
+
+    /// The latest of a trouble that began so long ago.
+    package func error(lasting duration: Duration, at now: ContinuousClock.Instant) -> KafkaError? {
+        guard let since, let latest, now - since >= duration, now - latest <= Self.silence else {
+            return nil
+        }
+        return error
+    }
+}

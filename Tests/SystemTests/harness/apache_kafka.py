@@ -1,0 +1,203 @@
+"""A broker of Apache Kafka, of the version that KAFKA_HOME names, with a listener for each security.
+
+KAFKA_HOME is the folder of a download, or any that has its `libs`.
+"""
+
+import contextlib
+import dataclasses
+import os
+import pathlib
+import subprocess
+
+from .certificates import openssl
+from .kafka import Kafka
+from .ports import reserved_port
+from .processes import LEASH, Child, clean_environment
+
+USER, PASSWORD = "heliograph", "right-password"
+# The name of each listener, and its security protocol. Clients come in by all but the first two.
+LISTENERS = {
+    "CONTROLLER": "PLAINTEXT",
+    "INNER": "PLAINTEXT",
+    "PLAIN": "PLAINTEXT",
+    "TLS": "SSL",
+    "MUTUAL": "SSL",
+    "EXPIRED": "SSL",
+    "FOREIGN": "SSL",
+    "LOGIN": "SASL_PLAINTEXT",
+    "TLSLOGIN": "SASL_SSL",
+    # It advertises an address at which nobody listens.
+    "ASTRAY": "PLAINTEXT",
+}
+JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+LOGGING = """\
+rootLogger.level = warn
+rootLogger.appenderRefs = out
+rootLogger.appenderRef.out.ref = out
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %p %m%n
+logger.ready.name = kafka.server.KafkaRaftServer
+logger.ready.level = info
+"""
+
+
+def kafka_home():
+    """The folder, or None where nobody names one."""
+    folder = os.environ.get("KAFKA_HOME")
+    return pathlib.Path(folder) if folder else None
+
+
+class Certificates:
+    """An authority, and what it has signed: `name.pem` (key and chain) in its folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.authority = folder / "authority.pem"
+        self._new_key("authority.key")
+        openssl(
+            *("req", "-x509", "-days", 2, "-subj", "/CN=test authority"),
+            *("-key", folder / "authority.key", "-out", self.authority),
+        )
+        (folder / "index.txt").write_text("")
+        (folder / "ca.conf").write_text(
+            f"[ca]\ndefault_ca = own\n[own]\ndatabase = {folder / 'index.txt'}\n"
+            f"new_certs_dir = {folder}\nrand_serial = yes\ndefault_md = sha256\npolicy = any\n"
+            f"certificate = {self.authority}\nprivate_key = {folder / 'authority.key'}\n"
+            "copy_extensions = copy\nunique_subject = no\n[any]\ncommonName = supplied\n"
+        )
+
+    def _new_key(self, name):
+        openssl(
+            *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-out", self.folder / name),
+        )
+
+    def sign(self, name, host="IP:127.0.0.1", begins="20200101000000Z", ends="20990101000000Z"):
+        """Makes a key and its certificate for the host; returns the file with both."""
+        self._new_key(f"{name}.key")
+        request, certificate = self.folder / f"{name}.csr", self.folder / f"{name}.crt"
+        openssl(
+            *("req", "-new", "-subj", f"/CN={name}", "-addext", f"subjectAltName={host}"),
+            *("-key", self.folder / f"{name}.key", "-out", request),
+        )
+        openssl(
+            *("ca", "-batch", "-notext", "-config", self.folder / "ca.conf"),
+            *("-startdate", begins, "-enddate", ends, "-in", request, "-out", certificate),
+        )
+        both = self.folder / f"{name}.pem"
+        both.write_text((self.folder / f"{name}.key").read_text() + certificate.read_text())
+        return both
+
+
+@dataclasses.dataclass(frozen=True)
+class ApacheKafka:
+    """A running broker: the tests' own access, its ports by listener, and its certificates."""
+
+    kafka: Kafka
+    ports: dict
+    certificates: Certificates
+
+    def server(self, listener):
+        return f"127.0.0.1:{self.ports[listener]}"
+
+    def tls(self, **more):
+        """Properties of a client that trusts the broker's authority."""
+        authority = str(self.certificates.authority)
+        return {"security.protocol": "ssl", "ssl.ca.location": authority, **more}
+
+    def login(self, **more):
+        """Properties of a client with the right name and password, without TLS."""
+        return {
+            "security.protocol": "sasl_plaintext",
+            "sasl.mechanisms": "PLAIN",
+            "sasl.username": USER,
+            "sasl.password": PASSWORD,
+            **more,
+        }
+
+
+def _settings(folder, ports, certificates):
+    nowhere = ports["NOWHERE"]
+    listeners = {name: f"{name}://127.0.0.1:{ports[name]}" for name in LISTENERS}
+    advertised = {**listeners, "ASTRAY": f"ASTRAY://127.0.0.1:{nowhere}"}
+    del advertised["CONTROLLER"]
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": 1,
+        "controller.quorum.voters": f"1@127.0.0.1:{ports['CONTROLLER']}",
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "INNER",
+        "listeners": ",".join(listeners.values()),
+        "advertised.listeners": ",".join(advertised.values()),
+        "listener.security.protocol.map": ",".join(f"{n}:{p}" for n, p in LISTENERS.items()),
+        "log.dirs": folder / "data",
+        "num.partitions": 1,
+        "offsets.topic.num.partitions": 4,
+        "offsets.topic.replication.factor": 1,
+        "transaction.state.log.num.partitions": 4,
+        "transaction.state.log.replication.factor": 1,
+        "transaction.state.log.min.isr": 1,
+        "group.initial.rebalance.delay.ms": 0,
+        "auto.create.topics.enable": "false",
+        "log.cleaner.dedupe.buffer.size": 4194304,
+    }
+    right = certificates.sign("broker")
+    stores = {
+        "tls": right,
+        "mutual": right,
+        "tlslogin": right,
+        "expired": certificates.sign("expired", ends="20210101000000Z"),
+        "foreign": certificates.sign("foreign", host="DNS:kafka.example.com"),
+    }
+    for name, store in stores.items():
+        prefix = f"listener.name.{name}.ssl"
+        settings |= {
+            f"{prefix}.keystore.type": "PEM",
+            f"{prefix}.keystore.location": store,
+            f"{prefix}.truststore.type": "PEM",
+            f"{prefix}.truststore.location": certificates.authority,
+        }
+    settings["listener.name.mutual.ssl.client.auth"] = "required"
+    for name in ("login", "tlslogin"):
+        prefix = f"listener.name.{name}"
+        settings |= {
+            f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
+            f"{prefix}.plain.sasl.jaas.config": (
+                "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                f'user_{USER}="{PASSWORD}";'
+            ),
+        }
+    return settings
+
+
+@contextlib.contextmanager
+def running_apache_kafka(folder):
+    """Formats and starts a broker; ends it, and the tests' client, afterwards."""
+    folder.mkdir(parents=True)
+    classes = f"{kafka_home()}/libs/*"
+    certificates = Certificates(folder / "certificates")
+    with contextlib.ExitStack() as stack:
+        ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
+        path = folder / "server.properties"
+        settings = _settings(folder, ports, certificates)
+        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        (folder / "log4j2.properties").write_text(LOGGING)
+        subprocess.run(
+            [
+                *(*LEASH, "java", *JVM, "-cp", classes, "kafka.tools.StorageTool", "format"),
+                *("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)),
+            ],
+            check=True,
+            capture_output=True,
+            env=clean_environment(),
+        )
+        logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
+        broker = Child(["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)])
+        stack.enter_context(broker)
+        server = f"127.0.0.1:{ports['PLAIN']}"
+        kafka = Kafka(server, accepts_commits_in_rebalance=True)
+        stack.enter_context(contextlib.closing(kafka))
+        yield ApacheKafka(kafka, ports, certificates)

@@ -31,6 +31,14 @@ struct ByteStream {
         if fileDescriptor < 0 { return nil }
     }
 
+    /// Of a regular file; nil for a pipe, a terminal and the like.
+    var byteCount: Int? {
+        var status = stat()
+        guard unsafe fstat(fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return status.st_size
+    }
+
     /// Fills the buffer from its start.
     ///
     /// - Returns: The number of bytes read, 0 at the end, nil after an error.

@@ -113,24 +113,25 @@ enum ValidateCommand {
         let file = arguments[file]
         var run = ValidationRun(checker: makeChecker(arguments))
         let input = openInput(file)
+        var progress = ValidationProgress(byteCount: input.byteCount)
         var block = [UInt8](repeating: 0, count: 1 << 16)
-        var output: [UInt8] = []
-        var isAtEnd = false
-        while !isAtEnd {
-            guard let count = input.read(into: &block) else { fail("\(file): cannot be read") }
-            isAtEnd = count == 0
-            if isAtEnd {
-                run.finish(into: &output)
-            } else {
-                run.feed(block[..<count], into: &output)
+        do {
+            var isAtEnd = false
+            while !isAtEnd {
+                guard let count = input.read(into: &block) else {
+                    progress.erase()
+                    fail("\(file): cannot be read")
+                }
+                isAtEnd = count == 0
+                try run.feed(block[..<count], ByteStream.output.write)
+                progress.advance(by: count, run.summary)
             }
-            do {
-                try ByteStream.output.write(output)
-            } catch {
-                fail("\(error); \(run.summary.lines) lines were checked")
-            }
-            output.removeAll(keepingCapacity: true)
+            try run.finish(ByteStream.output.write)
+        } catch {
+            progress.erase()
+            fail("\(error); \(run.summary.lines) lines were checked")
         }
+        progress.erase()
         Console.complain(run.summary.text)
         Console.end(run.summary.invalidLines == 0 ? .success : .failure)
     }

@@ -31,10 +31,10 @@ private final class ScriptedChecker: DocumentChecker {
         var output: [UInt8] = []
         var rest = Array(input.utf8)[...]
         while !rest.isEmpty {
-            run.feed(rest.prefix(blockByteCount), into: &output)
+            run.feed(rest.prefix(blockByteCount)) { output += $0 }
             rest = rest.dropFirst(blockByteCount)
         }
-        run.finish(into: &output)
+        run.finish { output += $0 }
         return (String(decoding: output, as: UTF8.self).split(separator: "\n"), run.summary)
     }
 
@@ -73,10 +73,39 @@ private final class ScriptedChecker: DocumentChecker {
     @Test func `a result is written as soon as its line has ended`() {
         var run = ValidationRun(checker: ScriptedChecker())
         var output: [UInt8] = []
-        run.feed(Array("good".utf8)[...], into: &output)
+        run.feed(Array("good".utf8)[...]) { output += $0 }
         #expect(output.isEmpty)
-        run.feed(Array("\n".utf8)[...], into: &output)
+        run.feed(Array("\n".utf8)[...]) { output += $0 }
         #expect(output.last == UInt8(ascii: "\n"))
+    }
+
+    /// What is kept or copied for a line is bounded, so the work does not grow with their square.
+    @Test(arguments: ["g\n", "b\n"])
+    func `results leave in small pieces however many lines a block has`(line: String) {
+        var run = ValidationRun(checker: ScriptedChecker())
+        var pieces: [Int] = []
+        run.feed(Array(String(repeating: line, count: 32768).utf8)[...]) { pieces.append($0.count) }
+        let longestResult = 200
+        #expect(pieces.count > 100)
+        #expect(pieces.allSatisfy { $0 <= ValidationRun.pieceByteCount + longestResult })
+    }
+
+    @Test func `a reader that has left is noticed after one piece`() {
+        struct Left: Error {}
+        var run = ValidationRun(checker: ScriptedChecker())
+        #expect(throws: Left.self) {
+            let block = Array(String(repeating: "g\n", count: 32768).utf8)
+            try run.feed(block[...]) { _ throws(Left) in throw Left() }
+        }
+        #expect((1...200).contains(run.summary.lines))
+    }
+
+    @Test(arguments: [
+        (nil as Int?, "2 lines checked, 1 invalid"), (0, "2 lines checked, 1 invalid"),
+        (12, "2 lines checked, 1 invalid, 25 %"), (2, "2 lines checked, 1 invalid, 100 %"),
+    ])
+    func `the progress says how far it is, where the end is known`(size: Int?, text: String) {
+        #expect(results("g\nb").summary.progress(bytesRead: 3, of: size) == text)
     }
 
     @Test(arguments: [

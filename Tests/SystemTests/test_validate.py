@@ -250,6 +250,45 @@ def test_a_reader_that_leaves_ends_it_without_a_crash(tmp_path):
     assert "standard output takes no more" in error
 
 
+def page_faults(file, tmp_path):
+    """How many new pages of memory the check of a file asks the kernel for."""
+    command = [built_binary("heliograph"), "validate", str(file)]
+    with (tmp_path / "results").open("wb") as results:
+        process = subprocess.Popen(command, stdout=results, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 1
+    return usage.ru_minflt
+
+
+def test_the_work_for_a_line_does_not_grow_with_the_lines_before_it(tmp_path):
+    file = tmp_path / "short.ndjson"
+    few, many = (file.write_bytes(b"{}\n" * n) and page_faults(file, tmp_path) for n in (1, 4_000))
+    # To copy what stands there already, for each line anew, takes hundreds of thousands.
+    assert many < few + 1_000, (few, many)
+
+
+@pytest.mark.parametrize("is_input_a_file", [True, False])
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(is_input_a_file, tmp_path):
+    file = tmp_path / "short.ndjson"
+    file.write_bytes((encoded(new_event()) + b"\n") * 1_000)
+    for is_terminal in (True, False):
+        ours, theirs = os.openpty() if is_terminal else os.pipe()
+        with file.open("rb") as text, (tmp_path / "results").open("wb") as results:
+            name = file if is_input_a_file else "-"
+            pipe = None if is_input_a_file else subprocess.PIPE
+            command = [built_binary("heliograph"), "validate", name]
+            process = subprocess.Popen(command, stdin=pipe, stdout=results, stderr=theirs)
+            process.communicate(None if is_input_a_file else text.read(), SECONDS)
+        said = os.read(ours, 1 << 16).decode()
+        os.close(ours), os.close(theirs)
+        shown = re.search(r"\r\x1b\[2Kheliograph: \d+ lines checked, 0 invalid(, \d+ %)?", said)
+        assert bool(shown) == is_terminal, said
+        assert not is_terminal or bool(shown[1]) == is_input_a_file, said
+        last = "\r\x1b[2Kheliograph: 0 of 1000" if is_terminal else "heliograph: 0 of 1000"
+        assert last in said, said
+
+
 def test_what_cannot_be_checked_is_another_exit_code(tmp_path):
     (tmp_path / "broken.json").write_text('{"properties":{"a":{"type":"text"}}}')
     (tmp_path / "lost.json").write_text('{"$ref":"https://example.com/nowhere"}')

@@ -18,20 +18,23 @@ struct LineSplitter {
         self.maxByteCount = maxByteCount
     }
 
-    /// Takes the stream's next bytes, and gives each line that ends in them to `body`.
-    mutating func feed(_ bytes: ArraySlice<UInt8>, _ body: (Line) -> Void) {
-        var rest = bytes
-        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            append(rest[..<end])
-            endLine(body)
-            rest = rest[(end + 1)...]
+    /// Takes bytes off the beginning of `bytes`, up to the end of a line or all of them.
+    ///
+    /// - Returns: The line that ends there; nil: the stream's next bytes are wanted.
+    mutating func next(in bytes: inout ArraySlice<UInt8>) -> Line? {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else {
+            append(bytes)
+            bytes = []
+            return nil
         }
-        append(rest)
+        append(bytes[..<end])
+        bytes = bytes[(end + 1)...]
+        return endLine()
     }
 
-    /// The stream has ended; gives a last line without line feed to `body`.
-    mutating func finish(_ body: (Line) -> Void) {
-        if pendingByteCount > 0 { endLine(body) }
+    /// The stream has ended: the last line, if it has no line feed.
+    mutating func finish() -> Line? {
+        pendingByteCount > 0 ? endLine() : nil
     }
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) {
@@ -43,10 +46,11 @@ struct LineSplitter {
         }
     }
 
-    private mutating func endLine(_ body: (Line) -> Void) {
+    private mutating func endLine() -> Line {
         let isTooLong = pendingByteCount > maxByteCount
-        body(isTooLong ? .tooLong(byteCount: pendingByteCount) : .text(pending))
-        pending.removeAll(keepingCapacity: true)
+        let line = isTooLong ? Line.tooLong(byteCount: pendingByteCount) : .text(pending)
+        pending = []
         pendingByteCount = 0
+        return line
     }
 }

@@ -11,6 +11,13 @@ package struct ValidationSummary: Hashable, Sendable {
     /// The first line that is no JSON document; counted from 1.
     package var firstUnreadableLine: Int?
 
+    /// How far a run is; a file that has grown meanwhile is not more than read.
+    package func progress(bytesRead: Int, of byteCount: Int?) -> String {
+        let text = "\(lines) \(lines == 1 ? "line" : "lines") checked, \(invalidLines) invalid"
+        guard let byteCount, byteCount > 0 else { return text }
+        return "\(text), \(min(100, bytesRead * 100 / byteCount)) %"
+    }
+
     /// One line, after a hint where there is one to give.
     package var text: String {
         guard lines > 0 else { return "there is no line to check" }
@@ -27,46 +34,66 @@ package struct ValidationSummary: Hashable, Sendable {
 
 /// Turns newline-delimited JSON into one result a line: `{"line", "valid", "violations"}`.
 ///
-/// Blank lines are counted and give no result. Memory does not grow with the input.
+/// Blank lines are counted and give no result. Neither memory nor the work for a line grows with
+/// the input: results leave in pieces of about `pieceByteCount`, and at the end of each block.
 package struct ValidationRun {
+    /// Small, so that a reader who has left is noticed soon.
+    package static let pieceByteCount = 4096
+
     package private(set) var summary = ValidationSummary()
     private let checker: any DocumentChecker
     private var splitter: LineSplitter
     private var lineNumber = 0
+    /// Results that are still to be written.
+    private var results: [UInt8] = []
 
     package init(checker: any DocumentChecker) {
         self.checker = checker
         splitter = LineSplitter(maxByteCount: checker.maxByteCount)
     }
 
-    /// Takes the input's next bytes, and appends the results of the lines that end in them.
-    package mutating func feed(_ bytes: ArraySlice<UInt8>, into output: inout [UInt8]) {
-        var lines: [LineSplitter.Line] = []
-        splitter.feed(bytes) { lines.append($0) }
-        for line in lines { check(line, into: &output) }
+    /// Takes the input's next bytes, and writes the results of the lines that end in them.
+    package mutating func feed<Failure>(
+        _ bytes: ArraySlice<UInt8>,
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        var rest = bytes
+        while let line = splitter.next(in: &rest) {
+            check(line)
+            if results.count >= Self.pieceByteCount { try flush(write) }
+        }
+        try flush(write)
     }
 
-    /// The input has ended: appends the result of a last line that has no line end.
-    package mutating func finish(into output: inout [UInt8]) {
-        var last: LineSplitter.Line?
-        splitter.finish { last = $0 }
-        if let last { check(last, into: &output) }
+    /// The input has ended: writes the result of a last line that has no line end.
+    package mutating func finish<Failure>(
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        if let line = splitter.finish() { check(line) }
+        try flush(write)
     }
 
-    private mutating func check(_ line: LineSplitter.Line, into output: inout [UInt8]) {
+    private mutating func flush<Failure>(
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !results.isEmpty else { return }
+        try write(results)
+        results.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func check(_ line: LineSplitter.Line) {
         lineNumber += 1
         switch line {
         case .text(let text):
             guard !text.allSatisfy(\.isJSONSpace) else { return }
-            conclude(checker.check(text), into: &output)
+            conclude(checker.check(text))
         case .tooLong(let byteCount):
             let limit = checker.maxByteCount
-            let message = "the line has \(byteCount) bytes; \(limit) at most are read"
-            conclude(.unreadable(message), into: &output)
+            conclude(.unreadable("the line has \(byteCount) bytes; \(limit) at most are read"))
         }
     }
 
-    private mutating func conclude(_ result: CheckedDocument, into output: inout [UInt8]) {
+    private mutating func conclude(_ result: CheckedDocument) {
         summary.lines += 1
         switch result.verdict {
         case .valid:
@@ -77,12 +104,11 @@ package struct ValidationRun {
             summary.invalidLines += 1
             summary.firstUnreadableLine = summary.firstUnreadableLine ?? lineNumber
         }
-        write(result, into: &output)
+        append(result)
     }
 
-    private func write(_ result: CheckedDocument, into output: inout [UInt8]) {
-        var writer = JSONWriter(buffer: output)
-        output = []
+    private mutating func append(_ result: CheckedDocument) {
+        var writer = JSONWriter()
         writer.beginObject()
         writer.name("line")
         writer.integer(lineNumber)
@@ -102,8 +128,8 @@ package struct ValidationRun {
         }
         writer.endArray()
         writer.endObject()
-        output = writer.bytes
-        output.append(UInt8(ascii: "\n"))
+        results.append(contentsOf: writer.bytes)
+        results.append(UInt8(ascii: "\n"))
     }
 }
 

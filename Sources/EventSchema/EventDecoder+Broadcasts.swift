@@ -52,7 +52,7 @@ extension EventDecoder {
         guard schema.admits(wrapped.root, &check), let event = event(fields),
             let payload = fields[.payload]
         else {
-            let violations = schema.violations(of: wrapped.root, refusedIn: &check)
+            let violations = violations(of: wrapped.root, refusedBy: schema)
             return invalid(fields, reason(for: violations, wrapped.root), violations)
         }
         let own = ownViolations(payload, of: event, from: topic)

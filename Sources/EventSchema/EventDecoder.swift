@@ -124,8 +124,14 @@ public struct EventDecoder: ~Copyable {
 
     /// What the event's schema has just refused.
     private mutating func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
-        let violations = eventSchema.violations(of: root, refusedIn: &check)
+        let violations = violations(of: root, refusedBy: eventSchema)
         return invalid(fields, reason(for: violations, root), violations)
+    }
+
+    /// What a schema of events has just refused; a frame that is not taken off is the one fault.
+    mutating func violations(of root: JSONNode, refusedBy schema: Schema) -> [Violation] {
+        JSONConverter.violation(root, check.document).map { [$0] }
+            ?? schema.violations(of: root, refusedIn: &check)
     }
 
     /// A payload that is nothing but too large has a reason of its own.

@@ -3,12 +3,34 @@ public enum NearMiss {
     /// A longer word is no slip of the pen, and the comparison takes quadratic time.
     private static let bytesMax = 64
 
-    /// The closest of `words`, if it is close enough to be a slip.
+    /// The closest of `words`, if it is close enough to be a slip, or the same in another style
+    /// (`deviceToken`).
     public static func of(_ word: String, among words: [String]) -> String? {
         guard word.utf8.count <= bytesMax else { return nil }
+        let letters = letters(word)
+        if let same = words.first(where: { self.letters($0) == letters }) { return same }
         let limit = max(1, min(3, word.count / 3))
         let ranked = words.map { (distance(word, $0), $0) }
         return ranked.filter { $0.0 <= limit }.min { $0 < $1 }?.1
+    }
+
+    /// The first of `words` that has the word at its end, or as most of its beginning, or the other
+    /// way round: `token` and `apns-topic` are no slips of the pen.
+    public static func related(to word: String, among words: [String]) -> String? {
+        guard word.utf8.count <= bytesMax else { return nil }
+        let letters = letters(word)
+        return words.first { isPart(letters, self.letters($0)) }
+    }
+
+    /// Without what words are written apart by.
+    private static func letters(_ word: String) -> String {
+        word.lowercased().filter { $0 != "_" && $0 != "-" && $0 != "." && $0 != " " }
+    }
+
+    private static func isPart(_ left: String, _ right: String) -> Bool {
+        let (short, long) = left.count < right.count ? (left, right) : (right, left)
+        return short.count >= 5
+            && (long.hasSuffix(short) || long.hasPrefix(short) && short.count * 2 > long.count)
     }
 
     /// ", did you mean 'x'?" or nothing.

@@ -13,7 +13,7 @@ enum ValidateCommand {
               {"line":2,"valid":false,"violations":[
                 {"instance_location":"/priority",
                  "keyword_location":"/properties/priority/enum",
-                 "message":"must be one of 10, 5, 1; found a number"}]}
+                 "message":"must be one of 10, 5, 1; found -4711"}]}
 
             The second result is one line, too. A result has at most 20 violations and 4 KB of \
             them. Blank lines produce no result. 'jq -c . FILE' turns a document of several lines \

@@ -16,7 +16,7 @@ import Vocabulary
         arguments: [
             (
                 #"{"type":["string","null"]}"#, "5",
-                [["", "/type", "must be null or string; found a number"]]
+                [["", "/type", "must be null or string; found 5"]]
             ),
             (
                 #"{"const":{"a":1}}"#, "[1]",
@@ -41,15 +41,15 @@ import Vocabulary
             ),
             (
                 #"{"maximum":1e3}"#, "1000.5",
-                [["", "/maximum", "must be at most 1000; found a number"]]
+                [["", "/maximum", "must be at most 1000; found 1000.5"]]
             ),
             (
                 #"{"exclusiveMinimum":0}"#, "0",
-                [["", "/exclusiveMinimum", "must be more than 0; found a number"]]
+                [["", "/exclusiveMinimum", "must be more than 0; found 0"]]
             ),
             (
                 #"{"multipleOf":0.01}"#, "0.001",
-                [["", "/multipleOf", "must be a multiple of 0.01; found a number"]]
+                [["", "/multipleOf", "must be a multiple of 0.01; found 0.001"]]
             ),
             (
                 #"{"pattern":"^a"}"#, "\"b\"",
@@ -95,15 +95,15 @@ import Vocabulary
             (
                 #"{"prefixItems":[{"type":"null"}],"items":{"type":"string"}}"#, "[1,2]",
                 [
-                    ["/0", "/prefixItems/0/type", "must be null; found a number"],
-                    ["/1", "/items/type", "must be string; found a number"],
+                    ["/0", "/prefixItems/0/type", "must be null; found 1"],
+                    ["/1", "/items/type", "must be string; found 2"],
                 ]
             ),
             (
                 #"{"$schema":"http://json-schema.org/draft-07/schema","items":[{"type":"null"}],"additionalItems":false}"#,
                 "[1,2]",
                 [
-                    ["/0", "/items/0/type", "must be null; found a number"],
+                    ["/0", "/items/0/type", "must be null; found 1"],
                     ["/1", "/additionalItems", "is not allowed"],
                 ]
             ),
@@ -111,7 +111,7 @@ import Vocabulary
                 ##"{"items":{"$ref":"#/$defs/a"},"$defs":{"a":{"allOf":[{"maximum":1}]}}}"##,
                 "[1,2]",
                 [
-                    ["/1", "/items/$ref/allOf/0/maximum", "must be at most 1; found a number"]
+                    ["/1", "/items/$ref/allOf/0/maximum", "must be at most 1; found 2"]
                 ]
             ),
             (
@@ -125,7 +125,7 @@ import Vocabulary
             (#"{"not":{"type":"number"}}"#, "1", [["", "/not", "is what the schema rules out"]]),
             (
                 #"{"if":{"type":"number"},"then":{"minimum":2}}"#, "1",
-                [["", "/then/minimum", "must be at least 2; found a number"]]
+                [["", "/then/minimum", "must be at least 2; found 1"]]
             ),
             (
                 #"{"oneOf":[{"minimum":1},{"minimum":2}]}"#, "3",
@@ -135,8 +135,8 @@ import Vocabulary
                 #"{"anyOf":[{"minimum":1},{"type":"string"}]}"#, "0",
                 [
                     ["", "/anyOf", "matches none of the alternatives"],
-                    ["", "/anyOf/0/minimum", "must be at least 1; found a number"],
-                    ["", "/anyOf/1/type", "must be string; found a number"],
+                    ["", "/anyOf/0/minimum", "must be at least 1; found 0"],
+                    ["", "/anyOf/1/type", "must be string; found 0"],
                 ]
             ),
             (
@@ -244,20 +244,56 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        (#"{"type":"null"}"#, "-4711"), (#"{"type":"integer","minimum":4800}"#, "4711.5"),
-        (#"{"const":1,"enum":[2,"3"],"multipleOf":2,"maximum":3}"#, "4711"),
-        (#"{"exclusiveMinimum":5e3,"exclusiveMaximum":1}"#, "4711e0"),
-        (#"{"anyOf":[{"const":1},{"minimum":4712}]}"#, "4711"),
-        (#"{"if":{"type":"number"},"then":{"maximum":1}}"#, "4711"),
-        (#"{"contains":{"maximum":1},"uniqueItems":true}"#, "[4711,4711]"),
-        (#"{"additionalProperties":false}"#, #"{"a":4711}"#),
         (#"{"type":"null"}"#, "\"4711\""), (#"{"const":1}"#, "[\"4711\"]"),
         (#"{"pattern":"^a","format":"uuid","maxLength":1,"enum":["a"]}"#, "\"4711\""),
+        (#"{"type":["number","object"],"maxProperties":0}"#, "\"{\\\"4711\\\":4711}\""),
+        (#"{"properties":{"payload":{"type":"null"}}}"#, #"{"payload":4711}"#),
+        (#"{"properties":{"payload":{"items":{"const":1}}}}"#, #"{"payload":[4711,"4711"]}"#),
+        (#"{"properties":{"pin":{"writeOnly":true,"maximum":1}}}"#, #"{"pin":4711}"#),
+        (#"{"properties":{"device_token":{"type":"null"}}}"#, #"{"device_token":4711}"#),
     ])
-    func `no value of the document is repeated`(schema: String, instance: String) throws {
+    func `no string, payload or secret is repeated`(schema: String, instance: String) throws {
         let found = try violations(schema, instance)
         #expect(!found.isEmpty)
         #expect(found.allSatisfy { !"\($0)".contains("4711") }, "\(found)")
+    }
+
+    @Test func `a long number is shown by its beginning`() throws {
+        let found = try violations(#"{"maximum":1}"#, String(repeating: "9", count: 5000))
+        #expect(found.map(\.message.count) == ["must be at most 1; found ".count + 81])
+    }
+
+    @Test(
+        arguments: [
+            (#"{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}]}"#, "[]"),
+            (
+                #"{"oneOf":[{"required":["a"]},{"required":["b"]}],"properties":{"b":{"type":"string"}}}"#,
+                #"{"a":"x","b":null}"#
+            ),
+            (#"{"type":"integer","minimum":3,"multipleOf":2}"#, "1.5"),
+            (#"{"unevaluatedItems":false,"type":"object","not":{}}"#, "[1]"),
+        ]
+    )
+    func `what follows from a wrong type is not told`(schema: String, instance: String) throws {
+        let found = try violations(schema, instance)
+        #expect(found.map { $0.keywordLocation.hasSuffix("/type") } == [true], "\(found)")
+    }
+
+    @Test(arguments: [
+        ("devicetoken", "; did you mean `device_token`?"),
+        ("DEVICE-TOKEN", "; did you mean `device_token`?"),
+        ("devise_token", "; did you mean `device_token`?"),
+        ("token", "; did you mean `device_token`?"), ("apns-topic", "; did you mean `topic`?"),
+        // It has no other name, is there already, is ruled out, or is not a word at all.
+        ("colour", ""), ("Id", ""), ("Never", ""), ("", ""), ("\\ud83d\\ude00", ""),
+    ])
+    func `an unknown member is asked for what was meant`(name: String, question: String) throws {
+        let schema = #"""
+            {"additionalProperties":false,
+             "properties":{"id":true,"device_token":true,"topic":true,"never":false}}
+            """#
+        let found = try violations(schema, #"{"id":1,"\#(name)":2}"#)
+        #expect(found.map(\.message) == ["is not allowed" + question])
     }
 
     @Test(arguments: [

@@ -6,6 +6,7 @@ import pytest
 
 from harness.events import APP, encoded, new_event, record, records
 from harness.kafka import Written
+from harness.processes import ROOT
 from harness.service import outcomes_of, position_of
 
 
@@ -142,6 +143,34 @@ def assert_dead_letters(dead_letters, bad, source):
         assert errors["__connect.errors.topic"] == source.encode()
         assert errors["__connect.errors.partition"] == str(place.partition).encode()
         assert errors["__connect.errors.offset"] == str(place.offset).encode()
+
+
+def test_common_mistakes_have_outcomes_that_name_them(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    folder = ROOT / "Tests" / "Mistakes"
+    answers = json.loads((folder / "answers.json").read_text())
+    values = {name: (folder / name).read_bytes() for name in answers}
+    for name in [name for name in answers if not answers[name]]:
+        for old, new in ((b"com.example.MyApp", APP.encode()), (b"order-1", name.encode())):
+            values[name] = values[name].replace(old, new)
+    written = bench.produce([Written(value) for value in values.values()])
+    service = bench.run(simulator)
+    bench.wait_for_outcomes(len(answers), service=service)
+    bench.wait_until_settled(service=service)
+    service.drain()
+
+    found = {position_of(outcome): outcome for _, outcome in outcomes_of(broker, bench.topics)}
+    outcomes = dict(zip(answers, (found[place.position] for place in written)))
+    said = {
+        name: [[v["instance_location"], v["message"]] for v in outcome.get("violations") or []]
+        for name, outcome in outcomes.items()
+    }
+    assert said == answers
+    for name, outcome in outcomes.items():
+        assert outcome["outcome"] == ("invalid" if answers[name] else "accepted"), name
+    given = json.loads((folder / "apns-id-upper-case.json").read_bytes())["apns_id"]
+    assert outcomes["apns-id-upper-case.json"]["apns_id"] == given.lower() != given
+    assert given.lower() in {request["apns-id"] for request in simulator.requests()}
 
 
 def test_error_headers_are_replaced_when_a_dead_letter_comes_again(broker, simulators, benches):

@@ -52,7 +52,7 @@ def events():
         + [
             again,
             secret_event("a11c", 10, bundle_id="com.example.Nobody"),
-            secret_event("a11c", 11, expiration=1),
+            secret_event("a11c", 11, expiration=1_000_000_000),
             secret_event("a11c", 12, payload={"aps": {"alert": PAYLOAD * 200}}),
             secret_event("a11c", 13, priority=PAYLOAD),
             secret_event("a11c", 14, **{PAYLOAD: PAYLOAD}),

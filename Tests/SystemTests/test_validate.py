@@ -124,6 +124,31 @@ def test_an_event_is_valid_if_and_only_if_the_service_would_send_it():
     assert error.splitlines()[-1] == "heliograph: 2 of 4 lines invalid, 1 with warnings"
 
 
+def test_common_mistakes_are_named():
+    folder = ROOT / "Tests" / "Mistakes"
+    answers = json.loads((folder / "answers.json").read_text())
+    assert {file.name for file in folder.iterdir()} == {*answers, "answers.json"}
+    for name, expected in answers.items():
+        status, [result], error = validate(folder / name)
+        found = [[v["instance_location"], v["message"]] for v in result["violations"]]
+        assert found == expected, name
+        assert (status, result["valid"]) == (int(bool(expected)), not expected), name
+
+
+def test_another_schema_reads_texts_as_events_are_read(tmp_path):
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"properties":{"user_id":{"type":"integer"}},"additionalProperties":false}')
+    good = '{"user_id":1}'
+    text = b"\xef\xbb\xbf" + good.encode() + b"\n" + b'{"userId":1}\n{"user_id":"1"}\n'
+    _, results, _ = validate("--schema", schema, "-", text=text + good.encode("utf-16-le"))
+    assert [result["valid"] for result in results] == [True, False, False, False]
+    assert [result["violations"][0]["message"] for result in results[1:]] == [
+        "is not allowed; did you mean `user_id`?",
+        "must be integer; found a string of 1 character, which holds a number: leave out the quotes",
+        "is UTF-16; UTF-8 is expected",
+    ]
+
+
 @pytest.mark.parametrize(
     ("rule", "code", "count"), [("warn", 0, 1), ("strict", 1, 1), ("off", 0, 0)]
 )

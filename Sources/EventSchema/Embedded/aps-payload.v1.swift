@@ -247,6 +247,7 @@ extension EmbeddedSchema {
               "type": "number",
               "minimum": 0,
               "maximum": 4294967295,
+              "x-form": "unix-seconds",
               "examples": [1790000000]
             },
             "alertPayload": {

@@ -44,10 +44,10 @@ extension EmbeddedSchema {
                   "type": "object",
                   "properties": {
                     "event": {"description": "A broadcast starts no Live Activity.", "enum": ["update", "end"]},
-                    "timestamp": {"description": "Epoch seconds; a device passes over what is older than what it has.", "type": "number", "minimum": 0, "maximum": 4294967295},
+                    "timestamp": {"description": "Epoch seconds; a device passes over what is older than what it has.", "type": "number", "minimum": 0, "maximum": 4294967295, "x-form": "unix-seconds"},
                     "content-state": {"description": "The activity's dynamic content, as the app decodes it.", "type": "object"},
-                    "stale-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295},
-                    "dismissal-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295},
+                    "stale-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295, "x-form": "unix-seconds"},
+                    "dismissal-date": {"description": "Epoch seconds.", "type": "number", "minimum": 0, "maximum": 4294967295, "x-form": "unix-seconds"},
                     "alert": {"type": "object"},
                     "attributes-type": false,
                     "attributes": false,
@@ -66,10 +66,13 @@ extension EmbeddedSchema {
             },
             "expiration": {
               "title": "Expiration",
-              "description": "Sent as apns-expiration, which APNs requires here: epoch seconds (not milliseconds) after which the update is worthless. An event that is late is not sent; its outcome is 'expired'. 0: no storage, and the only value for a channel without storage.",
+              "description": "Sent as apns-expiration, which APNs requires here: epoch seconds (not milliseconds, and not a number of seconds to live) after which the update is worthless. An event that is late is not sent; its outcome is 'expired'. 0: no storage, and the only value for a channel without storage.",
               "type": "integer",
               "minimum": 0,
               "maximum": 4294967295,
+              "if": {"minimum": 1},
+              "then": {"minimum": 1000000000},
+              "x-form": "unix-seconds",
               "examples": [1790000000, 0]
             },
             "environment": {
@@ -84,9 +87,9 @@ extension EmbeddedSchema {
             },
             "apns_request_id": {
               "title": "Request ID",
-              "description": "Sent as apns-request-id on every attempt: a UUID in lower case. Default: a version 5 UUID of 'id' and 'channel_id'. It is the outcome's apns_id.",
+              "description": "A UUID in either case, sent as apns-request-id in lower case on every attempt. Default: a version 5 UUID of 'id' and 'channel_id'. It is the outcome's apns_id.",
               "type": "string",
-              "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+              "pattern": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
               "examples": ["123e4567-e89b-12d3-a456-426614174000"]
             },
             "occurred_at": {
@@ -94,6 +97,7 @@ extension EmbeddedSchema {
               "description": "RFC 3339, with an offset. Start of the end-to-end latency; default: the record's timestamp.",
               "type": "string",
               "format": "date-time",
+              "x-form": "rfc3339",
               "examples": ["2026-01-31T12:00:00.250Z"]
             },
             "metadata": {

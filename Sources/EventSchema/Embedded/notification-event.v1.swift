@@ -8,7 +8,7 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:notification-event:v1",
           "title": "Notification event",
-          "description": "One push notification for one device: the value of a record of the source topic, in UTF-8. A field that is not listed here makes the event invalid, and so does a name that stands twice at the top level: a typing error must not vanish. Sizes in bytes, which JSON Schema cannot express, are stated by the extension keyword x-maxBytes: the UTF-8 bytes of a string, or the bytes of any other value exactly as they stand in the record. Other validators pass over it; 'heliograph validate' does not.",
+          "description": "One push notification for one device: the value of a record of the source topic, in UTF-8. A field that is not listed here makes the event invalid, and so does a name that stands twice at the top level: a typing error must not vanish. Sizes in bytes, which JSON Schema cannot express, are stated by the extension keyword x-maxBytes: the UTF-8 bytes of a string, or the bytes of any other value exactly as they stand in the record. Other validators pass over it; 'heliograph validate' does not. The keyword x-form checks nothing; messages about a value use it to say what was probably sent instead.",
           "type": "object",
           "properties": {
             "id": {
@@ -25,6 +25,7 @@ extension EmbeddedSchema {
               "type": "string",
               "pattern": "^([0-9A-Fa-f]{2})+$",
               "x-maxBytes": 1024,
+              "x-form": "device-token",
               "examples": ["00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"]
             },
             "bundle_id": {
@@ -66,10 +67,13 @@ extension EmbeddedSchema {
             },
             "expiration": {
               "title": "Expiration",
-              "description": "Sent as apns-expiration: epoch seconds (not milliseconds) after which the notification is worthless. An event that is late is not sent; its outcome is 'expired'. 0: one attempt, no storage. Absent: APNs' storage policy applies.",
+              "description": "Sent as apns-expiration: epoch seconds (not milliseconds, and not a number of seconds to live) after which the notification is worthless. An event that is late is not sent; its outcome is 'expired'. 0: one attempt, no storage. What is between 0 and 1000000000, in the year 2001, is no such time. Absent: APNs' storage policy applies.",
               "type": "integer",
               "minimum": 0,
               "maximum": 4294967295,
+              "if": {"minimum": 1},
+              "then": {"minimum": 1000000000},
+              "x-form": "unix-seconds",
               "examples": [1790000000, 0]
             },
             "collapse_id": {
@@ -83,17 +87,20 @@ extension EmbeddedSchema {
             },
             "apns_id": {
               "title": "Notification ID",
-              "description": "Sent as apns-id on every attempt: a UUID in lower case. Default: a version 5 UUID of 'id' and 'device_token'.",
+              "description": "A UUID in either case, sent as apns-id in lower case on every attempt. Default: a version 5 UUID of 'id' and 'device_token'.",
               "type": "string",
-              "pattern": "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+              "pattern": "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
               "examples": ["123e4567-e89b-12d3-a456-426614174000"]
             },
             "token_registered_at": {
               "title": "Registration time of the token",
-              "description": "Epoch milliseconds at which the app last reported the token. A time after APNs' last 410 for the token says that it is in use again.",
+              "description": "Epoch milliseconds (not seconds: 100000000 to 99999999999 is refused) at which the app last reported the token. A time after APNs' last 410 for the token says that it is in use again.",
               "type": "integer",
               "minimum": 0,
               "maximum": 253402300799999,
+              "if": {"minimum": 100000000},
+              "then": {"minimum": 100000000000},
+              "x-form": "unix-milliseconds",
               "examples": [1760000000000]
             },
             "occurred_at": {
@@ -101,6 +108,7 @@ extension EmbeddedSchema {
               "description": "RFC 3339, with an offset. Start of the end-to-end latency; default: the record's timestamp.",
               "type": "string",
               "format": "date-time",
+              "x-form": "rfc3339",
               "examples": ["2026-01-31T12:00:00.250Z"]
             },
             "metadata": {

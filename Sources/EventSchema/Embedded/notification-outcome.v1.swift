@@ -84,7 +84,7 @@ extension EmbeddedSchema {
                     "description": "The rule as a sentence for people; the wording may change.",
                     "type": "string",
                     "minLength": 1,
-                    "examples": ["must be one of 10, 5, 1; found a number"]
+                    "examples": ["must be one of 10, 5, 1; found -4711"]
                   }
                 },
                 "required": ["instance_location", "keyword_location", "message"],

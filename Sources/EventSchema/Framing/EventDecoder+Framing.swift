@@ -28,9 +28,10 @@ extension EventDecoder {
         framing = found.kind
         let prefix = found.prefixByteCount
         if prefix == 0 {
-            try parse(record.valueAndKey, upTo: value.upperBound)
+            try parse(record.valueAndKey, upTo: value.upperBound, of: record.valueAndKey[value])
         } else {
-            try parse(Array(record.valueAndKey[prefix..<value.upperBound]))
+            let text = Array(record.valueAndKey[prefix..<value.upperBound])
+            try parse(text, upTo: text.count, of: record.valueAndKey[value])
         }
         var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
         if let attributes = found.attributes {
@@ -52,8 +53,9 @@ extension EventDecoder {
         case .json(let data): wrapped.root = data
         case .bytes(let bytes):
             if wrapped.schema != nil, registeredSchemas != nil { wrapped.envelope = check.document }
-            try parse(bytes)
-            record.decodedValue = bytes
+            let text = Array(bytes.dropFirst(TextEncoding.markByteCount(bytes[...])))
+            try parse(text, upTo: text.count, of: bytes[...])
+            record.decodedValue = text
             wrapped.root = check.document.root
             wrapped.offset = 0
         }
@@ -82,14 +84,20 @@ extension EventDecoder {
 
     private static let specVersion = JSONName("specversion")
 
-    private mutating func parse(_ bytes: [UInt8], upTo end: Int? = nil) throws(FramingError) {
+    /// Parses the first bytes; `whole` is what they were taken out of.
+    private mutating func parse(
+        _ bytes: [UInt8],
+        upTo end: Int,
+        of whole: ArraySlice<UInt8>
+    ) throws(FramingError) {
         do throws(JSONError) {
-            try check.parse(bytes, upTo: end ?? bytes.count)
+            try check.parse(bytes, upTo: end)
         } catch {
+            let text = TextEncoding(whole) == nil ? bytes[..<end] : whole
             let violation = Violation(
                 instanceLocation: "",
                 keywordLocation: "",
-                message: error.description
+                message: TextEncoding.problem(text, error)
             )
             throw FramingError(
                 framing == .plain ? .unreadable : framing,

@@ -69,9 +69,11 @@ struct Framing {
             if kind == .plain { return }
             throw FramingError(kind, "framing", "the record has no data")
         }
-        guard schema == nil, WireFormat.isVersion(first) else { return }
-        if kind == .plain { kind = .confluent }
-        (schema, prefixByteCount) = try WireFormat.reference(before: value)
+        if schema == nil, WireFormat.isVersion(first) {
+            if kind == .plain { kind = .confluent }
+            (schema, prefixByteCount) = try WireFormat.reference(before: value)
+        }
+        prefixByteCount += TextEncoding.markByteCount(value.dropFirst(prefixByteCount))
     }
 }
 

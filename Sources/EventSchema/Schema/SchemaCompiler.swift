@@ -95,6 +95,7 @@ struct SchemaCompiler {
         case .bool(false)?: builder.emit(.init(operation: .never), "")
         case .object(let object)?:
             if object["writeOnly"] == .bool(true) { builder.notes.secretNodes.insert(next.node) }
+            builder.notes.forms[next.node] = object["x-form"]?.string.flatMap(ValueForm.init)
             try compileKeywords(
                 Context(
                     location: location,

@@ -1,4 +1,9 @@
 import JSON
+import Vocabulary
+
+extension SchemaProgram.Operation {
+    var isAlternative: Bool { self == .anyOf || self == .oneOf }
+}
 
 extension SchemaExplainer {
     /// Reports what is wrong with a value that an instruction does not admit.
@@ -27,10 +32,11 @@ extension SchemaExplainer {
             visit(branch, value, at: isMet ? "then" : "else")
         case .anyOf, .oneOf: explainAlternatives(instruction, value, keyword)
         case .contains: explainContains(instruction, value, keyword)
-        case .never: fail(value, keyword, "is not allowed", showsValue: false)
-        case .not:
-            fail(value, keyword, "is what the schema rules out", showsValue: false)
-        default: fail(value, keyword, expectation(index, instruction))
+        case .never:
+            let question = question.flatMap { $0.index == value.index ? $0.text : nil } ?? ""
+            fail(value, keyword, "is not allowed\(question)")
+        case .not: fail(value, keyword, "is what the schema rules out")
+        default: fail(value, keyword, expectation(index, instruction), for: instruction)
         }
     }
 
@@ -74,7 +80,7 @@ extension SchemaExplainer {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 
-    private func shortened(_ text: String) -> String {
+    func shortened(_ text: String) -> String {
         text.count <= 80 ? text : text.prefix(80) + "…"
     }
 
@@ -87,7 +93,7 @@ extension SchemaExplainer {
             let name = program.operands[Int(index)]
             guard !program.has(name, object, &check) else { continue }
             let text = shortened(program.names.text(Int(name)))
-            fail(object, keyword, "'\(text)' is missing", showsValue: false)
+            fail(object, keyword, "'\(text)' is missing")
         }
     }
 
@@ -103,7 +109,8 @@ extension SchemaExplainer {
                 isKnown = true
                 let node = program.operands[Int(rule.nodes) + position]
                 let text = program.names.text(Int(rule.properties.names) + position)
-                visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
+                let isRefused = visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
+                if isRefused, member.kind == .null { objectsWithNull.insert(object.index) }
             }
             guard program.maySearch(name, rule.patterns, &check) else { return }
             let text = check.document.content(of: name)
@@ -118,9 +125,33 @@ extension SchemaExplainer {
                 index += 2
             }
             if !isKnown, rule.additional >= 0 {
+                question = report.hasRoom ? meant(by: name, in: object, rule) : nil
                 visit(rule.additional, member, at: "additionalProperties")
             }
         }
+    }
+
+    /// Which of the names that the object does not have yet is meant by an unknown one.
+    private mutating func meant(
+        by name: JSONNode,
+        in object: JSONNode,
+        _ rule: SchemaProgram.MemberRule
+    ) -> (index: Int, text: String)? {
+        let first = rule.properties.names
+        let missing = (first..<first + rule.properties.count).filter { position in
+            // One that may not be there is no advice.
+            let node = program.operands[Int(rule.nodes) + Int(position - first)]
+            let start = program.nodes[Int(node)].start
+            let isRefused =
+                start < program.nodes[Int(node)].end
+                && program.instructions[Int(start)].operation == .never
+            return !isRefused && !program.has(position, object, &check)
+        }
+        let names = missing.map { program.names.text(Int($0)) }
+        guard let text = check.document.string(name),
+            let near = NearMiss.of(text, among: names) ?? NearMiss.related(to: text, among: names)
+        else { return nil }
+        return (name.index + 1, "; did you mean `\(near)`?")
     }
 
     private mutating func explainItems(
@@ -156,7 +187,7 @@ extension SchemaExplainer {
         let limit = plural(isTooFew ? instruction.b : instruction.c, "matching item")
         let message = "must have \(isTooFew ? "at least" : "at most") \(limit); found \(matches)"
         let broken = !isTooFew ? "maxContains" : instruction.b == 1 ? keyword : "minContains"
-        fail(array, broken, message, showsValue: false)
+        fail(array, broken, message)
     }
 
     private mutating func explainAlternatives(
@@ -167,10 +198,11 @@ extension SchemaExplainer {
         let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
         let matching = branches.filter { program.admits($0, value, &check) }
         guard matching.isEmpty else {
-            let message = "matches more than one of the alternatives"
-            return fail(value, keyword, message, showsValue: false)
+            // It was told of the null; what else its being there means was not meant.
+            guard !objectsWithNull.contains(value.index) else { return }
+            return fail(value, keyword, "matches more than one of the alternatives")
         }
-        fail(value, keyword, "matches none of the alternatives", showsValue: false)
+        fail(value, keyword, "matches none of the alternatives")
         for (position, branch) in branches.enumerated() {
             visit(branch, value, at: "\(keyword)/\(position)")
         }

@@ -11,6 +11,8 @@ struct SchemaNotes: Sendable {
     var propertyNodes: [(name: String, node: Int32)] = []
     /// Nodes of whose values not even the size is told.
     var secretNodes: Set<Int32> = []
+    /// What the values of a node are meant to be, where its schema says so.
+    var forms: [Int32: ValueForm] = [:]
     /// Members of whose values not even the size is told, wherever they stand.
     private(set) var secretNames: Set<String> = ["device_token"]
 

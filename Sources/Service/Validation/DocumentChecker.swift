@@ -104,9 +104,9 @@ package final class SchemaChecker: DocumentChecker {
 
     package func check(_ text: [UInt8]) -> CheckedDocument {
         do {
-            try document.parse(text)
+            try document.parse(Array(text.dropFirst(TextEncoding.markByteCount(text[...]))))
         } catch {
-            return .unreadable(error.description)
+            return .unreadable(TextEncoding.problem(text[...], error))
         }
         // The quick check and the one that collects have to agree; the slow one runs on failure.
         guard !schema.admits(document, document.root) else {

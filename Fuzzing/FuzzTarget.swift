@@ -42,7 +42,7 @@ private final class FuzzTarget {
             precondition(!event.violations.isEmpty, "invalid without a violation")
             bound(event.violations)
             publish(.invalid, record, event.violations, metadata: event.metadata)
-        case .awaitingSchema:
+        case .awaitingSchema, .unreadable:
             preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")

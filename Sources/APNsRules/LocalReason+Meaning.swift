@@ -72,7 +72,7 @@ extension LocalReason {
             "Correct the producer; `violations` says what is wrong."
         case .unknownSchema:
             "Register the schema, or correct `schema_registry.url`; then send the dead letter again."
-        case .unusableSchema: "Correct the schema at the registry; `violations` says what is wrong."
+        case .unusableSchema: "Correct the schema at the registry, or send JSON; see `violations`."
         case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
         case .expired: "Nothing, or give events more time."
         case .superseded: "Nothing; send less to this device or channel."

@@ -43,6 +43,20 @@ extension DeliveryEngine {
         case .invalid(let invalid):
             let (id, _) = insert(record, event: nil, rareFacts, entry: entry, now: now)
             conclude(id, as: invalid, now: now)
+        case .unreadable(let invalid, let schema):
+            let (id, _) = insert(
+                record,
+                event: nil,
+                .kept(history, awaiting: schema),
+                entry: entry,
+                now: now
+            )
+            // What it is can be said without the registry; only why cannot.
+            if schemaWaits.hasFailed(schema) {
+                conclude(id, as: invalid, now: now)
+            } else {
+                wait(id, for: schema, now: now)
+            }
         case .event(let event):
             let (id, arrival) = insert(record, event: event, rareFacts, entry: entry, now: now)
             guard !holdUntilDue(id, arrival, now: now) else { break }

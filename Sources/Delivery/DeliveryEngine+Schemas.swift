@@ -36,6 +36,12 @@ struct SchemaWaits: Sendable {
         for waiter in take(schema)?.waiters ?? [] { answered.append(waiter.delivery) }
     }
 
+    /// There was no answer when it was asked for last.
+    func hasFailed(_ schema: SchemaReference) -> Bool { (waits[schema]?.attempts ?? 1) > 1 }
+
+    /// Has a delivery decoded again, with what is known by now.
+    mutating func endWait(_ delivery: DeliveryID) { answered.append(delivery) }
+
     mutating func popAnswered() -> DeliveryID? { answered.popFirst() }
 
     mutating func goOn(_ wait: Wait, for schema: SchemaReference) {
@@ -78,6 +84,9 @@ extension DeliveryEngine {
         wait.waiters = wait.waiters.filter { waiter in
             deliveries[waiter.delivery]?.phase == .awaitingSchema
         }
+        let unreadable = wait.waiters.filter { deliveries[$0.delivery]?.event == nil }
+        for waiter in unreadable { schemaWaits.endWait(waiter.delivery) }
+        wait.waiters.removeAll { deliveries[$0.delivery]?.event == nil }
         var excess = schemaWaits.count + wait.waiters.count - settings.shareOfBlocked
         var remaining: [SchemaWaits.Waiter] = []
         for waiter in wait.waiters {
@@ -91,7 +100,8 @@ extension DeliveryEngine {
             if isInTime { counts.madeRoom += 1 }
             giveUpWaiting(waiter.delivery, now: now)
         }
-        guard !remaining.isEmpty else { return }
+        // Those that did not wait are no reason to ask at once for the next of their kind.
+        guard !remaining.isEmpty || !unreadable.isEmpty else { return }
         wait.waiters = remaining
         schemaWaits.goOn(wait, for: schema)
         schemaWaits.retries.insert(schema, due: due)
@@ -113,7 +123,9 @@ extension DeliveryEngine {
                 $0.phase = .waitingForStream
             }
             route(id, arrival, unregisteredSince, now: now)
-        case .invalid(let invalid): conclude(id, as: invalid, now: now)
+        // The registry was asked, and did not say.
+        case .invalid(let invalid), .unreadable(let invalid, _):
+            conclude(id, as: invalid, now: now)
         case .awaitingSchema(_, let schema): wait(id, for: schema, now: now)
         case .tombstone: preconditionFailure("a record lost its value while it waited")
         }
@@ -157,7 +169,12 @@ extension DeliveryEngine {
 
     mutating func fetchSchemasAgain(now: Moment) {
         while let schema = schemaWaits.retries.popDue(now: now.instant) {
-            if schemaWaits.waits[schema] != nil { actions.append(.fetchSchema(schema)) }
+            guard let wait = schemaWaits.waits[schema] else { continue }
+            if wait.waiters.isEmpty {
+                _ = schemaWaits.take(schema)
+            } else {
+                actions.append(.fetchSchema(schema))
+            }
         }
     }
 

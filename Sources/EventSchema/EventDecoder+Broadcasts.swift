@@ -36,7 +36,7 @@ extension EventDecoder {
             return shifted(decoded, by: wrapped.offset, wrapped.occurredAt)
         } catch {
             framing = error.kind
-            return .invalid(error.event)
+            return refused(error)
         }
     }
 

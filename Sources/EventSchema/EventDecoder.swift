@@ -65,7 +65,7 @@ public struct EventDecoder: ~Copyable {
             return shifted(decoded(wrapped, from: topic), by: wrapped.offset, wrapped.occurredAt)
         } catch {
             framing = error.kind
-            return .invalid(error.event)
+            return refused(error)
         }
     }
 
@@ -184,7 +184,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// Of a cause that is as long as the schema itself, the beginning.
-    private static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
+    static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
         let start = String(cause.unicodeScalars.prefix(maxCauseScalarCount))
         return Violation(
             instanceLocation: "",
@@ -222,7 +222,7 @@ public struct EventDecoder: ~Copyable {
             event.metadata = event.metadata.map { $0.shifted(by: offset) }
             event.occurredAt = event.occurredAt ?? occurredAt
             return .invalid(event)
-        case .tombstone: return .tombstone
+        case .unreadable, .tombstone: return decoded
         }
     }
 }

@@ -37,7 +37,7 @@ package struct RegistryAnswer: Hashable, Sendable {
         }
     }
 
-    /// Absent means Avro.
+    /// In upper case; absent means Avro.
     package let type: String
     package let text: [UInt8]
     package let references: [Reference]
@@ -48,7 +48,7 @@ package struct RegistryAnswer: Hashable, Sendable {
         guard let value = try? JSONValue.parse(body, limits: limits),
             let schema = value["schema"]?.string
         else { return nil }
-        type = value["schemaType"]?.string ?? "AVRO"
+        type = value["schemaType"]?.string?.uppercased() ?? "AVRO"
         text = Array(schema.utf8)
         var references: [Reference] = []
         for item in value["references"]?.array ?? [] {

@@ -44,7 +44,9 @@ package struct RegistryClient: ~Copyable {
     ) throws(RegistryError) -> RegistryVerdict {
         let options = try options()
         guard let answer = try get(reference.description, options) else { return .unknown }
-        guard answer.type == "JSON" else { return .unusable("is of type \(answer.type), not JSON") }
+        guard answer.type == "JSON" else {
+            return .unusable("schema \(reference.name) is \(answer.type); Heliograph reads JSON")
+        }
         var found = RegisteredText(text: answer.text)
         var pending = answer.references
         while let next = pending.popLast() {

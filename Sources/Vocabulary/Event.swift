@@ -153,6 +153,9 @@ public enum DecodedRecord: Hashable, Sendable {
     case invalid(InvalidEvent)
     /// A valid event whose record names a schema that has to be fetched first.
     case awaitingSchema(Event, SchemaReference)
+    /// No JSON; the schema that the record names says what it is instead, and has to be fetched
+    /// first.
+    case unreadable(InvalidEvent, SchemaReference)
     /// A null value: no event, skipped and counted.
     case tombstone
 }

@@ -19,6 +19,14 @@ public enum SchemaReference: Hashable, Sendable, CustomStringConvertible {
     /// The registry's GUID in canonical lower-case text (wire format version 1).
     case guid(String)
 
+    /// The registry's name of the schema, for people.
+    public var name: String {
+        switch self {
+        case .id(let id): "\(id)"
+        case .guid(let guid): guid
+        }
+    }
+
     /// The path of the schema in the registry's REST interface, without a leading slash.
     public var description: String {
         switch self {

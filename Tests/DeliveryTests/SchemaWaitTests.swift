@@ -137,6 +137,50 @@ private func fetches(_ actions: [Action]) -> Int {
         #expect(!bench.engine.hasToDecode)
     }
 
+    private func unreadable(_ offset: Int64, in bench: inout SchemaBench) -> [Action] {
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(offset),
+            timestamp: nil,
+            key: nil,
+            value: [0, 0, 0, 0, 20, 8]
+        )
+        let decoded = DecodedRecord.unreadable(Self.noJSON, schema)
+        bench.engine.recordArrived(record, decoded: decoded, now: bench.now)
+        return bench.turn()
+    }
+
+    private static let noJSON = InvalidEvent(reason: .malformedEvent, violations: [])
+
+    @Test func `a record that is no JSON waits to be told why`() throws {
+        var bench = try SchemaBench()
+        #expect(fetches(unreadable(0, in: &bench)) == 1)
+        #expect(bench.engine.awaitingSchemaCount == 1)
+        bench.engine.schemaFetched(schema)
+        let next = bench.engine.nextToDecode()
+        let waiting = try #require(next)
+        let avro = InvalidEvent(reason: .unusableSchema, violations: [])
+        bench.engine.recordDecoded(waiting, .invalid(avro), now: bench.now)
+        #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.unusableSchema)])
+        #expect(bench.engine.awaitingSchemaCount == 0)
+    }
+
+    @Test func `a record that is no JSON does not wait for a registry that is down`() throws {
+        var bench = try SchemaBench()
+        _ = unreadable(0, in: &bench)
+        bench.engine.schemaFetchFailed(schema, now: bench.now)
+        let next = bench.engine.nextToDecode()
+        let waiting = try #require(next)
+        bench.engine.recordDecoded(waiting, .unreadable(Self.noJSON, schema), now: bench.now)
+        #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.malformedEvent)])
+        // The next ones end at once, and ask nobody until it is time to.
+        let actions = unreadable(1, in: &bench)
+        #expect(bench.outcomes(actions).map(\.reason) == [.local(.malformedEvent)])
+        #expect(fetches(actions) == 0)
+        #expect(fetches(bench.turn(after: .seconds(60))) == 0)
+        #expect(fetches(unreadable(2, in: &bench)) == 1)
+    }
+
     @Test func `a registry that is down is asked again until the time is up`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)

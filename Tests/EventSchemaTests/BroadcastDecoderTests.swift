@@ -179,7 +179,8 @@ import Vocabulary
                 switch decoded {
                 case .event: #expect(folder == "valid", "\(example.name)")
                 case .invalid: #expect(folder == "invalid", "\(example.name)")
-                case .tombstone, .awaitingSchema: Issue.record("\(example.name) is an event")
+                case .tombstone, .awaitingSchema, .unreadable:
+                    Issue.record("\(example.name) is an event")
                 }
             }
         }

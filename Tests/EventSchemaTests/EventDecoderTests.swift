@@ -292,7 +292,8 @@ extension EventDecoder {
             case .invalid(let event):
                 #expect((1...20).contains(event.violations.count))
                 invalids += 1
-            case .tombstone, .awaitingSchema: Issue.record("neither null nor in want of a schema")
+            case .tombstone, .awaitingSchema, .unreadable:
+                Issue.record("neither null nor in want of a schema")
             }
         }
         #expect(events > 0)

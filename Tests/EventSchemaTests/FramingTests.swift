@@ -200,7 +200,10 @@ private func base64(_ bytes: [UInt8]) -> String {
 
     @Test(arguments: [
         (RegisteredSchema.unknown, LocalReason.unknownSchema, "schemas/ids/258#"),
-        (.unusable("is of type AVRO, not JSON"), .unusableSchema, "schemas/ids/258#"),
+        (
+            .unusable("schema 258 is AVRO; Heliograph reads JSON"), .unusableSchema,
+            "schemas/ids/258#"
+        ),
     ])
     func `a schema of no use says so`(
         schema: RegisteredSchema,
@@ -214,6 +217,73 @@ private func base64(_ bytes: [UInt8]) -> String {
         #expect(event.reason == reason)
         #expect(event.id == "e1")
         #expect(event.violations.map(\.keywordLocation) == [location])
+    }
+
+    /// Avro, Protobuf, or a JSON text that is cut short: before its schema is known nobody can say.
+    @Test(
+        arguments: [
+            (
+                nil, .malformedEvent, "not JSON",
+                "; schema 258 may be Avro or Protobuf, Heliograph reads JSON"
+            ),
+            (.unusable("schema 258 is AVRO"), .unusableSchema, "schema 258 is AVRO", ""),
+            (.unknown, .malformedEvent, "not JSON", ""),
+            (
+                .usable(EmbeddedSchema.notificationEventV1.compiled()), .malformedEvent, "not JSON",
+                ""
+            ),
+        ] as [(RegisteredSchema?, LocalReason, String, String)]
+    )
+    func `what is no JSON may be what its schema says`(
+        schema: RegisteredSchema?,
+        reason: LocalReason,
+        beginning: String,
+        end: String
+    ) throws {
+        let avro: [UInt8] = [0x0E, 0x08, 0x61, 0x62]
+        var inHeader = EventText.record(avro)
+        inHeader.headers = [RecordHeader(name: "__value_schema_id", value: [0, 0, 0, 1, 2])]
+        for record in [EventText.record([0, 0, 0, 1, 2] + avro), inHeader] {
+            for isBroadcast in [false, true] {
+                var decoder = EventDecoder()
+                func decoded() -> DecodedRecord {
+                    var record = record
+                    return isBroadcast
+                        ? decoder.decodeBroadcast(&record, from: KafkaTopic("n"), BroadcastSchema())
+                        : decoder.decode(&record, from: KafkaTopic("n"))
+                }
+                if let schema {
+                    decoder.registeredSchemas = [:]
+                    guard case .unreadable(_, Self.reference) = decoded() else {
+                        Issue.record("does not wait")
+                        return
+                    }
+                    decoder.registeredSchemas = [Self.reference: schema]
+                }
+                guard case .invalid(let event) = decoded() else {
+                    Issue.record("not invalid")
+                    return
+                }
+                #expect(event.reason == reason)
+                #expect(event.violations.count == 1)
+                let message = try #require(event.violations.first?.message)
+                #expect(message.hasPrefix(beginning) && message.hasSuffix(end), "\(message)")
+            }
+        }
+    }
+
+    /// Neither is what a schema could have asked for.
+    @Test(
+        arguments: [
+            [0xFF, 0xFE, 0x7B, 0, 0x7D, 0], [UInt8](repeating: 0x20, count: 2 << 20),
+        ] as [[UInt8]]
+    )
+    func `a text in another encoding, or too large, waits for no schema`(text: [UInt8]) {
+        var decoder = EventDecoder(registeredSchemas: [:])
+        guard case .invalid = decoder.decode(EventText.record([0, 0, 0, 1, 2] + text)) else {
+            Issue.record("not invalid")
+            return
+        }
     }
 
     @Test(arguments: [(900, 900), (901, 903), (100_000, 903)])
@@ -272,7 +342,7 @@ private func base64(_ bytes: [UInt8]) -> String {
                 #expect(event.id == "e1")
                 #expect(event.violations.map(\.keywordLocation) == ["schemas/ids/258#/required"])
                 #expect(event.violations.map(\.instanceLocation) == [""])
-            case .awaitingSchema, .tombstone: Issue.record("\(members)")
+            case .awaitingSchema, .unreadable, .tombstone: Issue.record("\(members)")
             }
         }
     }

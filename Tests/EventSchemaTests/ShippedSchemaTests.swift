@@ -111,7 +111,7 @@ extension EmbeddedSchema: CustomTestStringConvertible {
                 case .event: #expect(folder == "valid", "\(example.name)")
                 case .invalid:
                     #expect(folder == "invalid", "\(example.name)")
-                case .tombstone, .awaitingSchema:
+                case .tombstone, .awaitingSchema, .unreadable:
                     Issue.record("\(example.name) is an event")
                 }
             }

@@ -13,9 +13,18 @@ import Testing
         #expect(answer.references == [.init(name: "a.json", subject: "a", version: 2)])
     }
 
-    @Test func `without a type it is Avro`() throws {
-        let answer = try #require(RegistryAnswer(Array(#"{"schema":"\"string\""}"#.utf8)))
-        #expect(answer.type == "AVRO")
+    @Test(arguments: [
+        ("", "AVRO"), (#","schemaType":null"#, "AVRO"), (#","schemaType":"AVRO""#, "AVRO"),
+        (#","schemaType":"Protobuf""#, "PROTOBUF"), (#","schemaType":"json""#, "JSON"),
+        (#","schemaType":"THRIFT""#, "THRIFT"),
+    ])
+    func `the type is in upper case, and Avro where there is none`(
+        member: String,
+        type: String
+    ) throws {
+        let body = #"{"schema":"\"string\""\#(member)}"#
+        let answer = try #require(RegistryAnswer(Array(body.utf8)))
+        #expect(answer.type == type)
         #expect(answer.references.isEmpty)
     }
 

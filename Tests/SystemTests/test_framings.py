@@ -388,6 +388,37 @@ def test_schemas_that_cannot_be_had_or_used(broker, simulators, benches):
         service.drain()
 
 
+def test_records_of_avro_and_protobuf_are_named(broker, simulators, benches):
+    bench, simulator = benches(broker), simulators()
+    with running_registry() as registry:
+        types = {None: "AVRO", "AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "avro": "AVRO"}
+        expected = {}
+        for number, (schema_type, name) in enumerate(types.items()):
+            schema = registry.register(f"a{number}", '{"type":"string"}', schema_type=schema_type)
+            message = f"schema {schema['id']} is {name}; Heliograph reads JSON"
+            expected[schema["id"]] = ("UnusableSchema", message)
+        own = registry.register("json", {"type": "object"})["id"]
+        expected[own] = expected[4711] = ("MalformedEvent", "not JSON")
+        service = bench.run(simulator, **registry_settings(registry))
+        avro = b"\x0e\x08ab"
+        sent = [Written(struct.pack(">bI", 0, number) + avro, None, ()) for number in expected]
+        written = bench.produce(sent)
+        bench.wait_for_outcomes(len(sent), service=service)
+        registry.stop()
+        written += bench.produce([Written(struct.pack(">bI", 0, 4712) + avro, None, ())])
+        bench.wait_for_outcomes(len(sent) + 1, service=service)
+        bench.wait_until_settled(service=service)
+        service.drain()
+        found = {position_of(outcome): outcome for _, outcome in outcomes_of(broker, bench.topics)}
+        for place, (reason, message) in zip(
+            written, [*expected.values(), ("MalformedEvent", "not JSON")], strict=True
+        ):
+            outcome = found[place.position]
+            [violation] = outcome["violations"]
+            assert (outcome["outcome"], outcome["reason"]) == ("invalid", reason), outcome
+            assert violation["message"].startswith(message), violation
+
+
 @pytest.mark.parametrize("kind", ["basic", "bearer"])
 def test_the_registry_gets_its_credentials(broker, simulators, benches, tmp_path, kind):
     bench, simulator = benches(broker), simulators()

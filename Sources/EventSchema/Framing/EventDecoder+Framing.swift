@@ -27,11 +27,16 @@ extension EventDecoder {
         let found = try Framing.detect(headers: record.headers, value: record.valueAndKey[value])
         framing = found.kind
         let prefix = found.prefixByteCount
-        if prefix == 0 {
-            try parse(record.valueAndKey, upTo: value.upperBound, of: record.valueAndKey[value])
-        } else {
-            let text = Array(record.valueAndKey[prefix..<value.upperBound])
-            try parse(text, upTo: text.count, of: record.valueAndKey[value])
+        do throws(FramingError) {
+            if prefix == 0 {
+                let whole = record.valueAndKey[value]
+                try parse(record.valueAndKey, upTo: value.upperBound, of: whole)
+            } else {
+                let text = Array(record.valueAndKey[prefix..<value.upperBound])
+                try parse(text, upTo: text.count, of: record.valueAndKey[value])
+            }
+        } catch {
+            throw found.schema.map { explained(error, by: $0) } ?? error
         }
         var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
         if let attributes = found.attributes {
@@ -84,6 +89,35 @@ extension EventDecoder {
 
     private static let specVersion = JSONName("specversion")
 
+    /// Of a text that is no JSON, though perhaps just what its schema says.
+    private func explained(
+        _ error: FramingError,
+        by schema: SchemaReference
+    ) -> FramingError {
+        var event = error.event
+        guard event.reason == .malformedEvent, event.violations[0].keywordLocation.isEmpty
+        else { return error }
+        if registeredSchemas == nil {
+            event.violations[0].message +=
+                "; schema \(schema.name) may be Avro or Protobuf, Heliograph reads JSON"
+        }
+        return FramingError(error.kind, event, schema: schema)
+    }
+
+    /// What a record is whose event cannot be reached; the registry's word goes first.
+    borrowing func refused(_ error: FramingError) -> DecodedRecord {
+        guard let schema = error.schema, let registeredSchemas else { return .invalid(error.event) }
+        switch registeredSchemas[schema] {
+        case nil: return .unreadable(error.event, schema)
+        case .unusable(let cause)?:
+            var event = error.event
+            event.reason = .unusableSchema
+            event.violations = [Self.violation(of: schema, cause)]
+            return .invalid(event)
+        case .unknown?, .usable?: return .invalid(error.event)
+        }
+    }
+
     /// Parses the first bytes; `whole` is what they were taken out of.
     private mutating func parse(
         _ bytes: [UInt8],
@@ -96,7 +130,7 @@ extension EventDecoder {
             let text = TextEncoding(whole) == nil ? bytes[..<end] : whole
             let violation = Violation(
                 instanceLocation: "",
-                keywordLocation: "",
+                keywordLocation: TextEncoding(text) == nil ? "" : "encoding",
                 message: TextEncoding.problem(text, error)
             )
             throw FramingError(

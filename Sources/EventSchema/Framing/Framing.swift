@@ -81,10 +81,13 @@ struct Framing {
 struct FramingError: Error {
     let kind: RecordFraming
     let event: InvalidEvent
+    /// What the record names as its schema, where that may say why it is no JSON.
+    var schema: SchemaReference?
 
-    init(_ kind: RecordFraming, _ event: InvalidEvent) {
+    init(_ kind: RecordFraming, _ event: InvalidEvent, schema: SchemaReference? = nil) {
         self.kind = kind
         self.event = event
+        self.schema = schema
     }
 
     /// `rule` names the framing's rule; it stands where a schema's keyword would.

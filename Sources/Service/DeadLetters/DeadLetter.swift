@@ -29,7 +29,7 @@ package struct DeadLetter: Sendable {
         switch decoder.decode(&framed, from: partition.topic) {
         case .event(let event), .awaitingSchema(let event, _):
             (eventID, destination) = (event.id.description, event.destination)
-        case .invalid(let event):
+        case .invalid(let event), .unreadable(let event, _):
             (eventID, destination) = (event.id?.description, event.destination)
         case .tombstone: (eventID, destination) = (nil, nil)
         }

@@ -93,7 +93,7 @@ package struct PushRun {
         switch decoded {
         case .event(let event), .awaitingSchema(let event, _):
             return (event, (record.eventBytes ?? bytes)[event.payload])
-        case .invalid(let invalid):
+        case .invalid(let invalid), .unreadable(let invalid, _):
             let lines = invalid.violations.map { violation in
                 let place = violation.instanceLocation
                 return "\(place.isEmpty ? "the event" : place): \(violation.message)"

@@ -76,7 +76,7 @@ package final class EventChecker: DocumentChecker {
                 verdict: decoder.framing == .unreadable ? .unreadable : .invalid,
                 violations: event.violations
             )
-        case .awaitingSchema:
+        case .awaitingSchema, .unreadable:
             preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")

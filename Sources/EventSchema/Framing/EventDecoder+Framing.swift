@@ -128,11 +128,7 @@ extension EventDecoder {
             try check.parse(bytes, upTo: end)
         } catch {
             let text = TextEncoding(whole) == nil ? bytes[..<end] : whole
-            let violation = Violation(
-                instanceLocation: "",
-                keywordLocation: TextEncoding(text) == nil ? "" : "encoding",
-                message: TextEncoding.problem(text, error)
-            )
+            let violation = TextEncoding.violation(text, error)
             throw FramingError(
                 framing == .plain ? .unreadable : framing,
                 InvalidEvent(

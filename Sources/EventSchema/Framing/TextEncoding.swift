@@ -1,4 +1,5 @@
 public import JSON
+public import Vocabulary
 
 /// What a JSON text is encoded in, where that is not plain UTF-8.
 public enum TextEncoding: String {
@@ -49,8 +50,13 @@ public enum TextEncoding: String {
     /// - Parameters:
     ///   - text: The text, or what it was taken out of.
     ///   - error: What the parser said.
-    /// - Returns: A sentence for people, without a byte of the text.
-    public static func problem(_ text: ArraySlice<UInt8>, _ error: JSONError) -> String {
-        TextEncoding(text).map { "is \($0.rawValue); UTF-8 is expected" } ?? error.description
+    /// - Returns: The whole text's violation: of the rule `encoding`, or of none but JSON's own.
+    public static func violation(_ text: ArraySlice<UInt8>, _ error: JSONError) -> Violation {
+        let encoding = TextEncoding(text)
+        return Violation(
+            instanceLocation: "",
+            keywordLocation: encoding == nil ? "" : "encoding",
+            message: encoding.map { "is \($0.rawValue); UTF-8 is expected" } ?? error.description
+        )
     }
 }

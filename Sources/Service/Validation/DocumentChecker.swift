@@ -17,7 +17,7 @@ package struct CheckedDocument: Hashable, Sendable {
         /// The violations, if there are any, are warnings.
         case valid
         case invalid
-        /// Not UTF-8, not JSON, or too large to be read.
+        /// Not JSON, or too large to be read.
         case unreadable
     }
 
@@ -32,7 +32,13 @@ package struct CheckedDocument: Hashable, Sendable {
     /// The whole document is the fault.
     static func unreadable(_ message: String) -> CheckedDocument {
         let violation = Violation(instanceLocation: "", keywordLocation: "", message: message)
-        return CheckedDocument(verdict: .unreadable, violations: [violation])
+        return refused(violation)
+    }
+
+    /// Of a text without a document; advice about lines is of no use for another encoding.
+    static func refused(_ violation: Violation) -> CheckedDocument {
+        let verdict = violation.keywordLocation.isEmpty ? Verdict.unreadable : .invalid
+        return CheckedDocument(verdict: verdict, violations: [violation])
     }
 }
 
@@ -72,10 +78,10 @@ package final class EventChecker: DocumentChecker {
         case .event(let event):
             return CheckedDocument(verdict: .valid, violations: event.warnings)
         case .invalid(let event):
-            return CheckedDocument(
-                verdict: decoder.framing == .unreadable ? .unreadable : .invalid,
-                violations: event.violations
-            )
+            guard decoder.framing == .unreadable, let violation = event.violations.first else {
+                return CheckedDocument(verdict: .invalid, violations: event.violations)
+            }
+            return .refused(violation)
         case .awaitingSchema, .unreadable:
             preconditionFailure("without a Schema Registry no schema is waited for")
         case .tombstone:
@@ -106,7 +112,7 @@ package final class SchemaChecker: DocumentChecker {
         do {
             try document.parse(Array(text.dropFirst(TextEncoding.markByteCount(text[...]))))
         } catch {
-            return .unreadable(TextEncoding.problem(text[...], error))
+            return .refused(TextEncoding.violation(text[...], error))
         }
         // The quick check and the one that collects have to agree; the slow one runs on failure.
         guard !schema.admits(document, document.root) else {

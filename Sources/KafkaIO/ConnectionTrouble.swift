@@ -6,15 +6,15 @@ import CRdkafka
 /// ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`. The texts are those of
 /// 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c, rdkafka_sasl.c). What is not known is
 /// passed on as it is.
-package struct ConnectionTrouble {
+public struct ConnectionTrouble {
     /// How the client was told to connect.
-    package struct Security: Hashable, Sendable {
+    public struct Security: Hashable, Sendable {
         var usesTLS: Bool
         var usesLogin: Bool
         /// It has a certificate of its own.
         var hasCertificate: Bool
 
-        package init(usesTLS: Bool = false, usesLogin: Bool = false, hasCertificate: Bool = false) {
+        public init(usesTLS: Bool = false, usesLogin: Bool = false, hasCertificate: Bool = false) {
             self.usesTLS = usesTLS
             self.usesLogin = usesLogin
             self.hasCertificate = hasCertificate
@@ -38,7 +38,7 @@ package struct ConnectionTrouble {
     private let said: String
 
     /// - Returns: nil for a text that names no broker.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         guard let colon = text.firstRange(of: ": ") else { return nil }
         var name = text[..<colon.lowerBound]
         var said = text[colon.upperBound...]
@@ -62,7 +62,8 @@ package struct ConnectionTrouble {
     ///   - security: the client's.
     ///   - certificateError: what OpenSSL has against the broker's certificate (x509_vfy.h), if it
     ///     said so before.
-    package func line(_ security: Security, certificateError: Int?) -> String {
+    /// - Returns: one line without an end.
+    public func line(_ security: Security, certificateError: Int?) -> String {
         let cause =
             cause(ofPlainText: security) ?? cause(ofTLS: security, certificateError)
             ?? cause(ofLogin: security)

@@ -1,11 +1,11 @@
 /// What keeps a client from its work, once it has lasted.
 ///
 /// A connection that breaks is made again within seconds, which is nobody's business.
-package struct LastingTrouble {
+public struct LastingTrouble {
     /// What is worth telling.
-    package static let toTell = Duration.seconds(5)
+    public static let toTell = Duration.seconds(5)
     /// What a command ends for.
-    package static let toEnd = Duration.seconds(15)
+    public static let toEnd = Duration.seconds(15)
 
     /// The client tries again within 5 s, and gives a try up after 10: what is not said again within
     /// that time is over.
@@ -15,9 +15,9 @@ package struct LastingTrouble {
     private var since: ContinuousClock.Instant?
     private var latest: ContinuousClock.Instant?
 
-    package init() {}
+    public init() {}
 
-    package mutating func failed(_ error: KafkaError, at now: ContinuousClock.Instant) {
+    public mutating func failed(_ error: KafkaError, at now: ContinuousClock.Instant) {
         if let latest, now - latest > Self.silence { worked() }
         // "1/1 brokers are down" says less than what came before it.
         if error.code != .allBrokersDown || self.error == nil { self.error = error }
@@ -25,14 +25,14 @@ package struct LastingTrouble {
         latest = now
     }
 
-    package mutating func worked() {
+    public mutating func worked() {
         error = nil
         since = nil
         latest = nil
     }
 
     /// The latest of a trouble that began so long ago.
-    package func error(lasting duration: Duration, at now: ContinuousClock.Instant) -> KafkaError? {
+    public func error(lasting duration: Duration, at now: ContinuousClock.Instant) -> KafkaError? {
         guard let since, let latest, now - since >= duration, now - latest <= Self.silence else {
             return nil
         }

@@ -21,7 +21,7 @@ extension EmbeddedSchema {
             },
             "device_token": {
               "title": "Device token",
-              "description": "The token that the app reported, in hexadecimal: two digits for each byte, upper or lower case. Apple promises no fixed size. It is also the best key for the record.",
+              "description": "The token that the app reported, in hexadecimal: two digits for each byte. Upper and lower case are the same device. Apple promises no fixed size. It is also the best key for the record.",
               "type": "string",
               "pattern": "^([0-9A-Fa-f]{2})+$",
               "x-maxBytes": 1024,

@@ -8,7 +8,7 @@ extension EmbeddedSchema {
           "$schema": "https://json-schema.org/draft/2020-12/schema",
           "$id": "urn:heliograph:token-status:v1",
           "title": "Token status",
-          "description": "What APNs last said about a device token that a cleanup consumer should act on: the value of a record of the token-status topic. The topic is compacted; the key is <APNs topic>|<environment>|<device token>, so the newest word on each token stays. Tokens that work do not appear. A null value takes back what was said: APNs accepted a notification for the token after it was registered anew.",
+          "description": "What APNs last said about a device token that a cleanup consumer should act on: the value of a record of the token-status topic. The topic is compacted; the key is <APNs topic>|<environment>|<device token in lower case>, so the newest word on each token stays. Tokens that work do not appear. A null value takes back what was said: APNs accepted a notification for the token after it was registered anew.",
           "type": "object",
           "properties": {
             "status": {

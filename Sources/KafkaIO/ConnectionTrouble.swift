@@ -77,9 +77,12 @@ public struct ConnectionTrouble {
     }
 
     private func cause(ofPlainText security: Security) -> String? {
-        if said.contains("Invalid response size 1213486160") {
-            // "HTTP", read as a length.
-            return "answers HTTP, so this is not a port of Kafka"
+        if let mark = said.firstRange(of: "Invalid response size "),
+            let size = UInt32(said[mark.upperBound...].prefix { $0.isNumber }),
+            (0..<4).allSatisfy({ (0x20...0x7E).contains(size >> ($0 * 8) & 0xFF) })
+        {
+            // Four letters, such as "HTTP", read as a length.
+            return "answers in another protocol, so this is not a port of Kafka"
         }
         guard said.contains("Disconnected while requesting ApiVersion") else { return nil }
         let wanted = Security.name(tls: true, login: security.usesLogin)

@@ -36,7 +36,7 @@ import Testing
             (
                 plain, nil,
                 "127.0.0.1:9/bootstrap: Receive failed: Invalid response size 1213486160",
-                "answers HTTP, so this is not a port of Kafka"
+                "answers in another protocol, so this is not a port of Kafka"
             ),
             (tls, 10, "ssl://127.0.0.1:9/bootstrap: \(notVerified)", "its certificate has expired"),
             (

@@ -23,7 +23,7 @@ DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"
 WORKERS_PER_CORE = 4
 # What is set up for all tests of these files, or kept by the first for the others, costs more than
 # to run them in one worker.
-TOGETHER = ("test_status_page.py", "chart/test_chart_")
+TOGETHER = ("test_status_page.py", "test_kafka_security.py", "chart/test_chart_")
 HAS_FAILED = pytest.StashKey[bool]()
 
 

@@ -61,8 +61,11 @@ def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):
 
 
 def test_the_table_has_every_topic_that_is_asked_for(settings, tmp_path, broker):
-    kafka = {"kafka": {"bootstrap_servers": broker.bootstrap_servers}}
-    ended = run_command(tmp_path, settings | kafka, "run")
+    kafka = {
+        "bootstrap_servers": broker.bootstrap_servers,
+        "properties": {"topic.metadata.propagation.max.ms": 0},
+    }
+    ended = run_command(tmp_path, settings | {"kafka": kafka}, "run")
     assert ended.code == 1, ended.said
     commands = re.findall(r"--create --topic (\S+) .*?--partitions \d+(.*)", ended.said)
     assert len(commands) == 6, ended.said

@@ -205,8 +205,8 @@ def test_a_port_of_somebody_else_is_told(apache, benches, simulators, tmp_path):
     assert ended.code == 1
     [line] = ended.err
     assert line == (
-        f"heliograph: kafka.bootstrap_servers: no answer from {address}: {address}: answers HTTP, "
-        "so this is not a port of Kafka"
+        f"heliograph: kafka.bootstrap_servers: no answer from {address}: {address}: answers in "
+        "another protocol, so this is not a port of Kafka"
     )
 
 

@@ -69,7 +69,7 @@ def wrong_type(settings, _):
 def no_sources(settings, _):
     del settings["sources"]
     # Then there is one source, of a topic that does not exist.
-    settings["kafka"]["properties"] = {"topic.metadata.propagation.max.ms": 1000}
+    settings["kafka"]["properties"] = {"topic.metadata.propagation.max.ms": 0}
     return settings
 
 

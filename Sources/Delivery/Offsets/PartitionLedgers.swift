@@ -150,7 +150,7 @@ struct PartitionLedgers: Sendable {
             return (start, mark, nil)
         }
         let ledger = OffsetLedger(epoch: epoch, restored: metadata)
-        let isBlind = stored == .unknown || ignored != nil
+        let isBlind = stored == .unknown || (position != nil && metadata == nil)
         own(partition, Tenure(name: name, ledger: ledger, begunAt: stored, isBlind: isBlind))
         return (position?.offset, metadata?.mark, ignored)
     }

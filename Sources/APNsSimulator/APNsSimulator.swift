@@ -6,14 +6,14 @@ package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     case address(SocketAddress, SystemError)
     case socket(SystemError)
     case tls(TLSError)
-    case key(SigningKeyError)
+    case key(String)
 
     package var description: String {
         switch self {
         case .address(let address, let error): "cannot listen on \(address): \(error.text)"
         case .socket(let error): "\(error)"
         case .tls(let error): "\(error)"
-        case .key(let error): "a signing key is \(error)"
+        case .key(let cause): "a signing key \(cause)"
         }
     }
 }
@@ -140,16 +140,16 @@ private struct Material {
         } catch {
             throw .tls(error)
         }
-        do throws(SigningKeyError) {
-            let keys: [RegisteredKey]
-            if let given = configuration.keys {
-                (keys, signingKey) = (given, nil)
-            } else {
-                let made = SimulatorSigningKey(
-                    pem: EphemeralAuthority.signingKeyPEM(),
-                    keyID: "ABC123DEFG",
-                    teamID: "DEF123GHIJ"
-                )
+        let keys: [RegisteredKey]
+        if let given = configuration.keys {
+            (keys, signingKey) = (given, nil)
+        } else {
+            let made = SimulatorSigningKey(
+                pem: EphemeralAuthority.signingKeyPEM(),
+                keyID: "ABC123DEFG",
+                teamID: "DEF123GHIJ"
+            )
+            do throws(KeyFileError) {
                 let publicKeyPEM = try ES256Signer(pem: made.pem).publicKeyPEM
                 keys = [
                     RegisteredKey(
@@ -158,8 +158,12 @@ private struct Material {
                         publicKeyPEM: publicKeyPEM
                     )
                 ]
-                signingKey = made
+            } catch {
+                throw .key(error.description)
             }
+            signingKey = made
+        }
+        do throws(VerifyingKeyError) {
             var judge = try RequestJudge(
                 keys: keys,
                 scenario: configuration.scenario,
@@ -171,7 +175,7 @@ private struct Material {
             }
             self.judge = judge
         } catch {
-            throw .key(error)
+            throw .key("is \(error)")
         }
     }
 }

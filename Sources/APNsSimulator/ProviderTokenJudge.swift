@@ -32,7 +32,7 @@ struct ProviderTokenJudge {
         didSet { verified.removeAll() }
     }
 
-    init(_ keys: [RegisteredKey], _ strictness: Strictness) throws(SigningKeyError) {
+    init(_ keys: [RegisteredKey], _ strictness: Strictness) throws(VerifyingKeyError) {
         self.strictness = strictness
         var list: [Key] = []
         for key in keys {

@@ -31,7 +31,7 @@ package struct RequestJudge {
         scenario: Scenario = Scenario(),
         strictness: Strictness = Strictness(),
         bundleIDs: Set<String> = []
-    ) throws(SigningKeyError) {
+    ) throws(VerifyingKeyError) {
         self.strictness = scenario.strictness ?? strictness
         providerTokens = try ProviderTokenJudge(keys, self.strictness)
         self.scenario = scenario

@@ -17,7 +17,32 @@ import Vocabulary
         unsafe X509_free(raw)
     }
 
-    /// The certificates of a PEM text, in its order; what else stands in it is passed over.
+    /// The certificates of a file, at least one, in its order; what else stands in it is passed
+    /// over.
+    static func chain(
+        file: [UInt8],
+        expected: String = "a certificate in PEM or PKCS#12"
+    ) throws(KeyFileError) -> [Certificate] {
+        let text = try PEMText(file, of: .certificate)
+        let blocks = text.blocks.filter(\.isCertificate)
+        guard !blocks.isEmpty else {
+            throw KeyFileError(.certificate, text, file, expected: expected)
+        }
+        var certificates: [Certificate] = []
+        for (index, block) in blocks.enumerated() {
+            let read = block.damage == nil ? Self.chain(pem: block.pem) : nil
+            guard let read else {
+                let which =
+                    blocks.count == 1
+                    ? "" : "holds \(blocks.count) certificates, and number \(index + 1) "
+                throw KeyFileError(.certificate, "\(which)\(block.damage ?? "is damaged")")
+            }
+            certificates += read
+        }
+        return certificates
+    }
+
+    /// The certificates of a PEM text of our own writing.
     ///
     /// - Returns: nil if one of them is damaged.
     static func chain(pem: [UInt8]) -> [Certificate]? {

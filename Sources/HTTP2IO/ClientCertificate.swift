@@ -1,28 +1,6 @@
 import COpenSSL
 public import Vocabulary
 
-/// Why a file is no usable client certificate.
-public enum CertificateError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Neither PEM with a certificate nor PKCS#12.
-    case notACertificate
-    /// One of the PEM text's blocks, the first or another, cannot be read.
-    case damaged
-    /// PKCS#12, or an encrypted key, and the passphrase is missing or wrong.
-    case wrongPassphrase
-    case noPrivateKey
-    case keyDoesNotFit
-
-    public var description: String {
-        switch self {
-        case .notACertificate: "neither a PEM certificate nor PKCS#12"
-        case .damaged: "damaged: it has a PEM block that cannot be read"
-        case .wrongPassphrase: "encrypted, and the passphrase is missing or does not open it"
-        case .noPrivateKey: "without a private key"
-        case .keyDoesNotFit: "a certificate that the private key does not belong to"
-        }
-    }
-}
-
 /// A certificate with which a provider identifies itself in the TLS handshake, and what Apple
 /// wrote into it.
 ///
@@ -31,43 +9,72 @@ public struct ClientCertificate: Sendable {
     public let identity: TLSIdentity
     public let facts: CertificateFacts
 
-    /// Reads a certificate chain, its leaf first, and a private key, both PEM; one file may hold
-    /// both.
-    public init(
-        certificatePEM: [UInt8],
-        privateKeyPEM: [UInt8],
-        passphrase: String? = nil
-    ) throws(CertificateError) {
-        defer { OpenSSLErrors.clear() }
-        guard let chain = Certificate.chain(pem: certificatePEM) else { throw .damaged }
-        guard let leaf = chain.first else { throw .notACertificate }
-        guard let key = PublicKeyPair.privateKey(pem: privateKeyPEM, passphrase: passphrase)
-        else { throw PEM.hasEncryptedKey(privateKeyPEM) ? .wrongPassphrase : .noPrivateKey }
-        guard unsafe X509_check_private_key(leaf.raw, key.raw) == 1 else { throw .keyDoesNotFit }
-        identity = TLSIdentity(
-            certificateChainPEM: certificatePEM,
-            privateKeyPEM: key.privateKeyPEM
-        )
-        facts = CertificateFacts(leaf)
-    }
-
-    /// Reads a PKCS#12 file (RFC 7292), as Keychain Access exports one.
+    /// Reads a certificate with those of its issuers, and its private key.
     ///
-    /// Those of older exports are encrypted with RC2, for which OpenSSL 3 needs its legacy module.
-    public init(pkcs12: [UInt8], passphrase: String? = nil) throws(CertificateError) {
+    /// - Parameters:
+    ///   - file: PEM, or PKCS#12 (RFC 7292) as Keychain Access exports it; it may hold the key.
+    ///   - privateKey: PEM; nil: the key is in `file`.
+    ///   - passphrase: Opens the key or the PKCS#12 file; nil: none is set.
+    /// - Throws: What is wrong, and with which of the files.
+    public init(
+        file: [UInt8],
+        privateKey: [UInt8]? = nil,
+        passphrase: String? = nil
+    ) throws(KeyFileError) {
         defer { OpenSSLErrors.clear() }
-        let contents = try PKCS12Contents(reading: pkcs12, passphrase: passphrase)
-        guard let key = contents.key else { throw .noPrivateKey }
-        guard let leaf = contents.certificates.first else { throw .notACertificate }
+        let isPKCS12 = DERShape(file) == .pkcs12
+        let contents =
+            isPKCS12
+            ? try PKCS12Contents(reading: file, passphrase: passphrase)
+            : PKCS12Contents(certificates: try Certificate.chain(file: file))
+        let key: PublicKeyPair
+        if let privateKey {
+            key = try PublicKeyPair(
+                file: privateKey,
+                passphrase: .optional(passphrase),
+                expected: "the certificate's private key in PEM"
+            )
+        } else if isPKCS12, let own = contents.key {
+            key = own
+        } else {
+            key = try Self.key(besideCertificates: file, isPKCS12, passphrase)
+        }
+        guard let leaf = contents.certificates.first(where: key.belongs) else {
+            throw privateKey == nil
+                ? KeyFileError(.certificate, "holds a private key of another certificate")
+                : KeyFileError(.privateKey, "is the key of another certificate")
+        }
+        let issuers = contents.certificates.filter { $0 !== leaf }
         identity = TLSIdentity(
-            certificateChainPEM: contents.certificates.flatMap(\.pem),
+            certificateChainPEM: ([leaf] + issuers).flatMap(\.pem),
             privateKeyPEM: key.privateKeyPEM
         )
         facts = CertificateFacts(leaf)
     }
 
-    /// Whether the bytes start like a PKCS#12 file rather than PEM: a DER SEQUENCE.
-    public static func isPKCS12(_ bytes: [UInt8]) -> Bool { bytes.first == 0x30 }
+    /// The key that stands in the file of the certificate.
+    private static func key(
+        besideCertificates file: [UInt8],
+        _ isPKCS12: Bool,
+        _ passphrase: String?
+    ) throws(KeyFileError) -> PublicKeyPair {
+        let missing = KeyFileError(.certificate, "holds no private key, and none is set beside it")
+        guard !isPKCS12, try PEMText(file, of: .certificate).blocks.contains(where: \.isPrivateKey)
+        else { throw missing }
+        do throws(KeyFileError) {
+            return try PublicKeyPair(file: file, passphrase: .optional(passphrase), expected: "")
+        } catch {
+            guard error.part == .privateKey else { throw error }
+            throw KeyFileError(.certificate, "holds a private key that \(error.description)")
+        }
+    }
+}
+
+extension PublicKeyPair {
+    fileprivate func belongs(to certificate: Certificate) -> Bool {
+        defer { OpenSSLErrors.clear() }
+        return unsafe X509_check_private_key(certificate.raw, raw) == 1
+    }
 }
 
 /// What stands in a certificate of a provider.
@@ -125,18 +132,30 @@ private struct PKCS12Contents {
     /// The key's own certificate first.
     var certificates: [Certificate] = []
 
-    init(reading bytes: [UInt8], passphrase: String?) throws(CertificateError) {
+    init(certificates: [Certificate]) {
+        self.certificates = certificates
+    }
+
+    init(reading bytes: [UInt8], passphrase: String?) throws(KeyFileError) {
         let file: OpaquePointer? = unsafe PEM.withReader(bytes) { bio in
             unsafe d2i_PKCS12_bio(bio, nil)
         }
-        guard let file = unsafe file else { throw .notACertificate }
+        guard let file = unsafe file else {
+            throw KeyFileError(.certificate, "is a damaged PKCS#12 file")
+        }
         defer { unsafe PKCS12_free(file) }
+        // Older exports are encrypted with RC2, which the default module lacks.
         if unsafe parse(file, passphrase ?? "") { return }
-        // The default module has no RC2; loading is counted by OpenSSL and done once a file.
-        guard unsafe OSSL_PROVIDER_load(nil, "legacy") != nil,
-            unsafe OSSL_PROVIDER_load(nil, "default") != nil,
-            unsafe parse(file, passphrase ?? "")
-        else { throw .wrongPassphrase }
+        let hasOldCiphers = LegacyCiphers.areLoaded
+        if unsafe hasOldCiphers && parse(file, passphrase ?? "") { return }
+        guard passphrase != nil else {
+            throw KeyFileError(
+                .certificate,
+                "is an encrypted PKCS#12 file, and no passphrase is set"
+            )
+        }
+        let doubt = hasOldCiphers ? "" : ", or it needs OpenSSL's legacy module"
+        throw KeyFileError(.passphrase, "does not open the PKCS#12 file\(doubt)")
     }
 
     private mutating func parse(_ file: OpaquePointer, _ passphrase: String) -> Bool {

@@ -1,4 +1,4 @@
-/// As much of DER (X.690) as Apple's topic extension needs.
+/// As much of DER (X.690) as Apple's topic extension needs, and telling files apart.
 enum DERReader {
     static let utf8String: UInt8 = 0x0C
     static let sequence: UInt8 = 0x30
@@ -24,7 +24,7 @@ enum DERReader {
     }
 
     /// Takes the first element off; nil when it is not whole.
-    private static func element(
+    static func element(
         _ bytes: inout ArraySlice<UInt8>
     ) -> (tag: UInt8, content: ArraySlice<UInt8>)? {
         guard let tag = bytes.popFirst(), let first = bytes.popFirst() else { return nil }

@@ -1,16 +1,15 @@
 import COpenSSL
 
-/// Why a text is no signing or verifying key.
-public enum SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// No PEM key of the wanted kind: not PEM, damaged, or encrypted.
-    case notAKey
-    /// A key, but not on the curve P-256 (RFC 7518, 3.4).
+/// Why a text is no verifying key.
+public enum VerifyingKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    case notAPublicKey
+    /// Not on the curve P-256 (RFC 7518, 3.4).
     case notP256
 
     public var description: String {
         switch self {
-        case .notAKey: "not an unencrypted PEM key"
-        case .notP256: "not a P-256 elliptic-curve key"
+        case .notAPublicKey: "not a public key in PEM"
+        case .notP256: "not on the curve P-256"
         }
     }
 }
@@ -20,9 +19,13 @@ public final class ES256Signer: Sendable {
     private let key: PublicKeyPair
 
     /// Reads a key like Apple's `.p8` file: PKCS#8 in PEM, not encrypted.
-    public init(pem: [UInt8]) throws(SigningKeyError) {
-        guard let key = PublicKeyPair.privateKey(pem: pem) else { throw .notAKey }
-        guard key.isP256 else { throw .notP256 }
+    public init(pem: [UInt8]) throws(KeyFileError) {
+        let expected = "the private key that Apple gives as a .p8 file"
+        let key = try PublicKeyPair(file: pem, passphrase: .notTaken, expected: expected)
+        // Of other kinds APNs knows none (RFC 7518, 3.4).
+        guard key.isP256 else {
+            throw KeyFileError(.privateKey, "is \(key.kind), expected \(expected)")
+        }
         self.key = key
     }
 
@@ -66,8 +69,8 @@ public final class ES256Verifier: Sendable {
     private let key: PublicKeyPair
 
     /// Reads a SubjectPublicKeyInfo.
-    public init(publicKeyPEM: [UInt8]) throws(SigningKeyError) {
-        guard let key = PublicKeyPair.publicKey(pem: publicKeyPEM) else { throw .notAKey }
+    public init(publicKeyPEM: [UInt8]) throws(VerifyingKeyError) {
+        guard let key = PublicKeyPair.publicKey(pem: publicKeyPEM) else { throw .notAPublicKey }
         guard key.isP256 else { throw .notP256 }
         self.key = key
     }

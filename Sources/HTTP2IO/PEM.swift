@@ -37,15 +37,6 @@ enum PEM {
     }
 }
 
-extension PEM {
-    /// Whether the text holds a key that only a passphrase opens (RFC 5958, RFC 1421).
-    static func hasEncryptedKey(_ bytes: [UInt8]) -> Bool {
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.contains("BEGIN ENCRYPTED PRIVATE KEY")
-            || text.contains("Proc-Type: 4,ENCRYPTED")
-    }
-}
-
 /// Refuses to ask for a passphrase; OpenSSL's own callback would read the terminal.
 ///
 /// - Returns: -1, "no passphrase" (`pem_password_cb(3)`).
@@ -74,28 +65,12 @@ func refusePassphrase(
         unsafe EVP_PKEY_free(raw)
     }
 
-    /// Reads a private key: PKCS#8, SEC1 or PKCS#1; encrypted only with a passphrase.
-    ///
-    /// - Returns: nil when there is none in the text, or the passphrase does not open it; OpenSSL's
-    ///   error queue is cleared.
-    static func privateKey(pem: [UInt8], passphrase: String? = nil) -> PublicKeyPair? {
+    /// Reads an unencrypted private key of our own writing.
+    static func privateKey(pem: [UInt8]) -> PublicKeyPair? {
         defer { OpenSSLErrors.clear() }
         return unsafe PEM.withReader(pem) { bio in
-            guard let passphrase else {
-                return unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
-                    .map { unsafe PublicKeyPair(owning: $0) }
-            }
-            // SAFETY: without a callback the last argument is a terminated passphrase
-            // (PEM_read_bio_PrivateKey(3)); it is not changed.
-            return unsafe passphrase.withCString { text in
-                unsafe PEM_read_bio_PrivateKey(
-                    bio,
-                    nil,
-                    nil,
-                    UnsafeMutableRawPointer(mutating: text)
-                )
+            unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
                 .map { unsafe PublicKeyPair(owning: $0) }
-            }
         }
     }
 
@@ -125,14 +100,25 @@ func refusePassphrase(
     }
 
     /// Whether it is an elliptic-curve key on P-256.
-    var isP256: Bool {
-        guard unsafe EVP_PKEY_get_base_id(raw) == EVP_PKEY_EC else { return false }
+    var isP256: Bool { curve == "prime256v1" }
+
+    /// A noun for it, as "a key on the curve secp384r1".
+    var kind: String {
+        if let curve { return "a key on the curve \(curve)" }
+        // SAFETY: the type's name is a static string.
+        guard let name = unsafe EVP_PKEY_get0_type_name(raw) else { return "a key of another kind" }
+        return unsafe "a key for \(String(cString: name))"
+    }
+
+    /// OpenSSL's name of an elliptic-curve key's curve; nil for keys of other kinds.
+    private var curve: String? {
+        guard unsafe EVP_PKEY_get_base_id(raw) == EVP_PKEY_EC else { return nil }
         var name = [CChar](repeating: 0, count: 64)
         var length = 0
         // SAFETY: writes at most 64 characters, with the NUL.
-        let status = unsafe EVP_PKEY_get_group_name(raw, &name, name.count, &length)
-        return status == 1
-            && name[..<length].elementsEqual("prime256v1".utf8.map { CChar(bitPattern: $0) })
+        guard unsafe EVP_PKEY_get_group_name(raw, &name, name.count, &length) == 1
+        else { return nil }
+        return String(decoding: name[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     var privateKeyPEM: [UInt8] {

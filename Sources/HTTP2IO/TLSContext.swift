@@ -102,11 +102,11 @@ public struct TLSIdentity: Sendable {
             }
         case .pem(let bytes):
             let store = unsafe SSL_CTX_get_cert_store(raw)
-            guard let certificates = Certificate.chain(pem: bytes) else {
-                throw .badMaterial("roots: a damaged certificate in the PEM text")
-            }
-            guard !certificates.isEmpty else {
-                throw .badMaterial("roots: no certificate in the PEM text")
+            let certificates: [Certificate]
+            do throws(KeyFileError) {
+                certificates = try Certificate.chain(file: bytes, expected: "certificates in PEM")
+            } catch {
+                throw .badMaterial(error.description)
             }
             for certificate in certificates {
                 // SAFETY: the store takes a reference of its own.

@@ -39,10 +39,10 @@ struct SimulatedKeys {
         else { throw DemoError("\(place): needs key_id, team_id and file") }
         let pem = try pem(file)
         let publicKeyPEM: [UInt8]
-        do throws(SigningKeyError) {
+        do throws(KeyFileError) {
             publicKeyPEM = try ES256Signer(pem: pem).publicKeyPEM
         } catch {
-            throw DemoError("\(place): '\(file)' is no P-256 private key")
+            throw DemoError("\(place): '\(file)' \(error)")
         }
         var key = RegisteredKey(keyID: keyID, teamID: teamID, publicKeyPEM: publicKeyPEM)
         if let names = value["environments"]?.array {

@@ -12,7 +12,8 @@ enum CheckCommand {
         "Check the configuration and the credentials without connecting to anything.",
         text: """
             Prints the effective configuration with secrets hidden. Every problem is printed with \
-            its key and its place in the file.
+            its key and its place in the file. A certificate that has expired or is not valid yet \
+            is a problem; one that expires within 30 days is a warning.
 
             With --schemas it prints the schemas in use instead: the shipped ones and those of \
             schemas.directory, each with its title, its $id and its purpose. A schema that does \
@@ -30,12 +31,13 @@ enum CheckCommand {
             return
         }
         do {
-            try configuration.checkCredentials()
+            let warnings = try configuration.checkCredentialsNow()
+            Console.show(configuration.summary)
+            for warning in warnings { Console.complain("warning: \(warning)") }
         } catch {
             Console.complain("\(error)")
             Console.end(.failure)
         }
-        Console.show(configuration.summary)
         Console.complain("the configuration, its keys and its files are in order")
     }
 }

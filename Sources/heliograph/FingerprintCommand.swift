@@ -81,7 +81,7 @@ enum FingerprintCommand {
 
     private static func load(_ source: KeySource) throws -> FingerprintKey {
         switch source {
-        case .file(let path): return try FingerprintKey(path: path, named: "--key-file")
+        case .file(let path): return try FingerprintKey(.file(path), named: "--key-file")
         case .configuration(let path):
             guard let key = try ConfigurationOption.load(path).fingerprintKey() else {
                 throw ServiceError(

@@ -260,7 +260,7 @@ import Vocabulary
         let simulator = try APNsSimulator(configuration).start()
         #expect(simulator.caPEM == nil && simulator.signingKey == nil)
         configuration.keys?[0].publicKeyPEM = Array("no key".utf8)
-        #expect(throws: SimulatorError.key(.notAKey)) {
+        #expect(throws: SimulatorError.key("is not a public key in PEM")) {
             try APNsSimulator(configuration).start()
         }
     }

@@ -11,8 +11,7 @@ import Vocabulary
     @Test(arguments: [TestKeys.pkcs12, TestKeys.legacyPKCS12])
     func `a PKCS 12 file opens with its passphrase`(base64: String) throws {
         let bytes = try Self.bytes(base64)
-        #expect(ClientCertificate.isPKCS12(bytes))
-        let certificate = try ClientCertificate(pkcs12: bytes, passphrase: "opensesame")
+        let certificate = try ClientCertificate(file: bytes, passphrase: "opensesame")
         #expect(certificate.facts.bundleID == "com.example.Old")
         #expect(certificate.facts.topics == Self.topics)
         #expect(certificate.facts.isForProduction)
@@ -24,22 +23,6 @@ import Vocabulary
         )
     }
 
-    @Test(arguments: [nil, "", "opensesam"])
-    func `a PKCS 12 file without its passphrase says so`(passphrase: String?) throws {
-        let bytes = try Self.bytes(TestKeys.pkcs12)
-        #expect(throws: CertificateError.wrongPassphrase) {
-            try ClientCertificate(pkcs12: bytes, passphrase: passphrase)
-        }
-    }
-
-    @Test(arguments: [0, 1, 2, 60, 400])
-    func `a damaged PKCS 12 file is refused`(byteCount: Int) throws {
-        let bytes = Array(try Self.bytes(TestKeys.pkcs12).prefix(byteCount))
-        #expect(throws: CertificateError.notACertificate) {
-            try ClientCertificate(pkcs12: bytes, passphrase: "opensesame")
-        }
-    }
-
     @Test func `certificate and key may stand in one PEM file`() throws {
         let identity = Pair.authority.providerIdentity(
             bundleID: "com.example.App",
@@ -47,8 +30,7 @@ import Vocabulary
             environments: [.sandbox]
         )
         let both = identity.certificateChainPEM + identity.privateKeyPEM
-        #expect(!ClientCertificate.isPKCS12(both))
-        let facts = try ClientCertificate(certificatePEM: both, privateKeyPEM: both).facts
+        let facts = try ClientCertificate(file: both).facts
         #expect(facts.bundleID == "com.example.App")
         #expect(facts.topics == ["com.example.App", "com.example.App.voip"])
         #expect(!facts.isForProduction)
@@ -58,44 +40,24 @@ import Vocabulary
     @Test func `without the topic extension the bundle ID is the topic`() throws {
         let identity = Pair.authority.providerIdentity(bundleID: "com.example.App", topics: [])
         let facts = try ClientCertificate(
-            certificatePEM: identity.certificateChainPEM,
-            privateKeyPEM: identity.privateKeyPEM
+            file: identity.certificateChainPEM,
+            privateKey: identity.privateKeyPEM
         ).facts
         #expect(facts.topics == ["com.example.App"])
     }
 
-    @Test func `what does not fit together is refused with its reason`() throws {
-        let one = Pair.authority.providerIdentity(bundleID: "com.example.One", topics: [])
-        let two = Pair.authority.providerIdentity(bundleID: "com.example.Two", topics: [])
-        let encrypted = Array(TestKeys.encryptedP256.utf8)
-        let older = Array(TestKeys.olderEncryptedP256.utf8)
-        let lines = TestKeys.olderEncryptedP256.split(
-            separator: "\n",
-            omittingEmptySubsequences: false
+    @Test func `the key's own certificate comes first, wherever it stands`() throws {
+        let other = Pair.authority.providerIdentity(bundleID: "com.example.Other", topics: [])
+        let own = Pair.authority.providerIdentity(bundleID: "com.example.Own", topics: [])
+        let certificate = try ClientCertificate(
+            file: other.certificateChainPEM + own.certificateChainPEM,
+            privateKey: own.privateKeyPEM
         )
-        let withCRLF = Array(lines.joined(separator: "\r\n").utf8)
-        // The last line of the second block is gone.
-        let damaged: [UInt8] = one.certificateChainPEM + two.certificateChainPEM.dropLast(30)
-        let table: [(certificate: [UInt8], key: [UInt8], passphrase: String?, CertificateError)] = [
-            (one.certificateChainPEM, two.privateKeyPEM, nil, .keyDoesNotFit),
-            (one.certificateChainPEM, one.certificateChainPEM, nil, .noPrivateKey),
-            (one.certificateChainPEM, encrypted, nil, .wrongPassphrase),
-            (one.certificateChainPEM, encrypted, "wrong", .wrongPassphrase),
-            (one.certificateChainPEM, older, nil, .wrongPassphrase),
-            (one.certificateChainPEM, withCRLF, nil, .wrongPassphrase),
-            (damaged, one.privateKeyPEM, nil, .damaged),
-            (one.privateKeyPEM, one.privateKeyPEM, nil, .notACertificate),
-            ([], [], nil, .notACertificate),
-        ]
-        for (certificate, key, passphrase, error) in table {
-            #expect(throws: error) {
-                try ClientCertificate(
-                    certificatePEM: certificate,
-                    privateKeyPEM: key,
-                    passphrase: passphrase
-                )
-            }
-        }
+        #expect(certificate.facts.bundleID == "com.example.Own")
+        #expect(
+            certificate.identity.certificateChainPEM
+                == own.certificateChainPEM + other.certificateChainPEM
+        )
     }
 
     private static func bytes(_ base64: String) throws -> [UInt8] {

@@ -55,31 +55,8 @@ import Testing
         #expect(!verifier.isValid([UInt8](repeating: 1, count: byteCount), of: [1]))
     }
 
-    /// Keys made for this test: on P-384, and on P-256 but encrypted.
-    private static let unusable: [(String, String, SigningKeyError)] = [
-        ("empty", "", .notAKey),
-        ("prose", "AuthKey_ABC123DEFG", .notAKey),
-        (
-            "cut short",
-            "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49\n-----END PRIVATE KEY-----\n",
-            .notAKey
-        ),
-        ("P-384", TestKeys.p384, .notP256),
-        ("Ed25519", TestKeys.ed25519, .notP256),
-        ("encrypted", TestKeys.encryptedP256, .notAKey),
-    ]
-
-    @Test(arguments: unusable)
-    func `what is no usable key is told precisely`(
-        what: String,
-        pem: String,
-        error: SigningKeyError
-    ) {
-        #expect(throws: error) { try ES256Signer(pem: Array(pem.utf8)) }
-    }
-
     @Test func `a private key is no public one`() {
-        #expect(throws: SigningKeyError.notAKey) {
+        #expect(throws: VerifyingKeyError.notAPublicKey) {
             try ES256Verifier(publicKeyPEM: EphemeralAuthority.signingKeyPEM())
         }
     }

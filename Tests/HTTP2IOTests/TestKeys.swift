@@ -1,42 +1,5 @@
-/// Private keys that guard nothing.
+/// Keys that guard nothing.
 enum TestKeys {
-    static let p384 = """
-        -----BEGIN PRIVATE KEY-----
-        MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDAh/DRU7gQWBnUc7OV9
-        dM0mG2w3WMU2538sK1CxcfRsq+8rC2xJIueea6bylah8KX6hZANiAAQlKREGtNpY
-        Wj3uOMpQr7AfjtGcy2aOlhJzNntVXqryCsCaMNHu6Jj2P2WwLhaFuXvxd75StvAl
-        ArjW9F6Uhkp+HHaiJN5JieaXJ8v10J2QJ5qfwATcnk0y9nAMs/z5egI=
-        -----END PRIVATE KEY-----
-        """
-
-    static let ed25519 = """
-        -----BEGIN PRIVATE KEY-----
-        MC4CAQAwBQYDK2VwBCIEIL0Coxh9rcqEVwARsWshgktY9NzzsvuIOvGhBJrqHivz
-        -----END PRIVATE KEY-----
-        """
-
-    static let encryptedP256 = """
-        -----BEGIN ENCRYPTED PRIVATE KEY-----
-        MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgy8MO21VsIjwICCAAw
-        DAYIKoZIhvcNAgkFADAdBglghkgBZQMEAQIEEIC3amyfPf92JGd5ILUdIYIEgZBW
-        AojIVdgObNAHx5SyzxA0KXcoAV5t3RR/DIpyZMDyypbftJzbcfBb+eH5WG+ER6qj
-        SMLwxM0fhHwUiyZ17ONH76bZ/J3AaUMp6ewkY78J/7cp/FITSIA/ZlM3V4/+rByu
-        2cu36UpHCBFSD8tBXr/XoPahs8Vm90uLnjJzH3qespUrPdR1sFv8DFOqSpd7kMo=
-        -----END ENCRYPTED PRIVATE KEY-----
-        """
-
-    /// Another, in the form before PKCS#8, with the headers of RFC 1421.
-    static let olderEncryptedP256 = """
-        -----BEGIN EC PRIVATE KEY-----
-        Proc-Type: 4,ENCRYPTED
-        DEK-Info: AES-128-CBC,4D89266ADF80BD8866BD26FCF8B9577B
-
-        0K3/bDPrTNW5QRnaz10RKKwnLbd2lwIZordPla1xV4rV8foNKFShD61pA4M0wpBr
-        q/KmEtFG3ASs0AxlsX0hty+aRyiEmA4zUewXYrtlOY5/vxlBARcT0gce9IApDbp7
-        Ma9qVs2wx4N0/1CKMTx+f6ivLxgEu/1iFhQbhC5dbQY=
-        -----END EC PRIVATE KEY-----
-        """
-
     /// Made with `openssl pkcs12 -export`; passphrase "opensesame", valid for a hundred years.
     ///
     /// Subject and extensions are those of an Apple certificate for com.example.Old with VoIP and

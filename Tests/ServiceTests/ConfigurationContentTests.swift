@@ -36,8 +36,8 @@ import Testing
 
     private static let contents = [
         "log.fingerprint_key_file: 'FOLDER/short.key' is shorter than 16 bytes",
-        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not an unencrypted PEM key",
-        "apns.ca_file: FOLDER/garbage.pem: ",
+        "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM, expected the private key",
+        "apns.ca_file: 'FOLDER/garbage.pem' is not PEM, expected certificates in PEM",
     ]
 
     private func expect(_ starts: [String], of yaml: String) throws {

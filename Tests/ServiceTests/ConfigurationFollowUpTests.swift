@@ -41,7 +41,10 @@ import Testing
             ),
             (
                 "schema_registry: {url: \"http://r:1\", username: [me], password_file: /p}",
-                ["schema_registry.username: is a list, expected text (h.yaml:8:48)"]
+                [
+                    "schema_registry.username: is a list, expected text of up to 200 bytes"
+                        + " (h.yaml:8:48)"
+                ]
             ),
             (
                 "schemas: {directory: [d], payload_schemas: [{bundle_ids: [a.b], schema: x}]}",

@@ -7,11 +7,11 @@ import Testing
             ("kafka: {group_id: 7}", []),
             (
                 "kafka: {group_id: true}",
-                ["kafka.group_id: is a boolean, expected text (h.yaml:8:19)"]
+                ["kafka.group_id: is a boolean, expected text of up to 200 bytes (h.yaml:8:19)"]
             ),
             (
                 "kafka: {group_id: [a]}",
-                ["kafka.group_id: is a list, expected text (h.yaml:8:19)"]
+                ["kafka.group_id: is a list, expected text of up to 200 bytes (h.yaml:8:19)"]
             ),
             (
                 "kafka: {grup_id: a}",
@@ -155,7 +155,7 @@ import Testing
         ),
         (
             "sources: [{topic: \(String(repeating: "a", count: 240))}]",
-            "retry.later: makes 'aaa"
+            "retry.later: makes a text of 2"
         ),
         ("sources: [{weight: 1}]", "sources.0.topic: is missing, expected the name"),
         ("sources: [null]", "sources.0: is null, expected a mapping"),

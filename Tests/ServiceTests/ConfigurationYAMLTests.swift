@@ -143,7 +143,7 @@ import Testing
     ])
     func `null, booleans and nothing are no text`(value: String, cause: String) {
         let found = problems(credentialYAML + "kafka:\n  group_id: \(value)\n")
-        let start = "kafka.group_id: \(cause), expected text (h.yaml:9:"
+        let start = "kafka.group_id: \(cause), expected text of up to 200 bytes (h.yaml:9:"
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(start) == true, "\(found)")
     }

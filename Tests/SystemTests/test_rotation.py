@@ -261,7 +261,7 @@ def test_a_certificate_that_comes_too_early_is_taken_when_its_time_has_come(
     for name in ("certificate.pem", "key.pem"):
         swapped(folder / name, lambda path, name=name: shutil.copy(tmp_path / "next" / name, path))
     eventually(
-        lambda: any("not valid yet" in line["problem"] for line in service.log_lines(REFUSED)),
+        lambda: any("is not valid before" in line["problem"] for line in service.log_lines(REFUSED)),
         30,
         service.child.told,
     )

@@ -64,7 +64,10 @@ def test_only_related_keys_share_a_connection(simulator, files, second, statuses
     [
         ("{}", "is no JSON array"),
         ('[{"key_id": "A"}]', "needs key_id, team_id and file"),
-        ('[{"key_id": "A", "team_id": "B", "file": "keys.json"}]', "is no P-256 private key"),
+        (
+            '[{"key_id": "A", "team_id": "B", "file": "keys.json"}]',
+            "keys.json' is JSON, expected the private key",
+        ),
         (
             '[{"key_id": "A", "team_id": "B", "file": "new.p8", "environments": ["mars"]}]',
             "[0].environments: production, sandbox or both",

@@ -27,10 +27,10 @@ extension Configuration.APNs {
             .proxy,
             "HTTP proxy that connections to APNs go through by CONNECT; null: direct."
         )
-        proxyPasswordFile = section.optional(
-            "proxy_password_file",
-            .filePath,
-            "File with the password of the proxy's user."
+        proxyPassword = section.secret(
+            "proxy_password",
+            file: "File with the password of the proxy's user.",
+            "The password itself."
         )
         noProxy =
             section.optional(
@@ -78,15 +78,15 @@ extension Configuration.Credential {
             .filePath,
             "PEM or PKCS#12 file of a certificate credential, in place of team and key."
         )
-        let privateKey = section.optional(
-            "private_key_file",
-            .filePath,
-            "PEM file of the certificate's key; null: it is in `certificate_file`."
+        let privateKey = section.secret(
+            "private_key",
+            file: "PEM file of the certificate's key; null: it is in `certificate_file`.",
+            "The text of that file; line breaks may be written `\\n`."
         )
-        let passphrase = section.optional(
-            "passphrase_file",
-            .filePath,
-            "File with the passphrase of that key or of the PKCS#12 file."
+        let passphrase = section.secret(
+            "passphrase",
+            file: "File with the passphrase of that key or of the PKCS#12 file.",
+            "The passphrase itself."
         )
         let isWanted = certificate != nil || section.isSet("certificate_file", mayBeNull: true)
         guard isWanted || privateKey != nil || passphrase != nil else { return nil }
@@ -137,9 +137,11 @@ extension Configuration.Credential {
         _ section: ConfigurationSection,
         isNeeded: Bool
     ) -> Proof {
-        let names = ["team_id", "key_id", "key_id_file", "key_file"]
+        let names = ["team_id", "key_id", "key_id_file", "key_file", "key"]
         if !isNeeded,
-            let name = names.first(where: { section.isSet($0, mayBeNull: $0 == "key_id_file") })
+            let name = names.first(where: {
+                section.isSet($0, mayBeNull: $0 == "key_id_file" || $0 == "key")
+            })
         {
             section.reader.report(
                 "stands beside a certificate, expected one of the two",
@@ -154,12 +156,12 @@ extension Configuration.Credential {
                 "Apple's identifier of the team; not beside a certificate."
             ),
             keyID: keyID(section, isNeeded: isNeeded),
-            keyFile: section.required(
-                "key_file",
-                .filePath,
-                isNeeded: isNeeded,
-                "The `.p8` file with the key; not beside a certificate."
-            )
+            key: section.secret(
+                "key",
+                isRequired: isNeeded,
+                file: "The `.p8` file with the key; not beside a certificate.",
+                "The text of that file; line breaks may be written `\\n`."
+            ) ?? .file("")
         )
     }
 }

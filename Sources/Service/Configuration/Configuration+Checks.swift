@@ -39,7 +39,10 @@ extension Configuration {
         for (path, topic) in sourceUses + resultUses + retryUses {
             guard let topic, !topic.name.isEmpty else { continue }
             if let other = uses[topic] {
-                reader.report("is '\(topic)' like \(other), expected another topic", at: path)
+                reader.report(
+                    "is \(topic.name.quoted) like \(other), expected another topic",
+                    at: path
+                )
             } else {
                 uses[topic] = path
             }
@@ -64,7 +67,7 @@ extension Configuration {
         }
         for topic in retryTopics.topics where topic.name.utf8.count > ValueType.maxTopicByteCount {
             reader.report(
-                "makes '\(topic)', expected a topic's name of at most "
+                "makes \(topic.name.quoted), expected a topic's name of at most "
                     + "\(ValueType.maxTopicByteCount) characters",
                 at: "retry.later"
             )
@@ -81,7 +84,8 @@ extension Configuration {
             let path = "apns.credentials.\(index)"
             if !credential.name.isEmpty {
                 if let other = names[credential.name] {
-                    let message = "is '\(credential.name)' like \(other), expected another name"
+                    let message =
+                        "is \(credential.name.quoted) like \(other), expected another name"
                     reader.report(message, at: "\(path).name")
                 }
                 names[credential.name] = names[credential.name] ?? "\(path).name"
@@ -91,7 +95,7 @@ extension Configuration {
                 let coverages = Set(credential.environments).map { Coverage(pattern, $0) }
                 if let other = coverages.compactMap({ covers[$0] }).min() {
                     reader.report(
-                        "has '\(pattern)' like \(other), expected it once for an environment",
+                        "has \(pattern.description.quoted) like \(other), expected it once for an environment",
                         at: "\(path).bundle_ids"
                     )
                 }
@@ -139,7 +143,7 @@ extension Configuration {
             guard reader.isSound(path) else { continue }
             if let other = uses[rate.bundleIDs] {
                 reader.report(
-                    "is '\(rate.bundleIDs)' like \(other), expected another",
+                    "is \(rate.bundleIDs.description.quoted) like \(other), expected another",
                     at: path
                 )
             }
@@ -165,7 +169,7 @@ extension Configuration {
             let value = kafka.properties[name], Int(value) == 0
         else { return }
         reader.report(
-            "is '\(value)', expected 1 or more: the watchdog looks at librdkafka's statistics",
+            "is \(value.quoted), expected 1 or more: the watchdog looks at librdkafka's statistics",
             at: "kafka.properties.\(name)"
         )
     }

@@ -1,3 +1,5 @@
+import HTTP2IO
+package import Vocabulary
 import YAML
 
 extension Configuration {
@@ -19,7 +21,12 @@ extension Configuration {
         let missing = configuration.preflight().filter { !wrong.contains($0.path) }
         let all = ConfigurationProblem.ordered(problems + missing)
         guard all.isEmpty else {
-            let contents = configuration.contentProblems(besides: Set(all.map(\.path)))
+            var warnings: [String] = []
+            let contents = configuration.contentProblems(
+                besides: Set(all.map(\.path)),
+                validAt: nil,
+                &warnings
+            )
             throw ServiceError(lines: all.map(\.description) + contents)
         }
         self = configuration
@@ -32,16 +39,22 @@ extension Configuration {
             // No keys: the required ones are reported.
             return []
         } catch {
-            throw ServiceError(text: "configuration '\(file)' \(error)")
+            throw ServiceError(text: "configuration \(file.quoted) \(error)")
         }
     }
 
     /// Reads every key, and tries what can be tried without a network; every problem is told once.
-    package func checkCredentials() throws(ServiceError) {
+    ///
+    /// - Parameter now: When certificates have to be valid; nil: it does not matter.
+    /// - Returns: What will be a problem soon.
+    /// - Throws: Every problem, a line each.
+    @discardableResult
+    package func checkCredentials(validAt now: Timestamp? = nil) throws(ServiceError) -> [String] {
         let startUp = StartUp(configuration: self)
+        var warnings: [String] = []
         let problems =
             Self.problems { try startUp.checkProperties() }
-            + contentProblems(besides: [])
+            + contentProblems(besides: [], validAt: now, &warnings)
             + Self.problems {
                 let materials = try startUp.credentialMaterials()
                 _ = try startUp.shardSettings(materials, shardCount: 1)
@@ -49,31 +62,54 @@ extension Configuration {
         var told: Set<String> = []
         let lines = problems.filter { told.insert($0).inserted }
         guard lines.isEmpty else { throw ServiceError(lines: lines) }
+        return warnings
+    }
+
+    /// The same, with certificates that have to be valid now.
+    package func checkCredentialsNow() throws(ServiceError) -> [String] {
+        try checkCredentials(validAt: SystemClock.wallClock)
     }
 
     /// Looks into the files of the credentials, of `apns` and of `log`.
     ///
-    /// - Parameter blamed: The keys that are told already. A credential's keys decide what its files
-    ///   have to be, so none of them is read when a key of it is among these.
+    /// - Parameters:
+    ///   - blamed: The keys that are told already. A credential's keys decide what its files have to
+    ///     be, so none of them is read when a key of it is among these.
+    ///   - now: When certificates have to be valid; nil: it does not matter.
+    ///   - warnings: Grows by what will be a problem soon.
     /// - Returns: What is wrong there, a line each.
-    private func contentProblems(besides blamed: Set<String>) -> [String] {
+    private func contentProblems(
+        besides blamed: Set<String>,
+        validAt now: Timestamp?,
+        _ warnings: inout [String]
+    ) -> [String] {
         func isSound(_ path: String) -> Bool {
             !blamed.contains { $0 == path || $0.hasPrefix("\(path).") }
         }
         var lines: [String] = []
-        if isSound("log.fingerprint_key_file") {
+        if isSound("log.fingerprint_key_file"), isSound("log.fingerprint_key") {
             lines += Self.problems { _ = try fingerprintKey() }
         }
         var materials: [CredentialMaterial] = []
         for (index, credential) in apns.credentials.enumerated()
         where isSound("apns.credentials.\(index)") {
+            let path = "apns.credentials.\(index)."
             do throws(CredentialMaterialError) {
-                materials.append(try CredentialMaterial(credential, credential.readFiles()))
+                let files = credential.readFiles()
+                let material = try CredentialMaterial(credential, files)
+                materials.append(material)
+                guard let now else { continue }
+                try material.checkValidity(files, now: now)
+                if let warning = material.expiryWarning(files, now: now) {
+                    warnings.append("\(path)\(warning)")
+                }
             } catch {
-                lines.append("apns.credentials.\(index).\(error.text)")
+                lines.append("\(path)\(error.text)")
             }
         }
-        guard isSound("apns.ca_file"), isSound("apns.proxy_password_file") else { return lines }
+        guard isSound("apns.ca_file"), isSound("apns.proxy_password_file"),
+            isSound("apns.proxy_password")
+        else { return lines }
         return lines
             + Self.problems {
                 let endpoints = try StartUp(configuration: self).endpoints()

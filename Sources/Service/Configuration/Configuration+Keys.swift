@@ -320,13 +320,13 @@ extension Configuration.Log {
             default: .json,
             "`json`: one object a line; `text`: for people."
         )
-        fingerprintKeyFile = section.optional(
-            "fingerprint_key_file",
-            .filePath,
-            """
-            A secret of 16 bytes or more, the same for all processes, with which log lines name \
-            device tokens: `heliograph fingerprint` says how. Null: lines name no device.
-            """
+        fingerprintKey = section.secret(
+            "fingerprint_key",
+            file: """
+                A secret of 16 bytes or more, the same for all processes, with which log lines name \
+                device tokens: `heliograph fingerprint` says how. Null: lines name no device.
+                """,
+            "That secret itself."
         )
     }
 }

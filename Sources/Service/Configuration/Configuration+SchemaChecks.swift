@@ -14,7 +14,7 @@ extension Configuration {
         if schemas.directory == nil, reader.isSound("schemas.directory") {
             for use in schemaUses where !use.name.isEmpty {
                 reader.report(
-                    "is '\(use.name)', expected schemas.directory to be set as well",
+                    "is \(use.name.quoted), expected schemas.directory to be set as well",
                     at: use.path
                 )
             }
@@ -24,7 +24,10 @@ extension Configuration {
             let path = "schemas.payload_schemas.\(index).bundle_ids"
             for pattern in entry.bundleIDs {
                 if let other = covers[pattern] {
-                    reader.report("has '\(pattern)' like \(other), expected it once", at: path)
+                    reader.report(
+                        "has \(pattern.description.quoted) like \(other), expected it once",
+                        at: path
+                    )
                 }
                 covers[pattern] = covers[pattern] ?? path
             }
@@ -34,29 +37,29 @@ extension Configuration {
     func checkSchemaRegistry(_ reader: ConfigurationReader) {
         let registry = schemaRegistry
         let settings = [
-            ("username", registry.username), ("password_file", registry.passwordFile),
-            ("bearer_token_file", registry.bearerTokenFile), ("ca_file", registry.caFile),
+            registry.username.map { _ in "username" }, registry.password?.key("password"),
+            registry.bearerToken?.key("bearer_token"), registry.caFile.map { _ in "ca_file" },
         ]
         if registry.urls.isEmpty, reader.isSound("schema_registry.url") {
-            for (name, value) in settings where value != nil {
+            for name in settings.compactMap(\.self) {
                 reader.report(
                     "is set, expected schema_registry.url to be set as well",
                     at: "schema_registry.\(name)"
                 )
             }
         }
-        if registry.passwordFile != nil, registry.username == nil,
+        if let password = registry.password, registry.username == nil,
             reader.isSound("schema_registry.username")
         {
             reader.report(
                 "is set, expected schema_registry.username to be set as well",
-                at: "schema_registry.password_file"
+                at: "schema_registry.\(password.key("password"))"
             )
         }
-        if registry.bearerTokenFile != nil, registry.username != nil {
+        if let token = registry.bearerToken, registry.username != nil {
             reader.report(
                 "is set, expected either it or schema_registry.username",
-                at: "schema_registry.bearer_token_file"
+                at: "schema_registry.\(token.key("bearer_token"))"
             )
         }
     }

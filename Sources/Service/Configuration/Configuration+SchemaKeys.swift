@@ -63,15 +63,16 @@ extension Configuration.SchemaRegistry {
         )
         urls = url.map(RegistryURL.list) ?? []
         username = section.optional("username", .nonEmpty, "User of HTTP basic authentication.")
-        passwordFile = section.optional(
-            "password_file",
-            .filePath,
-            "File with its password; read again for each schema."
+        password = section.secret(
+            "password",
+            file: "File with its password; read again for each schema.",
+            "The password itself."
         )
-        bearerTokenFile = section.optional(
-            "bearer_token_file",
-            .filePath,
-            "File with a bearer token, instead of user and password; read again for each schema."
+        bearerToken = section.secret(
+            "bearer_token",
+            file:
+                "File with a bearer token, instead of user and password; read again for each schema.",
+            "The token itself."
         )
         caFile = section.optional(
             "ca_file",
@@ -111,11 +112,11 @@ enum RegistryURL {
 
 extension ValueType where Value == String {
     static let directoryPath = text("path", expectation: "the path of a directory") {
-        !$0.isEmpty && !$0.utf8.contains(0)
+        filePath.parse($0) != nil
     }
 
     static let schemaName = text("name", expectation: "the name of a schema") {
-        !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "/"))
+        nonEmpty.parse($0) != nil && !$0.utf8.contains(UInt8(ascii: "/"))
     }
 
     static let registryURLs = text(

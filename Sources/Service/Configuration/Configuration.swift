@@ -76,8 +76,8 @@ package struct Configuration: Hashable, Sendable {
         /// Base addresses, asked in turn; empty: there is none.
         package var urls: [String]
         package var username: String?
-        package var passwordFile: String?
-        package var bearerTokenFile: String?
+        package var password: SecretSource?
+        package var bearerToken: SecretSource?
         /// PEM; nil: the system's roots.
         package var caFile: String?
         package var requestTimeout: Duration
@@ -122,7 +122,7 @@ package struct Configuration: Hashable, Sendable {
         package var caFile: String?
         /// Gives tunnels (RFC 9110, 9.3.6); nil: connections are direct.
         package var proxy: ProxyAddress?
-        package var proxyPasswordFile: String?
+        package var proxyPassword: SecretSource?
         package var noProxy: ProxyExceptions?
         /// Per shard, credential and environment.
         package var connections: Connections
@@ -142,7 +142,7 @@ package struct Configuration: Hashable, Sendable {
         /// How it shows APNs who it is.
         package enum Proof: Hashable, Sendable {
             /// By a token that is signed with the key of a `.p8` file.
-            case providerToken(teamID: String, keyID: KeyID, keyFile: String)
+            case providerToken(teamID: String, keyID: KeyID, key: SecretSource)
             /// By a certificate in the TLS handshake.
             case certificate(CertificateFiles)
         }
@@ -159,9 +159,9 @@ package struct Configuration: Hashable, Sendable {
         /// PEM or PKCS#12.
         package var certificate: String
         /// PEM; nil: the key stands in the certificate's file.
-        package var privateKey: String?
-        /// Holds the passphrase of the key or of the PKCS#12 file.
-        package var passphrase: String?
+        package var privateKey: SecretSource?
+        /// Of the key or of the PKCS#12 file.
+        package var passphrase: SecretSource?
     }
 
     package struct Endpoints: Hashable, Sendable {
@@ -248,7 +248,7 @@ package struct Configuration: Hashable, Sendable {
         package var level: LogLevel
         package var format: LogFormat
         /// Nil: logs do not tell devices apart.
-        package var fingerprintKeyFile: String?
+        package var fingerprintKey: SecretSource?
     }
 
     package enum LogFormat: String, Hashable, Sendable, CaseIterable {

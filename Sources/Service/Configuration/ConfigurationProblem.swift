@@ -22,8 +22,9 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var location: ConfigurationLocation?
 
     package init(path: String, message: String, location: ConfigurationLocation? = nil) {
-        self.path = path
-        self.message = Secrets.withoutPasswords(message)
+        // What stands where a key belongs may be anything, too.
+        self.path = Secrets.withoutKeys(path)
+        self.message = Secrets.withoutKeys(Secrets.withoutPasswords(message))
         self.location = location
     }
 

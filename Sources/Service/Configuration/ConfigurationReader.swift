@@ -63,7 +63,8 @@ final class ConfigurationReader {
     }
 
     func noteValue(_ text: String, at path: String) {
-        effectiveValues.append(EffectiveValue(path: path, text: text))
+        let shown = text.mayBeShown || text.hasPrefix("[") ? text : "(\(text.withheld))"
+        effectiveValues.append(EffectiveValue(path: path, text: shown))
     }
 
     func noteLocation(_ location: ConfigurationLocation?, at path: String) {

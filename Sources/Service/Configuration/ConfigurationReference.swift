@@ -26,6 +26,9 @@ package enum ConfigurationReference {
         `null` for a key that may be null, and says nothing of any other. Keys of \
         `kafka.properties` are written with `_` for `.`.
 
+        A secret comes from a file, under the key with `_file`, or from the variable of the key without; \
+        in the configuration file it is refused.
+
         Durations are a whole number and `ms`, `s`, `m` or `h`. Sizes are bytes, alone or with \
         `KiB`, `MiB`, `GiB`, `kB`, `MB` or `GB`. Unknown keys, unknown `HELIOGRAPH_` variables \
         and keys set twice are errors.

@@ -14,61 +14,60 @@ extension Configuration {
     ///
     /// - Returns: One problem for each file that is not, under its key.
     package func preflight() -> [ConfigurationProblem] {
-        var files: [(path: String, file: String, limit: Int)] = []
+        var sources: [(section: String, name: String, source: SecretSource?)] = []
         for (index, credential) in apns.credentials.enumerated() {
-            for (key, file) in credential.files {
-                files.append(
-                    ("apns.credentials.\(index).\(key)", file, Self.maxKeyFileByteCount)
-                )
+            sources += credential.sources.map {
+                ("apns.credentials.\(index)", $0.name, .some($0.source))
             }
         }
-        if let file = apns.caFile {
-            files.append(("apns.ca_file", file, Self.maxCAFileByteCount))
-        }
-        if let file = apns.proxyPasswordFile {
-            files.append(("apns.proxy_password_file", file, Self.maxKeyFileByteCount))
-        }
-        if let file = log.fingerprintKeyFile {
-            files.append(("log.fingerprint_key_file", file, Self.maxKeyFileByteCount))
-        }
-        let registry = schemaRegistry
-        for (name, file, limit) in [
-            ("ca_file", registry.caFile, Self.maxCAFileByteCount),
-            ("password_file", registry.passwordFile, Self.maxKeyFileByteCount),
-            ("bearer_token_file", registry.bearerTokenFile, Self.maxKeyFileByteCount),
-        ] {
-            guard let file else { continue }
-            files.append((path: "schema_registry.\(name)", file: file, limit: limit))
-        }
-        let missing: [ConfigurationProblem] = files.compactMap { path, file, limit in
-            do throws(FileError) {
-                _ = try BoundedFile.read(file, limit: limit)
-                return nil
-            } catch {
-                return ConfigurationProblem(
-                    path: path,
-                    message: "'\(file)' \(error), expected a readable file",
-                    location: locations[path]
-                )
-            }
+        sources += [
+            ("apns", "ca", apns.caFile.map(SecretSource.file)),
+            ("apns", "proxy_password", apns.proxyPassword),
+            ("log", "fingerprint_key", log.fingerprintKey),
+            ("schema_registry", "ca", schemaRegistry.caFile.map(SecretSource.file)),
+            ("schema_registry", "password", schemaRegistry.password),
+            ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
+        ]
+        let missing = sources.compactMap { section, name, source in
+            source.flatMap { problem(section, name, $0) }
         }
         return missing + kafkaFileProblems() + schemaProblems()
+    }
+
+    private func problem(
+        _ section: String,
+        _ name: String,
+        _ source: SecretSource
+    ) -> ConfigurationProblem? {
+        let limit = name == "ca" ? Self.maxCAFileByteCount : Self.maxKeyFileByteCount
+        do throws(FileError) {
+            _ = try source.read(limit: limit)
+            return nil
+        } catch {
+            let path = "\(section).\(source.key(name))"
+            return ConfigurationProblem(
+                path: path,
+                message: "\(source) \(error), expected a readable file",
+                location: locations[path]
+            )
+        }
     }
 }
 
 extension Configuration.Credential {
-    /// The files that it names, by their keys.
-    var files: [(key: String, file: String)] {
+    /// Where its key or certificate stands, with what belongs to it, by the names of the keys
+    /// without `_file`.
+    var sources: [(name: String, source: SecretSource)] {
         switch proof {
-        case .providerToken(_, .text, let keyFile): return [("key_file", keyFile)]
-        case .providerToken(_, .file(let keyIDFile), let keyFile):
-            return [("key_file", keyFile), ("key_id_file", keyIDFile)]
+        case .providerToken(_, .text, let key): return [("key", key)]
+        case .providerToken(_, .file(let keyIDFile), let key):
+            return [("key", key), ("key_id", .file(keyIDFile))]
         case .certificate(let files):
             let named = [
-                ("certificate_file", files.certificate), ("private_key_file", files.privateKey),
-                ("passphrase_file", files.passphrase),
+                ("certificate", .file(files.certificate)), ("private_key", files.privateKey),
+                ("passphrase", files.passphrase),
             ]
-            return named.compactMap { key, file in file.map { (key, $0) } }
+            return named.compactMap { name, source in source.map { (name, $0) } }
         }
     }
 }

@@ -5,13 +5,14 @@ package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
     /// All that SASL is told but for how it goes about it: a user's name is half of a login.
     private static let plain: Set<String> = ["sasl.mechanism", "sasl.mechanisms"]
-    private static let hidden = "(hidden)"
+    static let hidden = "(hidden)"
 
     /// The value of a librdkafka property, or what is shown of it.
     static func masked(_ value: String, of property: String) -> String {
         let property = KafkaConfiguration.withoutPrefix(property.lowercased())
         let isSecret = property.hasPrefix("sasl.") || words.contains { property.contains($0) }
-        return isSecret && !plain.contains(property) ? hidden : value
+        if isSecret && !plain.contains(property) { return hidden }
+        return value.mayBeShown ? value : "(\(value.withheld))"
     }
 
     /// A value without the password that it may have as a URL, whatever characters that has; also

@@ -17,10 +17,15 @@ extension ValueType where Value == String {
         )
     }
 
-    static let nonEmpty = text("text", expectation: "text") { !$0.isEmpty }
+    /// A name that logs and messages show.
+    static let nonEmpty = text("text", expectation: "text of up to 200 bytes") {
+        !$0.isEmpty && $0.mayBeShown
+    }
 
+    /// A key or a password that stands in its place is not shown as a path, nor looked for.
     static let filePath = text("path", expectation: "the path of a file") {
-        !$0.isEmpty && !$0.utf8.contains(0)
+        !$0.isEmpty && !$0.utf8.contains(0) && !$0.contains(where: \.isNewline)
+            && !$0.contains("-----BEGIN")
     }
 
     /// Apple's team and key identifiers.

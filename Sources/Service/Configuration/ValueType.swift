@@ -37,12 +37,8 @@ extension ValueType {
         case refused(String)
     }
 
-    /// The text in quotes, without a password, cut, on one line.
     private func shown(_ text: String) -> String {
-        guard !text.isEmpty else { return "empty" }
-        let line = Secrets.withoutPassword(inValue: text).map { $0.isNewline ? " " : $0 }
-        let limit = 80
-        return line.count <= limit ? "'\(String(line))'" : "'\(String(line.prefix(limit)))...'"
+        text.isEmpty ? "empty" : text.quoted
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTP2IO
 import Vocabulary
 
@@ -38,20 +39,53 @@ extension CredentialMaterial {
         _ files: WatchedFiles
     ) throws(CredentialMaterialError) {
         guard certificate != nil else { return }
-        let file = files.path("certificate_file") ?? ""
-        func refuse(_ cause: String) -> CredentialMaterialError {
-            CredentialMaterialError(key: "certificate_file", file: file, cause: cause)
-        }
-        switch expiry(now: SystemClock.wallClock) {
-        case nil, .distant, .near: break
-        case .expired: throw refuse("expired")
-        case .early:
-            var error = refuse("not valid yet")
-            error.validFrom = certificate?.facts.notBefore
-            throw error
-        }
+        try checkValidity(files, now: SystemClock.wallClock)
         guard environments.isSuperset(of: old.environments) else {
-            throw refuse("not good for the environments that the old certificate served")
+            throw CredentialMaterialError(
+                key: "certificate_file",
+                files.certificateName
+                    + " is not good for the environments that the old certificate served"
+            )
         }
     }
+
+    /// Whether APNs takes the certificate now.
+    func checkValidity(
+        _ files: WatchedFiles,
+        now: Timestamp
+    ) throws(CredentialMaterialError) {
+        guard let facts = certificate?.facts, let expiry = expiry(now: now) else { return }
+        var predicate: String
+        switch expiry {
+        case .distant, .near: return
+        case .expired: predicate = "expired at \(Self.time(facts.notAfter))"
+        case .early: predicate = "is not valid before \(Self.time(facts.notBefore))"
+        }
+        predicate += "; APNs does not take it"
+        var error = CredentialMaterialError(
+            key: "certificate_file",
+            "\(files.certificateName) \(predicate)"
+        )
+        error.validFrom = expiry == .early ? facts.notBefore : nil
+        throw error
+    }
+
+    /// What is to be said of a certificate that soon expires; nil: it does not.
+    func expiryWarning(_ files: WatchedFiles, now: Timestamp) -> String? {
+        guard let facts = certificate?.facts, case .near(let days) = expiry(now: now) else {
+            return nil
+        }
+        let count = days == 1 ? "1 day" : "\(days) days"
+        return "certificate_file: \(files.certificateName) expires in \(count), at "
+            + Self.time(facts.notAfter)
+    }
+
+    private static func time(_ time: Timestamp) -> String {
+        Date(timeIntervalSince1970: TimeInterval(time.seconds)).ISO8601Format()
+    }
+}
+
+extension WatchedFiles {
+    /// What messages call the certificate.
+    fileprivate var certificateName: String { source("certificate").map { "\($0)" } ?? "" }
 }

@@ -35,12 +35,22 @@ enum CredentialMaterial: Sendable {
 /// Why a credential's files are of no use; under the key of the configuration that is to blame.
 struct CredentialMaterialError: Error {
     let key: String
-    let file: String
-    let cause: String
+    /// What the key names, and what is wrong with it.
+    let sentence: String
     /// From when on it will be right as it is; nil: never.
     var validFrom: Timestamp?
 
-    var text: String { "\(key): '\(file)' is \(cause)" }
+    init(key: String, _ sentence: String) {
+        self.key = key
+        self.sentence = sentence
+    }
+
+    /// `predicate` completes a sentence about what stands in `source`.
+    init(_ name: String, _ source: SecretSource, _ predicate: String) {
+        self.init(key: source.key(name), "\(source) \(predicate)")
+    }
+
+    var text: String { "\(key): \(sentence)" }
 }
 
 extension CredentialMaterial {
@@ -52,12 +62,12 @@ extension CredentialMaterial {
         switch credential.proof {
         case .providerToken(let teamID, let keyID, _):
             let identity = try Self.identity(teamID, keyID, files)
-            let pem = try Self.needed("key_file", files)
-            do throws(SigningKeyError) {
+            let pem = try Self.needed("key", files)
+            do throws(KeyFileError) {
                 let signer = try ES256Signer(pem: pem)
                 self = .signingKey(SigningKey(identity: identity, signer: signer))
             } catch {
-                throw Self.fault("key_file", files, error.description)
+                throw Self.fault("key", files, error.description)
             }
         case .certificate:
             let certificate = try Self.certificate(files)
@@ -71,17 +81,17 @@ extension CredentialMaterial {
         _ keyID: Configuration.KeyID,
         _ files: WatchedFiles
     ) throws(CredentialMaterialError) -> ProviderTokenIdentity {
-        let (key, text) =
+        let text =
             switch keyID {
-            case .text(let text): ("key_id", text)
-            case .file: ("key_id_file", SecretText.line(of: try needed("key_id_file", files)))
+            case .text(let text): text
+            case .file: SecretText.word(in: try needed("key_id", files))
             }
-        guard let identity = ProviderTokenIdentity(keyID: text, teamID: teamID) else {
-            throw CredentialMaterialError(
-                key: key,
-                file: files.path(key) ?? text,
-                cause: "not 10 letters or digits, or `team_id` is not"
-            )
+        // The configuration has looked at the other one, and at this where it stands there.
+        guard ValueType.appleIdentifier.parse(text) != nil,
+            let identity = ProviderTokenIdentity(keyID: text, teamID: teamID)
+        else {
+            let expected = ValueType.appleIdentifier.expectation
+            throw fault("key_id", files, "holds \(text.quoted), expected \(expected)")
         }
         return identity
     }
@@ -100,20 +110,23 @@ extension CredentialMaterial {
     private static func certificate(
         _ files: WatchedFiles
     ) throws(CredentialMaterialError) -> ClientCertificate {
-        let bytes = try needed("certificate_file", files)
-        let passphrase = try files.bytes("passphrase_file").map(SecretText.line)
-        let privateKey = try files.bytes("private_key_file") ?? bytes
-        do throws(CertificateError) {
-            if ClientCertificate.isPKCS12(bytes) {
-                return try ClientCertificate(pkcs12: bytes, passphrase: passphrase)
-            }
+        let bytes = try needed("certificate", files)
+        let passphrase = try files.bytes("passphrase").map(SecretText.line)
+        let privateKey = try files.bytes("private_key")
+        do throws(KeyFileError) {
             return try ClientCertificate(
-                certificatePEM: bytes,
-                privateKeyPEM: privateKey,
+                file: bytes,
+                privateKey: privateKey,
                 passphrase: passphrase
             )
         } catch {
-            throw fault("certificate_file", files, error.description)
+            let name =
+                switch error.part {
+                case .certificate: "certificate"
+                case .privateKey: "private_key"
+                case .passphrase: "passphrase"
+                }
+            throw fault(name, files, error.description)
         }
     }
 
@@ -123,31 +136,40 @@ extension CredentialMaterial {
         _ credential: Configuration.Credential,
         _ files: WatchedFiles
     ) throws(CredentialMaterialError) {
+        let file = files.source("certificate").map { "\($0)" } ?? ""
         for pattern in credential.bundleIDs where !facts.covers(pattern) {
             let topics = facts.topics.joined(separator: ", ")
-            throw fault("bundle_ids", files, "not good for \(pattern), its topics are \(topics)")
+            throw CredentialMaterialError(
+                key: "bundle_ids",
+                "\(file) is not good for \(pattern), its topics are \(topics)"
+            )
         }
         let marked = facts.environments
         guard marked.isDisjoint(with: credential.environments) else { return }
         let names = marked.map(\.rawValue).sorted().joined(separator: ", ")
-        throw fault("environments", files, "good for \(names) only")
+        throw CredentialMaterialError(
+            key: "environments",
+            "\(file) is good for \(names) only"
+        )
     }
 
-    /// `key` is to blame, for the file that stands under it, or else the certificate's.
+    /// What stands under the key `name` is to blame.
     private static func fault(
-        _ key: String,
+        _ name: String,
         _ files: WatchedFiles,
-        _ cause: String
+        _ predicate: String
     ) -> CredentialMaterialError {
-        let file = files.path(key) ?? files.path("certificate_file") ?? ""
-        return CredentialMaterialError(key: key, file: file, cause: cause)
+        guard let source = files.source(name) else {
+            return CredentialMaterialError(key: "\(name)_file", "is not set")
+        }
+        return CredentialMaterialError(name, source, predicate)
     }
 
     private static func needed(
-        _ key: String,
+        _ name: String,
         _ files: WatchedFiles
     ) throws(CredentialMaterialError) -> [UInt8] {
-        guard let bytes = try files.bytes(key) else { throw fault(key, files, "missing") }
+        guard let bytes = try files.bytes(name) else { throw fault(name, files, "") }
         return bytes
     }
 }
@@ -181,12 +203,22 @@ extension CertificateFacts {
 
 /// Secrets that stand in files of their own.
 enum SecretText {
-    /// The file's text without the line break that editors put at its end.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The file's text without the byte order mark and the line break that editors add to it.
     static func line(of bytes: [UInt8]) -> String {
-        var bytes = bytes[...]
+        var bytes = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
         while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
             bytes.removeLast()
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The same of a text that has no white space.
+    static func word(in bytes: [UInt8]) -> String {
+        var text = line(of: bytes)[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
     }
 }

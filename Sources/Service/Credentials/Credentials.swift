@@ -206,8 +206,7 @@ final class Credentials: Sendable {
                 } catch {
                     throw CredentialMaterialError(
                         key: "certificate_file",
-                        file: files.path("certificate_file") ?? "",
-                        cause: "unusable: \(error.lines.joined(separator: "; "))"
+                        "cannot be used: \(error.lines.joined(separator: "; "))"
                     )
                 }
                 state.problems[index] = nil

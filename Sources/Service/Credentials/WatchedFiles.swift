@@ -1,54 +1,50 @@
-/// What some files of the configuration hold at one moment.
+/// What some files of the configuration, or the variables in their places, hold at one moment.
+///
+/// Each goes by its key in the configuration without `_file`.
 struct WatchedFiles: Hashable, Sendable {
     private struct Reading: Hashable, Sendable {
-        var key: String
-        var path: String
+        var name: String
+        var source: SecretSource
         var content: Result<[UInt8], FileError>
     }
 
     private var readings: [Reading]
 
-    /// Reads all of them; an unreadable one is a fact like others.
-    ///
-    /// - Parameters:
-    ///   - files: Their keys in the configuration, and their paths.
-    ///   - limit: The most bytes that one may have.
-    init(reading files: [(key: String, file: String)], limit: Int) {
-        readings = files.map { key, file in
-            let content = Result { () throws(FileError) in
-                try BoundedFile.read(file, limit: limit)
-            }
-            return Reading(key: key, path: file, content: content)
+    /// Reads all of them; an unreadable one, or one of more than `limit` bytes, is a fact like others.
+    init(reading sources: [(name: String, source: SecretSource)], limit: Int) {
+        readings = sources.map { name, source in
+            let content = Result { () throws(FileError) in try source.read(limit: limit) }
+            return Reading(name: name, source: source, content: content)
         }
     }
 
-    /// The file that a key names; nil when the key is not set.
-    func bytes(_ key: String) throws(CredentialMaterialError) -> [UInt8]? {
-        guard let reading = readings.first(where: { $0.key == key }) else { return nil }
+    /// Nil when the key is not set.
+    func bytes(_ name: String) throws(CredentialMaterialError) -> [UInt8]? {
+        guard let reading = readings.first(where: { $0.name == name }) else { return nil }
         do throws(FileError) {
             return try reading.content.get()
         } catch {
-            throw CredentialMaterialError(key: key, file: reading.path, cause: "unusable: \(error)")
+            throw CredentialMaterialError(name, reading.source, error.description)
         }
     }
 
-    func path(_ key: String) -> String? {
-        readings.first { $0.key == key }?.path
+    func source(_ name: String) -> SecretSource? {
+        readings.first { $0.name == name }?.source
     }
 }
 
 extension Configuration.Credential {
     func readFiles() -> WatchedFiles {
-        WatchedFiles(reading: files, limit: Configuration.maxKeyFileByteCount)
+        WatchedFiles(reading: sources, limit: Configuration.maxKeyFileByteCount)
     }
 }
 
 extension Configuration.APNs {
     /// The files that all credentials share: `ca_file` and `proxy_password_file`.
     func readCommonFiles() -> WatchedFiles {
-        let named = [("ca_file", caFile), ("proxy_password_file", proxyPasswordFile)]
+        let named = [("ca", caFile.map(SecretSource.file)), ("proxy_password", proxyPassword)]
         return WatchedFiles(
-            reading: named.compactMap { key, file in file.map { (key, $0) } },
+            reading: named.compactMap { name, source in source.map { (name, $0) } },
             limit: Configuration.maxCAFileByteCount
         )
     }

@@ -12,12 +12,12 @@ struct APNsEndpoints: Sendable {
     /// Of all that show no certificate.
     private let plain: TLSContext
 
-    /// `files` are `ca_file` and `proxy_password_file`.
+    /// `files` are `ca` and `proxy_password`.
     init(_ apns: Configuration.APNs, _ files: WatchedFiles) throws(ServiceError) {
         self.apns = apns
         do throws(CredentialMaterialError) {
-            trust = try files.bytes("ca_file").map { .pem($0) } ?? .system
-            proxyPassword = try files.bytes("proxy_password_file").map(SecretText.line)
+            trust = try files.bytes("ca").map { .pem($0) } ?? .system
+            proxyPassword = try files.bytes("proxy_password").map(SecretText.line)
         } catch {
             throw ServiceError(text: "apns.\(error.text)")
         }
@@ -59,8 +59,8 @@ struct APNsEndpoints: Sendable {
         do throws(TLSError) {
             return try TLSContext.client(trust: trust, identity: identity)
         } catch {
-            let file = apns.caFile ?? "the system's roots"
-            throw ServiceError(text: "apns.ca_file: \(file): \(error)")
+            let file = apns.caFile?.quoted ?? "the list of the system's roots"
+            throw ServiceError(text: "apns.ca_file: \(file) \(error)")
         }
     }
 

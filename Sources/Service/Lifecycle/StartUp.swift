@@ -22,7 +22,7 @@ struct StartUp {
                 let path = "kafka.properties.\(problem.property)"
                 return ConfigurationProblem(
                     path: path,
-                    message: problem.text,
+                    message: withoutValue(problem.text, of: problem.property),
                     location: configuration.locations[path]
                 )
             }
@@ -33,8 +33,17 @@ struct StartUp {
             transactionalID: transactionalID
         )
         guard complaints.isEmpty else {
-            throw ServiceError(lines: complaints.map { "kafka.properties: \($0)" })
+            let lines = complaints.map { Secrets.withoutKeys("kafka.properties: \($0)") }
+            throw ServiceError(lines: lines)
         }
+    }
+
+    /// librdkafka's sentence about a property, which may quote what it is set to.
+    private func withoutValue(_ sentence: String, of property: String) -> String {
+        guard let value = configuration.kafka.properties[property], !value.isEmpty,
+            Secrets.masked(value, of: property) != value, sentence.contains(value.prefix(16))
+        else { return sentence }
+        return "is \(value.withheld); librdkafka refuses it"
     }
 
     /// Reads the credentials' files; every bad one is reported, with its key in the configuration.

@@ -47,25 +47,25 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
 }
 
 extension Configuration {
-    /// The key of `log.fingerprint_key_file`; nil when there is none.
+    /// The key of `log.fingerprint_key_file` or `log.fingerprint_key`; nil when there is none.
     package func fingerprintKey() throws(ServiceError) -> FingerprintKey? {
-        guard let file = log.fingerprintKeyFile else { return nil }
-        return try FingerprintKey(path: file, named: "log.fingerprint_key_file")
+        guard let source = log.fingerprintKey else { return nil }
+        return try FingerprintKey(source, named: "log.\(source.key("fingerprint_key"))")
     }
 }
 
 extension FingerprintKey {
-    /// Reads a key file, which problems call `name`.
-    package init(path: String, named name: String) throws(ServiceError) {
+    /// Reads a key, which problems call `name`.
+    package init(_ source: SecretSource, named name: String) throws(ServiceError) {
         let bytes: [UInt8]
         do throws(FileError) {
-            bytes = try BoundedFile.read(path, limit: Configuration.maxKeyFileByteCount)
+            bytes = try source.read(limit: Configuration.maxKeyFileByteCount)
         } catch {
-            throw ServiceError(text: "\(name): '\(path)' \(error)")
+            throw ServiceError(text: "\(name): \(source) \(error)")
         }
         guard let key = Self(file: bytes) else {
             throw ServiceError(
-                text: "\(name): '\(path)' is shorter than \(Self.minByteCount) bytes; "
+                text: "\(name): \(source) is shorter than \(Self.minByteCount) bytes; "
                     + "make one with 'openssl rand -hex 32'"
             )
         }

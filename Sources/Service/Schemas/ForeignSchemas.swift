@@ -58,26 +58,18 @@ extension Configuration.SchemaRegistry {
         var access = RegistryAccess(urls: urls, timeout: requestTimeout)
         access.caFile = caFile
         access.username = username
-        if let file = passwordFile {
-            access.password = { try Self.secret(in: file, of: "schema_registry.password_file") }
-        }
-        if let file = bearerTokenFile {
-            access.bearerToken = {
-                try Self.secret(in: file, of: "schema_registry.bearer_token_file")
-            }
+        if let password { access.password = { try Self.secret(password, "password") } }
+        if let bearerToken {
+            access.bearerToken = { try Self.secret(bearerToken, "bearer_token") }
         }
         return access
     }
 
-    /// A file's text without the line end that editors put there.
-    private static func secret(in file: String, of key: String) throws -> String {
+    private static func secret(_ source: SecretSource, _ name: String) throws -> String {
         do throws(FileError) {
-            let bytes = try BoundedFile.read(file, limit: Configuration.maxKeyFileByteCount)
-            var text = String(decoding: bytes, as: UTF8.self)
-            while text.last?.isNewline == true { text.removeLast() }
-            return text
+            return SecretText.line(of: try source.read(limit: Configuration.maxKeyFileByteCount))
         } catch {
-            throw ServiceError(text: "\(key): '\(file)' \(error)")
+            throw ServiceError(text: "schema_registry.\(source.key(name)): \(source) \(error)")
         }
     }
 }

@@ -78,7 +78,7 @@ struct SchemaBindings: Sendable {
         let expected = known.isEmpty ? "which has none" : "which has \(known)"
         return .init(
             path: use.path,
-            message: "is '\(use.name)', expected a schema of schemas.directory, \(expected)"
+            message: "is \(use.name.quoted), expected a schema of schemas.directory, \(expected)"
         )
     }
 

@@ -31,11 +31,13 @@ package struct SchemaFiles: Hashable, Sendable {
                 total += text.count
                 texts[name] = text
             } catch {
-                throw SchemaProblems("'\(directory)/\(name)' \(error), expected a readable file")
+                throw SchemaProblems(
+                    "\("\(directory)/\(name)".quoted) \(error), expected a readable file"
+                )
             }
             guard total <= maxTotalByteCount else {
                 throw SchemaProblems(
-                    "'\(directory)' holds more than \(ByteSize.print(maxTotalByteCount))"
+                    "\(directory.quoted) holds more than \(ByteSize.print(maxTotalByteCount))"
                 )
             }
         }
@@ -47,11 +49,11 @@ package struct SchemaFiles: Hashable, Sendable {
         do {
             all = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            throw SchemaProblems("'\(directory)' is not a readable directory")
+            throw SchemaProblems("\(directory.quoted) is not a readable directory")
         }
         let names = all.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         guard names.count <= maxCount else {
-            throw SchemaProblems("'\(directory)' has more than \(maxCount) files")
+            throw SchemaProblems("\(directory.quoted) has more than \(maxCount) files")
         }
         return names
     }

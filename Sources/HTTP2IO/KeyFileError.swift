@@ -1,0 +1,43 @@
+/// Why a file with a key or a certificate is of no use.
+public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Which of the files that belong together is to blame.
+    public enum Part: Hashable, Sendable {
+        /// Of a signature, or of the certificate.
+        case privateKey
+        case certificate
+        case passphrase
+    }
+
+    public let part: Part
+    /// Completes a sentence about that file: "is a certificate, expected a private key in PEM".
+    public let description: String
+
+    init(_ part: Part, _ description: String) {
+        self.part = part
+        self.description = description
+    }
+
+    /// The file has no block of the kind that is wanted.
+    init(_ part: Part, _ text: PEMText, _ bytes: [UInt8], expected: String) {
+        if let block = text.blocks.first {
+            self.init(part, "is \(block.noun), expected \(expected)")
+        } else {
+            let (noun, advice) = KeyFileGuess.of(bytes)
+            self.init(part, "is \(noun), expected \(expected)\(advice)")
+        }
+    }
+}
+
+extension PEMText.Block {
+    fileprivate var noun: String {
+        switch label {
+        case _ where isPrivateKey: "a private key"
+        case _ where isCertificate: "a certificate"
+        case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST": "a certificate request"
+        case "PUBLIC KEY", "RSA PUBLIC KEY": "a public key"
+        case "OPENSSH PRIVATE KEY", "SSH2 PUBLIC KEY": "a key of SSH"
+        case _ where label.hasPrefix("PGP "): "a file of PGP"
+        default: "a PEM file with '\(label)'"
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import COpenSSL
+
+/// How a private key in a file may be opened.
+enum KeyPassphrase {
+    /// The key must not be encrypted.
+    case notTaken
+    /// Nil: none is set.
+    case optional(String?)
+}
+
+extension PublicKeyPair {
+    /// Reads the one private key among the PEM blocks of a file: PKCS#8, SEC1 or PKCS#1.
+    ///
+    /// `expected` completes "expected ..." for a file without one.
+    convenience init(
+        file: [UInt8],
+        passphrase: KeyPassphrase,
+        expected: String
+    ) throws(KeyFileError) {
+        let text = try PEMText(file, of: .privateKey)
+        let keys = text.blocks.filter(\.isPrivateKey)
+        guard let block = keys.first else {
+            throw KeyFileError(.privateKey, text, file, expected: expected)
+        }
+        guard keys.count == 1 else {
+            throw KeyFileError(.privateKey, "holds \(keys.count) private keys, expected one")
+        }
+        if let damage = block.damage { throw KeyFileError(.privateKey, damage) }
+        unsafe self.init(owning: try block.open(passphrase))
+    }
+}
+
+extension PEMText {
+    /// Blames one of the files for what cannot be read.
+    init(_ file: [UInt8], of part: KeyFileError.Part) throws(KeyFileError) {
+        do throws(Problem) {
+            self = try PEMText(file)
+        } catch {
+            throw KeyFileError(part, error.text)
+        }
+    }
+}
+
+extension PEMText.Block {
+    /// - Returns: An EVP_PKEY, whose reference is the caller's.
+    fileprivate func open(_ passphrase: KeyPassphrase) throws(KeyFileError) -> OpaquePointer {
+        defer { OpenSSLErrors.clear() }
+        guard isEncrypted else {
+            guard let key = unsafe read(nil) else {
+                throw KeyFileError(.privateKey, "is a damaged private key")
+            }
+            return unsafe key
+        }
+        switch passphrase {
+        case .notTaken:
+            let advice = "decrypt it with 'openssl pkey'"
+            throw KeyFileError(.privateKey, "is an encrypted private key; \(advice)")
+        case .optional(nil):
+            throw KeyFileError(.privateKey, "is an encrypted private key, and no passphrase is set")
+        case .optional(let passphrase?):
+            // Older keys are encrypted with DES or RC2, which the default module lacks.
+            if let key = unsafe read(passphrase) { return unsafe key }
+            let hasOldCiphers = LegacyCiphers.areLoaded
+            if hasOldCiphers, let key = unsafe read(passphrase) { return unsafe key }
+            let name = cipher.map { " (\($0))" } ?? ""
+            let doubt = hasOldCiphers ? "" : ", or needs OpenSSL's legacy module"
+            throw KeyFileError(.passphrase, "does not open the private key\(name)\(doubt)")
+        }
+    }
+
+    private func read(_ passphrase: String?) -> OpaquePointer? {
+        unsafe PEM.withReader(pem) { bio in
+            guard let passphrase else {
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, refusePassphrase, nil)
+            }
+            // SAFETY: without a callback the last argument is a terminated passphrase
+            // (PEM_read_bio_PrivateKey(3)); it is not changed.
+            return unsafe passphrase.withCString { text in
+                let text = unsafe UnsafeMutableRawPointer(mutating: text)
+                return unsafe PEM_read_bio_PrivateKey(bio, nil, nil, text)
+            }
+        }
+    }
+}
+
+/// OpenSSL 3's module of outdated ciphers, which old key files need (`OSSL_PROVIDER-legacy(7)`).
+enum LegacyCiphers {
+    /// Whether they could be loaded, which the first question does.
+    ///
+    /// Whoever loads a module by name must load the default one as well.
+    static let areLoaded: Bool =
+        unsafe OSSL_PROVIDER_load(nil, "legacy") != nil && OSSL_PROVIDER_load(nil, "default") != nil
+}

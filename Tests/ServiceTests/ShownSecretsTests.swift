@@ -1,0 +1,170 @@
+import Foundation
+import HTTP2IO
+import Service
+import Testing
+
+/// A key or a password in the place of another value is shown by no message, and by no summary.
+@Suite struct ShownSecretsTests {
+    private static let pem = String(decoding: EphemeralAuthority.signingKeyPEM(), as: UTF8.self)
+    private static let lines = pem.split(separator: "\n").dropFirst().dropLast()
+
+    /// What stands in the wrong place, and what of it would tell it.
+    private static let misplaced: [(text: String, secrets: [String])] = [
+        (pem, lines.map(String.init)),
+        (pem.replacing("\n", with: "\\n"), lines.map(String.init)),
+        (pem.replacing("\n", with: " "), lines.map(String.init)),
+        (lines.joined(), lines.map(String.init)),
+        (String(repeating: "correct horse ", count: 20), ["horse"]),
+        ("one line\nhunter2", ["hunter2"]),
+    ]
+
+    /// Every key of the reference, with its variable.
+    private static let keys: [(path: String, variable: String)] =
+        ConfigurationReference.markdown.split(separator: "\n")
+        .filter { $0.hasPrefix("| `") }
+        .map { row in
+            let cells = row.split(separator: "|").map { $0.filter { $0 != "`" && $0 != " " } }
+            return (cells[0], cells[cells.count - 1])
+        }
+
+    private static var credential: [String: Any] {
+        [
+            "name": "a", "team_id": "DEF123GHIJ", "key_id": "ABC123DEFG",
+            "key_file": "/nowhere.p8", "bundle_ids": ["com.example.a"],
+        ]
+    }
+
+    /// A configuration with one credential, and one value more; JSON is YAML.
+    private func yaml(_ path: String, _ value: String) throws -> Data {
+        var root: [String: Any] = ["apns": ["credentials": [Self.credential]]]
+        set(&root, path.split(separator: ".").map(String.init)[...], value)
+        return try JSONSerialization.data(withJSONObject: root)
+    }
+
+    private func set(_ node: inout [String: Any], _ path: ArraySlice<String>, _ value: String) {
+        guard let first = path.first else { return }
+        let name = first.replacing("[]", with: "")
+        if path.count == 1 {
+            node[name] = name == "properties" ? ["sasl.password": value] : value as Any
+        } else if first.hasSuffix("[]") {
+            var entries = node[name] as? [[String: Any]] ?? [[:]]
+            set(&entries[0], path.dropFirst(), value)
+            node[name] = entries
+        } else {
+            var inner = node[name] as? [String: Any] ?? [:]
+            set(&inner, path.dropFirst(), value)
+            node[name] = inner
+        }
+    }
+
+    /// Everything that `heliograph check` says.
+    private func said(_ yaml: Data, _ environment: [String: String]) throws -> String {
+        let file = FileManager.default.temporaryDirectory
+            .appending(path: "heliograph-\(UUID().uuidString).yaml")
+        try yaml.write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        do throws(ServiceError) {
+            let name = file.path(percentEncoded: false)
+            let configuration = try Configuration(file: name, environment: environment)
+            let warnings = try configuration.checkCredentialsNow()
+            return configuration.summary + warnings.joined()
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func `there are keys to try`() {
+        #expect(Self.keys.count > 80)
+        #expect(Self.keys.contains { $0.path == "apns.credentials[].key_file" })
+    }
+
+    @Test(arguments: 0..<misplaced.count)
+    func `no key of the configuration shows a secret that stands there`(form: Int) throws {
+        let (text, secrets) = Self.misplaced[form]
+        for (path, variable) in Self.keys {
+            let name = variable.replacing("<n>", with: "0")
+                .replacing("<property>", with: "SECURITY_PROTOCOL")
+            let texts = [
+                try said(yaml(path, text), [:]), try said(yaml("shards", "1"), [name: text]),
+            ]
+            for told in texts {
+                for secret in secrets { #expect(!told.contains(secret), "\(path): \(told)") }
+            }
+        }
+    }
+
+    @Test(arguments: ["\n", "\\n"])
+    func `a key may stand in a variable, and in the file it is refused`(end: String) throws {
+        let key = Self.pem.replacing("\n", with: end)
+        let variable = "HELIOGRAPH_APNS_CREDENTIALS_0_KEY"
+        var credential = Self.credential
+        credential["key_file"] = nil
+        let yaml = try JSONSerialization.data(
+            withJSONObject: ["apns": ["credentials": [credential]]]
+        )
+        let accepted = try said(yaml, [variable: key])
+        #expect(accepted.contains("apns.credentials.0.key: (hidden)\n"))
+        credential["key"] = key
+        let refused = try JSONSerialization.data(
+            withJSONObject: ["apns": ["credentials": [credential]]]
+        )
+        #expect(
+            try said(refused, [:]).hasPrefix(
+                """
+                apns.credentials.0.key: is a secret, which does not belong into this file, \
+                expected the variable \(variable), or `key_file` (
+                """
+            )
+        )
+    }
+
+    @Test func `a key and its file are one too many`() throws {
+        let said = try said(
+            yaml("shards", "1"),
+            ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY": Self.pem]
+        )
+        #expect(said.contains("apns.credentials.0.key: stands beside `key_file`, expected one of"))
+    }
+
+    @Test func `what a variable holds is blamed on the variable`() throws {
+        var credential = Self.credential
+        credential["key_file"] = nil
+        let yaml = try JSONSerialization.data(
+            withJSONObject: ["apns": ["credentials": [credential]]]
+        )
+        let said = try said(yaml, ["HELIOGRAPH_APNS_CREDENTIALS_0_KEY": "hunter2"])
+        #expect(
+            said == """
+                apns.credentials.0.key: the variable HELIOGRAPH_APNS_CREDENTIALS_0_KEY is not PEM, \
+                expected the private key that Apple gives as a .p8 file
+                """
+        )
+    }
+
+    @Test(arguments: [
+        ("", "''"), ("/etc/key.p8", "'/etc/key.p8'"), ("a\u{1B}[2Jb", "'a?[2Jb'"),
+        ("http://u:p@h", "'http://u:(hidden)@h'"),
+        ("a\nb", "a text of 3 bytes, which is not shown"),
+        ("-----BEGIN", "a text of 10 bytes, which is not shown"),
+        (String(repeating: "x", count: 200), "'\(String(repeating: "x", count: 200))'"),
+        (String(repeating: "x", count: 201), "a text of 201 bytes, which is not shown"),
+        ("MIGH" + String(repeating: "A/9=", count: 15), "a text of 64 bytes, which is not shown"),
+        (
+            "MIGH" + String(repeating: "A.9=", count: 15),
+            "'MIGH\(String(repeating: "A.9=", count: 15))'"
+        ),
+    ])
+    func `a value is quoted unless it may be a secret`(value: String, quoted: String) {
+        #expect(value.quoted == quoted)
+    }
+
+    @Test(arguments: [
+        ("", ""), ("a -----END b", "a -----END b"),
+        ("is '-----BEGIN X-----\nAB\n-----END X-----', b", "is '(hidden)', b"),
+        ("is '-----BEGIN X-----AB", "is '(hidden)"),
+        ("a -----BEGIN X----- AB -----END X", "a (hidden)"),
+    ])
+    func `a PEM block in a sentence is hidden`(sentence: String, shown: String) {
+        #expect(Secrets.withoutKeys(sentence) == shown)
+    }
+}

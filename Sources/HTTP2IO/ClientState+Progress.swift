@@ -89,6 +89,13 @@ extension ClientState {
         do throws(ChannelError) {
             try channel.receiveFrames()
         } catch {
+            if case .sentAway(let goAway) = error {
+                streams.value.goAwayArrived(
+                    lastStreamID: goAway.lastStreamID,
+                    errorCode: goAway.errorCode.rawValue,
+                    debugData: goAway.debugData
+                )
+            }
             return finish(failure(of: error))
         }
         noteSettings()
@@ -222,6 +229,7 @@ extension ClientState {
     private func failure(of error: ChannelError) -> ConnectionFailure {
         switch error {
         case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+        case .sentAway(let goAway): .goAway(goAway.errorCode)
         case .failed(let failure): failure
         }
     }

@@ -40,6 +40,7 @@ struct ClientState: ~Copyable {
                 context: streams.pointer,
                 setCallbacks: setClientCallbacks
             ),
+            role: .client,
             maxBacklogByteCount: limits.maxBacklogByteCount
         )
     }

@@ -1,6 +1,8 @@
 /// What ends a channel: its session's refusal, which each side reads in its own way, or all else.
 enum ChannelError: Error {
     case session(HTTP2Error)
+    /// To a client only.
+    case sentAway(EarlyGoAway)
     case failed(ConnectionFailure)
 }
 
@@ -13,16 +15,20 @@ struct FrameChannel: ~Copyable {
     private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
     private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
     private let maxBacklogByteCount: Int
+    /// Nothing was read yet, and a GOAWAY may come first.
+    private var mayBeSentAway: Bool
     /// Frames of one batch: four full TLS records.
     private static let batchByteCount = 4 * TLSSession.recordByteCount
 
     init(
         transport: consuming SecureTransport,
         session: consuming HTTP2Session,
+        role: HTTP2Session.Role,
         maxBacklogByteCount: Int
     ) {
         self.transport = transport
         self.session = session
+        mayBeSentAway = role == .client
         self.maxBacklogByteCount = maxBacklogByteCount
     }
 
@@ -90,12 +96,20 @@ struct FrameChannel: ~Copyable {
     /// Decrypts what has come and lets the session read it.
     mutating func receiveFrames() throws(ChannelError) {
         while true {
+            let keptByteCount = plaintextIn.count
             do throws(TLSError) {
                 try transport.read(into: &plaintextIn)
             } catch {
                 throw .failed(.tls(error))
             }
-            if plaintextIn.isEmpty { return }
+            if plaintextIn.count == keptByteCount { return }
+            if mayBeSentAway {
+                switch EarlyGoAway.read(plaintextIn) {
+                case .unfinished: continue
+                case .whole(let goAway): throw .sentAway(goAway)
+                case .anythingElse: mayBeSentAway = false
+                }
+            }
             defer { plaintextIn.removeAll() }
             do throws(HTTP2Error) {
                 try session.receive(plaintextIn)

@@ -38,7 +38,8 @@ extension ServerConnection {
 
     func failure(of error: ChannelError) -> ConnectionFailure {
         switch error {
-        case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+        case .session, .sentAway:
+            .protocolViolation(streams.value.sentGoAway ?? .protocolError)
         case .failed(let failure): failure
         }
     }

@@ -59,6 +59,7 @@ public final class ServerConnection {
                 context: streams.pointer,
                 setCallbacks: setServerCallbacks
             ),
+            role: .server,
             maxBacklogByteCount: configuration.maxBacklogByteCount
         )
     }

@@ -7,6 +7,7 @@ import Vocabulary
     @Test(arguments: [
         (HTTP2ErrorCode.refusedStream, StreamFailure.refused, true),
         (.cancel, .reset(.cancel), false),
+        (.protocolError, .reset(.protocolError), false),
         (.internalError, .reset(.internalError), false),
         (.streamClosed, .reset(.streamClosed), false),
         (.enhanceYourCalm, .reset(.enhanceYourCalm), false),
@@ -122,6 +123,67 @@ import Vocabulary
                 .streamFailed(tag: 1, .connectionClosed), .closed(.closedByPeer),
             ]
         )
+    }
+
+    private static let wrongEnvironment = Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8)
+
+    private static func goAway(_ lastStreamID: UInt32, _ code: UInt32, _ debugData: [UInt8])
+        -> RawFrame
+    {
+        RawFrame(
+            type: 7,
+            payload: RawFrame.octets(lastStreamID) + RawFrame.octets(code) + debugData
+        )
+    }
+
+    @Test(
+        arguments: [
+            (goAway(0, 0, wrongEnvironment), 0, HTTP2ErrorCode.noError, wrongEnvironment),
+            (goAway(0x8000_0005, 11, []), 5, .enhanceYourCalm, []),
+            (
+                goAway(0, 2, [UInt8](repeating: 0x61, count: 16376)), 0, .internalError,
+                [UInt8](repeating: 0x61, count: 16376)
+            ),
+        ] as [(RawFrame, Int32, HTTP2ErrorCode, [UInt8])]
+    )
+    func `GOAWAY before SETTINGS says why, however it is cut`(
+        frame: RawFrame,
+        lastStreamID: Int32,
+        code: HTTP2ErrorCode,
+        debugData: [UInt8]
+    ) throws {
+        let bytes = frame.bytes
+        for cut in [bytes.count, 1, 3, 9, 17, bytes.count - 1] where cut <= bytes.count {
+            let server = try RawServer(greeting: Array(bytes[..<cut]))
+            if cut < bytes.count {
+                #expect(server.events == [])
+                try server.send(bytes: Array(bytes[cut...]))
+            }
+            #expect(
+                server.events == [
+                    .goAwayReceived(
+                        lastStreamID: lastStreamID,
+                        errorCode: code,
+                        debugData: debugData
+                    ),
+                    .closed(.goAway(code)),
+                ]
+            )
+        }
+    }
+
+    @Test(arguments: [
+        // GOAWAY of a stream, without its fixed part, and longer than a frame may be.
+        RawFrame(type: 7, streamID: 1, payload: [UInt8](repeating: 0, count: 8)).bytes,
+        RawFrame(type: 7, payload: [0, 0, 0, 0]).bytes,
+        RawFrame(type: 7, payload: [UInt8](repeating: 0, count: 16385)).bytes,
+        RawFrame(type: 6, payload: [UInt8](repeating: 0, count: 8)).bytes,
+        RawFrame(type: RawFrame.settings, flags: 1).bytes,
+        Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8),
+    ])
+    func `whatever else comes before SETTINGS is a breach of HTTP-2`(greeting: [UInt8]) throws {
+        let server = try RawServer(greeting: greeting)
+        #expect(server.events == [.closed(.protocolViolation(.protocolError))])
     }
 
     @Test func `the end right after GOAWAY is the GOAWAY's doing`() throws {

@@ -56,7 +56,17 @@ final class RawServer {
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     /// A client that has finished its handshake and been sent these SETTINGS.
-    init(settings: [UInt8] = [], limits: ClientLimits = ClientLimits()) throws {
+    convenience init(settings: [UInt8] = [], limits: ClientLimits = ClientLimits()) throws {
+        let frames = [
+            RawFrame(type: RawFrame.settings, payload: settings),
+            // ACK of the client's SETTINGS.
+            RawFrame(type: RawFrame.settings, flags: 1),
+        ]
+        try self.init(greeting: frames.flatMap(\.bytes), limits: limits)
+    }
+
+    /// A client that has finished its handshake and been sent these bytes.
+    init(greeting: [UInt8], limits: ClientLimits = ClientLimits()) throws {
         client = try ClientConnection(
             inMemoryWithServerName: "localhost",
             tls: .client(trust: .pem(Pair.authority.rootPEM)),
@@ -65,11 +75,7 @@ final class RawServer {
         let context = try TLSContext.server(Pair.identity)
         transport = SecureTransport(socket: nil, tls: try TLSSession.server(context))
         try exchange()
-        try send([
-            RawFrame(type: RawFrame.settings, payload: settings),
-            // ACK of the client's SETTINGS.
-            RawFrame(type: RawFrame.settings, flags: 1),
-        ])
+        try send(bytes: greeting)
     }
 
     func send(_ frames: [RawFrame]) throws {

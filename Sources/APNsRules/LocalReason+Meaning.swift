@@ -60,7 +60,9 @@ extension LocalReason {
         case .duplicateEvent:
             "The same `id` and `device_token` (or `channel_id`) is being sent, or was accepted; not sent again."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
-        case .streamBroken: "The stream or its connection broke before the last attempt's answer."
+        case .streamBroken:
+            "The stream or its connection broke before the last attempt's answer, or the answer was"
+                + " malformed."
         case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
         }
     }

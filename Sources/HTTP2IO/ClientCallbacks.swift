@@ -12,6 +12,10 @@ func setClientCallbacks(_ callbacks: OpaquePointer) {
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldArrived)
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, bodyArrived)
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameArrived)
+    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(
+        callbacks,
+        invalidFrameArrived
+    )
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frameSent)
 }
@@ -119,6 +123,23 @@ private func frameArrived(
     return 0
 }
 
+private func invalidFrameArrived(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    errorCode: Int32,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    guard let slot = unsafe slot(session, streams, frame.pointee.hd.stream_id) else { return 0 }
+    switch errorCode {
+    case NGHTTP2_ERR_HTTP_HEADER.rawValue: unsafe streams.pointee.fieldWasForbidden(slot)
+    case NGHTTP2_ERR_HTTP_MESSAGING.rawValue: unsafe streams.pointee.messageWasMalformed(slot)
+    default: break
+    }
+    return 0
+}
+
 private func streamClosed(
     session: OpaquePointer?,
     streamID: Int32,
@@ -145,6 +166,12 @@ private func frameSent(
     case NGHTTP2_HEADERS:
         guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
         unsafe streams.pointee.table[slot].writeMark = streams.pointee.writeMark
+    case NGHTTP2_RST_STREAM:
+        guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
+        unsafe streams.pointee.resetSent(
+            slot,
+            errorCode: HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code)
+        )
     case NGHTTP2_GOAWAY:
         unsafe streams.pointee.sentGoAway = HTTP2ErrorCode(
             rawValue: frame.pointee.goaway.error_code

@@ -20,6 +20,8 @@ struct ClientStream: StreamEntry {
     var fieldByteCount = 0
     /// The response's header fields went over the limit.
     var isOverLimit = false
+    /// Why this side reset the stream, unless its owner wanted that.
+    var flaw: ResponseFlaw?
 
     mutating func open(_ streamID: Int32) {
         self.streamID = streamID
@@ -28,6 +30,7 @@ struct ClientStream: StreamEntry {
         hasAllFields = false
         fieldByteCount = 0
         isOverLimit = false
+        flaw = nil
     }
 
     /// Begins a request in an open stream.
@@ -156,6 +159,27 @@ struct ClientStreams {
         earlyAnswers.append(table[slot].streamID)
     }
 
+    /// A field of the response is forbidden; the stream is about to be reset.
+    mutating func fieldWasForbidden(_ slot: Int) {
+        table[slot].flaw = .badField
+    }
+
+    /// The response breaks a rule of RFC 9113, 8.1; the stream is about to be reset.
+    mutating func messageWasMalformed(_ slot: Int) {
+        // With all fields of a first header block only its length can be wrong.
+        let isLength = table[slot].response.status >= 200 && !table[slot].hasAllFields
+        table[slot].flaw = isLength ? .badLength : .badSequence
+    }
+
+    /// RST_STREAM went out.
+    mutating func resetSent(_ slot: Int, errorCode: HTTP2ErrorCode) {
+        guard table[slot].phase == .waiting, table[slot].flaw == nil else { return }
+        // nghttp2 tells of everything beforehand, but of a body that does not fit.
+        let isOfBody = errorCode == .protocolError
+        table[slot].flaw =
+            isOfBody ? table[slot].hasAllFields ? .badLength : .badSequence : .other(errorCode)
+    }
+
     mutating func streamClosed(_ slot: Int, errorCode: UInt32) {
         let streamID = table[slot].streamID
         if earlyAnswers.last == streamID { earlyAnswers.removeLast() }
@@ -183,6 +207,7 @@ struct ClientStreams {
         if let goAway, table[slot].streamID > goAway.lastStreamID { return .aboveGoAway }
         if table[slot].isOverLimit { return .responseTooLarge }
         if table[slot].writeMark == nil { return .neverWritten }
+        if let flaw = table[slot].flaw { return .malformedResponse(flaw) }
         return errorCode == .refusedStream ? .refused : .reset(errorCode)
     }
 }

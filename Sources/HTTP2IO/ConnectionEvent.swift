@@ -6,8 +6,10 @@ public enum StreamFailure: Error, Hashable, Sendable {
     case aboveGoAway
     /// None of its bytes left this process.
     case neverWritten
-    /// RST_STREAM with another code, of the peer or, for a malformed response, of ours.
+    /// RST_STREAM of the peer with another code.
     case reset(HTTP2ErrorCode)
+    /// What the peer sent is no response (RFC 9113, 8.1.1), and this side reset the stream.
+    case malformedResponse(ResponseFlaw)
     /// The response's header fields were over the limit.
     case responseTooLarge
     /// The connection ended after the request was written and before the response came.
@@ -18,7 +20,28 @@ public enum StreamFailure: Error, Hashable, Sendable {
     public var isCertainlyUnprocessed: Bool {
         switch self {
         case .refused, .aboveGoAway, .neverWritten: true
-        case .reset, .responseTooLarge, .connectionClosed: false
+        case .reset, .malformedResponse, .responseTooLarge, .connectionClosed: false
+        }
+    }
+}
+
+/// What is wrong with a response.
+public enum ResponseFlaw: Hashable, Sendable, CustomStringConvertible {
+    /// RFC 9113, 8.2: a name in upper case, `connection`, a line feed in a value, and so on.
+    case badField
+    /// RFC 9113, 8.1 and 8.3.2: no `:status`, a body before the header, a field out of its place.
+    case badSequence
+    /// RFC 9113, 8.1.1.
+    case badLength
+    /// Another breach of HTTP/2 in the stream, which the peer was told of with this code.
+    case other(HTTP2ErrorCode)
+
+    public var description: String {
+        switch self {
+        case .badField: "a header field that HTTP/2 does not allow"
+        case .badSequence: "no :status, or parts that are missing or out of order"
+        case .badLength: "a body of another length than content-length says"
+        case .other(let code): "a frame that breaks HTTP/2: \(code)"
         }
     }
 }

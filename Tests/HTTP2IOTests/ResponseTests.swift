@@ -162,17 +162,68 @@ import Vocabulary
         #expect(server.frames.contains(reset))
     }
 
+    enum Part: Sendable {
+        case headers([UInt8], last: Bool)
+        case data([UInt8], last: Bool)
+        case window(UInt32)
+    }
+
+    private func frame(_ part: Part) -> RawFrame {
+        switch part {
+        case .headers(let block, let isLast): headers(block, last: isLast)
+        case .data(let bytes, let isLast): data(bytes, last: isLast)
+        case .window(let increment):
+            RawFrame(type: 8, streamID: 1, payload: RawFrame.octets(increment))
+        }
+    }
+
+    /// HPACK: ":status: 200", and "content-length: 2" (static entry 28).
+    private static let ofTwoBytes: [UInt8] = [0x88, 0x0F, 13, 1, 0x32]
+
     @Test(
         arguments: [
-            ("a response without status", []),
-            ("a status that is no number", [0, 7] + ":status".utf8 + [3] + "2x0".utf8),
-            ("a field name in capitals", [0x88, 0, 1, 0x41, 1, 0x42]),
-        ] as [(String, [UInt8])]
+            ("no status", [.headers([], last: true)], .badSequence),
+            ("no final response", [.headers([8, 3, 0x31, 0x30, 0x33], last: true)], .badSequence),
+            (
+                "a body before the final response",
+                [.headers([8, 3, 0x31, 0x30, 0x33], last: false), .data([1], last: true)],
+                .badSequence
+            ),
+            (
+                "trailers that are not the end",
+                [.headers([0x88], last: false), .headers([0, 1, 0x61, 1, 0x62], last: false)],
+                .badSequence
+            ),
+            (
+                "a status that is no number",
+                [.headers([0, 7] + ":status".utf8 + [3] + "2x0".utf8, last: true)],
+                .badField
+            ),
+            ("capitals in a name", [.headers([0x88, 0, 1, 0x41, 1, 0x42], last: true)], .badField),
+            (
+                "a line feed in a value", [.headers([0x88, 0, 1, 0x61, 1, 0x0A], last: true)],
+                .badField
+            ),
+            ("no body", [.headers(ofTwoBytes, last: true)], .badLength),
+            (
+                "a body that is too short",
+                [.headers(ofTwoBytes, last: false), .data([1], last: true)], .badLength
+            ),
+            (
+                "a body that is too long",
+                [.headers(ofTwoBytes, last: false), .data([1, 2, 3], last: false)], .badLength
+            ),
+            ("a window that overflows", [.window(0x7FFF_FFFF)], .other(.flowControlError)),
+        ] as [(String, [Part], ResponseFlaw)]
     )
-    func `a malformed response fails its stream only`(what: String, block: [UInt8]) throws {
+    func `a malformed response fails its stream only, and says how it is malformed`(
+        what: String,
+        parts: [Part],
+        flaw: ResponseFlaw
+    ) throws {
         let server = try serverWithRequest()
-        try server.send([headers(block, last: true)])
-        #expect(server.events == [.streamFailed(tag: 1, .reset(.protocolError))])
+        try server.send(parts.map(frame))
+        #expect(server.events == [.streamFailed(tag: 1, .malformedResponse(flaw))])
         #expect(!server.client.isClosed)
     }
 

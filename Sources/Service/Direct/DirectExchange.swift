@@ -210,6 +210,7 @@ extension StreamFailure {
         case .refused: "APNs refused the stream"
         case .aboveGoAway, .neverWritten: "APNs closed the connection before the request"
         case .reset(let code): "APNs reset the stream: \(code)"
+        case .malformedResponse(let flaw): "the answer is malformed: \(flaw)"
         case .responseTooLarge: "the answer's header is too large"
         case .connectionClosed: "the connection ended before the answer"
         }

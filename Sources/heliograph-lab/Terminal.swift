@@ -14,14 +14,14 @@ enum Terminal {
     }
 
     static func print(_ line: String = "") {
-        write(line + "\n")
+        write(line.printableLines + "\n")
     }
 
     /// Draws over the line before, on a terminal; elsewhere prints a line.
     static func progress(_ line: String) {
         guard isInteractive else { return print(line) }
         // Without wrapping: a second row could not be drawn over.
-        write("\r\u{1B}[2K\u{1B}[?7l" + line + "\u{1B}[?7h")
+        write("\r\u{1B}[2K\u{1B}[?7l" + line.printable + "\u{1B}[?7h")
     }
 
     /// Leaves the line that `progress` drew as it is.
@@ -30,7 +30,8 @@ enum Terminal {
     }
 
     static func complain(_ text: String) {
-        let lines = text.split(separator: "\n").map { "heliograph-lab: \($0)\n" }.joined()
+        let lines = text.printableLines.split(separator: "\n").map { "heliograph-lab: \($0)\n" }
+            .joined()
         StandardError.write(Array(lines.utf8))
     }
 

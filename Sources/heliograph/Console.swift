@@ -10,7 +10,7 @@ enum Console {
         case unchecked = 2
     }
 
-    /// Writes what was asked for to standard output.
+    /// Writes what was asked for to standard output; no peer's text in it steers a terminal.
     ///
     /// When that takes no more, it says so on standard error and ends the process.
     ///
@@ -19,7 +19,8 @@ enum Console {
     ///   - rest: What standard error has to tell besides, because it must not be lost.
     ///   - ending: How the process then ends.
     static func show(_ text: String, orTell rest: String = "", ending: Ending = .failure) {
-        let line = text.hasSuffix("\n") ? text : text + "\n"
+        let shown = text.printableLines
+        let line = shown.hasSuffix("\n") ? shown : shown + "\n"
         do {
             try ByteStream.output.write(Array(line.utf8))
         } catch {
@@ -29,9 +30,10 @@ enum Console {
         }
     }
 
-    /// Prints each line with the command's name before it.
+    /// Prints each line with the command's name before it; no peer's text in it steers a terminal.
     static func complain(_ text: String) {
-        let lines = text.split(separator: "\n").map { "heliograph: \($0)\n" }.joined()
+        let lines = text.printableLines.split(separator: "\n").map { "heliograph: \($0)\n" }
+            .joined()
         StandardError.write(Array(lines.utf8))
     }
 

@@ -22,7 +22,7 @@ DEAD = "dead0000" + "5e" * 28
 FIRST, SECOND = (prefix + "00" * 28 for prefix in ("a11ce001", "a11ce002"))
 APP, OTHER = "com.example.News", "com.example.Chat"
 STATUS = {"accepted": 200, "rejected": 400, "unregistered": 410}
-STEERING = "\x1b[2Jgone\nanother line"
+STEERING = "\x1b[2Jgone\n\x9b2Janother line\u202e"
 
 
 def outcome(event_id, kind="accepted", token=FIRST, topic=APP, reason=None, credential="example"):
@@ -152,7 +152,7 @@ def test_lines_tell_everything_but_the_token(bed):
     said = done.stdout.decode()
     lines = said.splitlines()
     assert len(lines) == 5
-    assert "\x1b" not in said and "?[2Jgone?another line" in lines[4]
+    assert "\x1b" not in said and "?[2Jgone??2Janother line?" in lines[4]
     assert "rejected" in lines[1] and "BadTopic" in lines[1] and "two" in lines[1]
     assert f"device={fingerprint(SECOND)}" in lines[1]
     assert "token=remove" in lines[2]
@@ -160,6 +160,7 @@ def test_lines_tell_everything_but_the_token(bed):
     for everything in (done, bed.read("--json")):
         said = (everything.stdout + everything.stderr).decode().lower()
         assert FIRST not in said and SECOND not in said and KEY not in said
+        assert not {"\x1b", "\x9b", "\u202e"} & set(said)
 
 
 def test_json_is_the_outcome_without_its_token(bed):

@@ -76,7 +76,7 @@ package struct DeadLetter: Sendable {
             &writer
         )
         writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return writer.printableText
     }
 
     private var sourceText: String? {

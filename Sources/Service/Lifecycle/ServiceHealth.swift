@@ -71,8 +71,14 @@ struct ServiceHealth: Sendable {
         if let trouble = schemas.registry?.trouble(now: SystemClock.now) {
             obstacles.insert(.init(part: "schema_registry", reason: trouble))
         }
+        // Reasons are peers' words, too, and who asks with curl shows them on a terminal.
+        let shown = Set(
+            obstacles.map { obstacle in
+                AdminHTTP.Readiness.Obstacle(part: obstacle.part, reason: obstacle.reason.printable)
+            }
+        )
         return AdminHTTP.Readiness(
-            obstacles: obstacles.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }
+            obstacles: shown.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }
         )
     }
 }

@@ -10,6 +10,8 @@ package struct LogLine: Sendable {
     /// A fixed sentence.
     var message: String
     var facts: LogFacts
+    /// Written though it repeats: there cannot be many of its kind.
+    var isAlwaysWritten = false
 
     /// Much of what is logged is the peers' text, such as an event's ID.
     private static let maxFactByteCount = 1024
@@ -21,7 +23,7 @@ package struct LogLine: Sendable {
         self.facts = facts
     }
 
-    var isSummarised: Bool { level > .debug && level < .critical }
+    var isSummarised: Bool { level > .debug && level < .critical && !isAlwaysWritten }
 
     /// RFC 3339 in UTC, with milliseconds.
     private static let timeFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
@@ -41,7 +43,7 @@ package struct LogLine: Sendable {
             writer.string(text)
         }
         writer.endObject()
-        return writer.bytes
+        return Array(writer.printableText.utf8)
     }
 
     /// Time, level, message, then `name=text`; text with a space or a sign is in quotes.

@@ -75,7 +75,7 @@ package struct TailedOutcome: Sendable {
         writer.string(time.map(Self.text))
         writer.endObject()
         writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return writer.printableText
     }
 
     private func named(_ name: String, _ text: String?) -> String? {

@@ -128,7 +128,7 @@ package struct ValidationRun {
         }
         writer.endArray()
         writer.endObject()
-        results.append(contentsOf: writer.bytes)
+        results.append(contentsOf: writer.printableText.utf8)
         results.append(UInt8(ascii: "\n"))
     }
 }

@@ -10,6 +10,24 @@ import Testing
         #expect(text.printable == shown)
     }
 
+    /// A terminal that takes 8-bit controls, marks for the direction of text, and an invisible tag.
+    @Test(arguments: [
+        (
+            "{\"a\": \"\u{1B}\u{7F}\u{9B}2J\u{202E}\u{E0041} ü😀\"}\r\n\tb",
+            "{\"a\": \"???2J?? ü😀\"}?\n\tb",
+            "{\"a\": \"\\u001b\\u007f\\u009b2J\\u202e\\udb40\\udc41 ü😀\"}\\u000d\\u000a\\u0009b"
+        ),
+        ("plain", "plain", "plain"),
+    ])
+    func `several lines stay lines, and JSON keeps its value`(
+        text: String,
+        lines: String,
+        json: String
+    ) {
+        #expect(text.printableLines == lines)
+        #expect(text.printableJSON == json)
+    }
+
     @Test(arguments: [
         ("abcd", 4, "abcd"), ("abcde", 4, "abcd…"), ("", 4, ""), ("aüü", 4, "aü…"),
         ("😀😀", 7, "😀…"), ("😀", 3, "…"),

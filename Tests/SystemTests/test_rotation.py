@@ -3,6 +3,7 @@
 import datetime
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -122,6 +123,23 @@ def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(
         '{credential="example"}'
     }
     service.drain()
+
+
+def test_each_of_many_changes_is_told_when_it_happens(bench, simulator, key_file):
+    """Also the fourth within a minute that is bad, and the end of it."""
+    good = key_file.read_bytes()
+    service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
+    files = [b"", b"no key at all", good.replace(b"PRIVATE", b"PUBLIC"), good[: len(good) // 2]]
+
+    def change(octets, message, count):
+        swapped(key_file, lambda path: path.write_bytes(octets))
+        service.child.send(signal.SIGHUP)
+        wait_for_log(service, message, count)
+
+    for count in range(1, len(files) * 2 + 1):
+        change(files[count % len(files)] + b"\n" * count, REFUSED, count)
+        change(good, TAKEN, count)
+        assert service.fetch("/ready")[0] == 200
 
 
 def test_a_new_key_has_a_token_of_its_own_at_once_and_the_old_one_is_not_made_again(

@@ -58,7 +58,8 @@ final class Credentials: Sendable {
     /// Reads the files for the first time; every bad one is reported.
     init(_ apns: Configuration.APNs, log: Log) throws(ServiceError) {
         self.apns = apns
-        self.log = log
+        // What operators do with files, which is looked at once a second.
+        self.log = log.everyLine
         let common = apns.readCommonFiles()
         let own = apns.credentials.map { $0.readFiles() }
         let materials = try CredentialMaterial.all(apns.credentials, own)

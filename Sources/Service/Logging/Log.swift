@@ -9,6 +9,7 @@ package struct Log: Sendable {
     private let minimum: LogLevel
     private let sink: LogSink
     private var facts: LogFacts = [:]
+    private var isAlwaysWritten = false
 
     package init(from minimum: LogLevel, sink: LogSink) {
         self.minimum = minimum
@@ -29,6 +30,16 @@ package struct Log: Sendable {
         return log
     }
 
+    /// The same log, whose lines are all written, also those that repeat.
+    ///
+    /// For changes of state that no peer brings about, and of which each counts: a second one that
+    /// looks like the first must not be told a minute late.
+    package var everyLine: Log {
+        var log = self
+        log.isAlwaysWritten = true
+        return log
+    }
+
     /// Whether lines of the level are written; for work that precedes the line.
     package func isEnabled(_ level: LogLevel) -> Bool { minimum <= level }
 
@@ -38,14 +49,14 @@ package struct Log: Sendable {
         _ facts: @autoclosure () -> LogFacts = [:]
     ) {
         guard isEnabled(level) else { return }
-        sink.take(
-            LogLine(
-                time: Date.now,
-                level: level,
-                message: message(),
-                facts: facts().completed(by: self.facts)
-            )
+        var line = LogLine(
+            time: Date.now,
+            level: level,
+            message: message(),
+            facts: facts().completed(by: self.facts)
         )
+        line.isAlwaysWritten = isAlwaysWritten
+        sink.take(line)
     }
 }
 

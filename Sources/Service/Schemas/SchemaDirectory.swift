@@ -33,7 +33,8 @@ final class SchemaDirectory: Sendable {
         self.path = path
         self.bindings = bindings
         self.metrics = metrics
-        self.log = log
+        // What operators do with files, which is looked at once a second.
+        self.log = log.everyLine
         let files = try SchemaFiles.read(path)
         state = Mutex(State(schemas: try bindings.compile(files, in: path)))
         do throws(SystemError) {

@@ -57,6 +57,24 @@ import Testing
         #expect(keeper.lines.count == (isSubject ? 6 : 3))
     }
 
+    @Test func `changes that each count are all told, each when it happens`() {
+        let keeper = LogKeeper()
+        let sink = keeper.sink()
+        let log = Log(from: .info, sink: sink).everyLine
+        for number in 1...9 {
+            log.error("refused", [.problem: "key_file: \(number)"])
+            log.notice("taken")
+        }
+        #expect(
+            keeper.lines
+                == (1...9).flatMap {
+                    ["error    refused problem=\"key_file: \($0)\"", "notice   taken"]
+                }
+        )
+        sink.finish()
+        #expect(keeper.lines.count == 18)
+    }
+
     @Test func `of a subject only what precedes the first colon tells kinds apart`() {
         let keeper = LogKeeper()
         let log = keeper.log()

@@ -24,6 +24,23 @@ package struct Program: Sendable {
         self.root = CommandPath(command: root, version: version)
     }
 
+    /// Reads the bytes of a command line, without the program's own name.
+    package func read(
+        _ words: [[UInt8]],
+        environment: [String: String] = [:],
+        width: Int = 80
+    ) -> Reading {
+        do throws(UsageError) {
+            return read(
+                try CommandWords.texts(of: words),
+                environment: environment,
+                width: width
+            )
+        } catch {
+            return .refuse(Self.refusal(error, of: root))
+        }
+    }
+
     /// Reads a command line, without the program's own name; help fills `width` columns.
     package func read(
         _ words: [String],
@@ -87,9 +104,8 @@ package struct Program: Sendable {
 extension Program {
     /// Reads the process's command line, runs the command, and ends the process if that fails.
     package func main() async {
-        let words = Array(ProcessInfo.processInfo.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
-        switch read(words, environment: environment, width: Self.width(environment)) {
+        switch read(Self.ownWords, environment: environment, width: Self.width(environment)) {
         case .show(let text): Self.show(text)
         case .refuse(let text): Self.end(text, Self.usageExitCode)
         case .run(let path, let arguments):
@@ -99,6 +115,20 @@ extension Program {
                 Self.end(Self.refusal(error, of: path), Self.usageExitCode)
             } catch {
                 Self.end("Error: \(error)\n", 1)
+            }
+        }
+    }
+
+    /// The bytes of the process's own command line, without the program's name.
+    private static var ownWords: [[UInt8]] {
+        // SAFETY: the array has `argc` strings, terminated and valid as long as the process.
+        let words = unsafe UnsafeBufferPointer(
+            start: CommandLine.unsafeArgv,
+            count: Int(CommandLine.argc)
+        )
+        return unsafe words.dropFirst().compactMap { word in
+            unsafe word.map { word in
+                unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word)))
             }
         }
     }

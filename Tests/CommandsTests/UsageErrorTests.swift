@@ -57,6 +57,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (["list", "--config", "c\u{FF}"], "what follows --config"),
+        (["list", "--config=\u{FF}"], "the value of --config"),
+        (["list", "-n", "\u{FF}"], "what follows -n"),
+        (["send", "--config=c", "\u{FF}"], "argument 3"), (["\u{FF}"], "argument 1"),
+        (["list", "--\u{FF}"], "argument 2"),
+    ])
+    func `what is not UTF-8 is refused, and not mended`(words: [String], place: String) {
+        // Of Latin-1, in which ÿ is the byte 0xFF.
+        let bytes = words.map { $0.unicodeScalars.map { UInt8($0.value) } }
+        guard case .refuse(let text) = SmallProgram.program.read(bytes) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(text.hasPrefix("Error: \(place) is not UTF-8\n"))
+    }
+
     @Test func `a bad value of a variable is the variable's fault`() {
         let error = SmallProgram.program.error(
             ["send", "letter", "--config=c"],

@@ -28,7 +28,7 @@ def push(broker, benches, simulator, tmp_path):
     def run(*arguments, stdin=b""):
         command = [built_binary("heliograph"), "push", "--config", path, *arguments]
         return subprocess.run(
-            [str(word) for word in command],
+            [word if isinstance(word, bytes) else str(word) for word in command],
             input=stdin,
             capture_output=True,
             timeout=60,
@@ -103,6 +103,34 @@ def test_what_cannot_be_sent_says_why(push, simulator, arguments, code, words):
     assert (done.returncode, simulator.requests()) == (code, [])
     assert words in done.stderr.decode()
     assert done.stdout == b""
+
+
+ODD = b'{"aps":{"alert":"\xff"}}'
+ODD_EVENT = b'{"id":"1","device_token":"\xff"}'
+
+
+@pytest.mark.parametrize(
+    "arguments, code, words",
+    [
+        (["--payload", ODD], 64, "Error: what follows --payload is not UTF-8\n"),
+        ([b"--payload=" + ODD], 64, "Error: the value of --payload is not UTF-8\n"),
+        (["--alert", b"caf\xe9"], 64, "Error: what follows --alert is not UTF-8\n"),
+        (["--payload", "{}", b"caf\xe9"], 64, "Error: argument 10 is not UTF-8\n"),
+    ],
+)
+def test_words_that_are_not_utf_8_are_not_mended(push, simulator, arguments, code, words):
+    done = push("--token", TOKEN, "--bundle-id", APP, *arguments)
+    assert (done.returncode, done.stdout, simulator.requests()) == (code, b"", [])
+    assert words in done.stderr.decode()
+
+
+@pytest.mark.parametrize("place", ["-", "event.json"])
+def test_an_event_that_is_not_utf_8_says_where(push, simulator, tmp_path, place):
+    (tmp_path / "event.json").write_bytes(ODD_EVENT)
+    done = push("--event", place if place == "-" else tmp_path / place, stdin=ODD_EVENT)
+    assert (done.returncode, done.stdout, simulator.requests()) == (1, b"", [])
+    said = f"the event: bytes that are not UTF-8 at byte {ODD_EVENT.index(0xFF)}\n"
+    assert said in done.stderr.decode()
 
 
 def test_an_event_that_is_no_json_says_where(push, simulator):

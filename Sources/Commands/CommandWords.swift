@@ -1,0 +1,30 @@
+/// The words of a command line, as texts.
+package enum CommandWords {
+    /// Reads what the kernel hands over, which may be any bytes.
+    ///
+    /// A text that was mended would be another one than was meant: a payload for a thousand
+    /// devices, or the name of a file.
+    ///
+    /// - Throws: What is wrong with the first word that is not UTF-8.
+    package static func texts(of words: [[UInt8]]) throws(UsageError) -> [String] {
+        var texts: [String] = []
+        for word in words {
+            guard let text = String(validating: word, as: UTF8.self) else {
+                throw UsageError("\(place(of: word, after: texts)) is not UTF-8")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    private static func place(of word: [UInt8], after texts: [String]) -> String {
+        let option = String(decoding: word.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+        if option.hasPrefix("--"), option.utf8.count < word.count {
+            return "the value of \(option)"
+        }
+        if let last = texts.last, last.hasPrefix("-"), !last.contains("=") {
+            return "what follows \(last)"
+        }
+        return "argument \(texts.count + 1)"
+    }
+}

@@ -5,30 +5,62 @@ public import Vocabulary
 /// The same object comes as GOAWAY's debug data. A body that is no such object (HTML of a proxy,
 /// nothing, garbage) says nothing: the status then decides alone.
 public struct APNsErrorBody: Hashable, Sendable {
-    public var reason: Reason?
-    /// With 410 only: when APNs last found the device token inactive.
-    public var timestamp: Timestamp?
+    /// When APNs last found the device token inactive.
+    public enum InactiveSince: Hashable, Sendable {
+        case untold
+        case at(Timestamp)
+        /// Something stands there that is no such time in milliseconds.
+        case implausible
+    }
+
+    public private(set) var reason: Reason?
+    private var hasTimestamp = false
+    private var timestamp: Timestamp?
 
     /// Bytes that are looked at; APNs' own bodies have about 60.
     public static let maxByteCount = 4096
 
-    public init(reason: Reason? = nil, timestamp: Timestamp? = nil) {
-        self.reason = reason
-        self.timestamp = timestamp
-    }
-
     /// Reads a body; a longer one than `maxByteCount` is ignored.
     public init(parsing bytes: some Collection<UInt8>) {
-        self.init()
         guard bytes.count <= Self.maxByteCount else { return }
         var scanner = FlatObjectScanner(bytes: Array(bytes))
         guard let members = scanner.members() else { return }
         for member in members {
             switch (member.name, member.value) {
             case ("reason", .string(let text)): reason = Reason(apnsText: text)
-            case ("timestamp", .integer(let value)): timestamp = Timestamp(milliseconds: value)
+            case ("timestamp", let value): read(timestamp: value)
             default: break
             }
         }
+    }
+
+    private mutating func read(timestamp value: FlatObjectScanner.Value) {
+        timestamp = nil
+        switch value {
+        case .null: hasTimestamp = false
+        case .integer(let milliseconds):
+            hasTimestamp = true
+            timestamp = Timestamp(milliseconds: milliseconds)
+        case .string, .other: hasTimestamp = true
+        }
+    }
+
+    /// Of an answer with 410; others have no such time.
+    public func inactiveSince(now: Timestamp) -> InactiveSince {
+        guard hasTimestamp else { return .untold }
+        guard let timestamp, timestamp.isPlausibleEnd(now: now) else { return .implausible }
+        return .at(timestamp)
+    }
+}
+
+extension Timestamp {
+    /// Whether a device token can have become inactive then, as somebody says at `now`.
+    ///
+    /// APNs began in 2009, and clocks differ by less than a day. A time in seconds or microseconds
+    /// lies far outside, and would count as before, or behind, every registration.
+    public func isPlausibleEnd(now: Timestamp) -> Bool {
+        let first = Timestamp(milliseconds: 1_230_768_000_000)
+        let day: Int64 = 24 * 60 * 60 * 1000
+        return first <= self && milliseconds - day <= now.milliseconds
     }
 }

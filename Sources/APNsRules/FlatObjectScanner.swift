@@ -10,6 +10,7 @@ struct FlatObjectScanner {
     enum Value {
         case string(String)
         case integer(Int64)
+        case null
         case other
     }
 
@@ -61,7 +62,8 @@ struct FlatObjectScanner {
         let start = position
         while let byte = peek, !Self.endsScalar(byte) { position += 1 }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        if text == "true" || text == "false" || text == "null" { return .other }
+        if text == "null" { return .null }
+        if text == "true" || text == "false" { return .other }
         if let integer = Int64(text) { return .integer(integer) }
         return Double(text) == nil ? nil : .other
     }

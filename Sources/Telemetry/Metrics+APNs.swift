@@ -96,6 +96,12 @@ extension Metrics {
                 of: shards,
                 \.refusals
             ) { [.init("reason", $0.text)] },
+            .counter(
+                "apns_implausible_times_total",
+                "410 answers whose time is none: not in milliseconds, before 2009, or of the future.",
+                of: shards,
+                \.implausibleTimes
+            ),
         ]
     }
 

@@ -33,6 +33,7 @@ public final class ShardMetrics: Sendable {
     /// A row for each route.
     let responses: CounterGrid<StatusLabel>
     let refusals = CounterTable<APNsReasonLabel>()
+    public let implausibleTimes = Counter()
     public let requestDuration = Histogram(bounds: Histogram.requestBounds)
     public let connects = Counter()
     public let connectionFailures = Counter()

@@ -3,33 +3,54 @@ import Testing
 import Vocabulary
 
 @Suite struct APNsErrorBodyTests {
-    static let readable: [(String, String?, Int64?)] = [
-        (#"{"reason":"BadTopic"}"#, "BadTopic", nil),
-        (
-            #"{"reason":"Unregistered","timestamp":1454402113000}"#, "Unregistered",
-            1_454_402_113_000
-        ),
-        (#" { "timestamp" : 12 , "reason" : "ExpiredToken" } "#, "ExpiredToken", 12),
-        ("{\r\n\t\"reason\":\"Shutdown\"\n}\n", "Shutdown", nil),
-        (#"{"a":[{"b":"]}"},[]],"reason":"BadPath","c":{"d":{}},"e":-1.5e3}"#, "BadPath", nil),
-        (#"{"reason":"Bad\u0054op\u0069c"}"#, "BadTopic", nil),
-        (#"{"reason":"\ud83d\ude00\"\\\/\b\f\n\r\t"}"#, "😀\"\\/\u{8}\u{c}\n\r\t", nil),
-        (#"{"reason":"Shutdown","x":null,"y":true,"timestamp":"soon"}"#, "Shutdown", nil),
-        (#"{"reason":null,"timestamp":5}"#, nil, 5),
-        (#"{"reason":"Unregistered","timestamp":1e3}"#, "Unregistered", nil),
-        (#"{"reason":"Unregistered","timestamp":99999999999999999999}"#, "Unregistered", nil),
-        ("{}", nil, nil),
+    private static let now = Timestamp(milliseconds: 1_800_000_000_000)
+    private static let day: Int64 = 24 * 60 * 60 * 1000
+
+    static let readable: [(String, String?)] = [
+        (#"{"reason":"BadTopic"}"#, "BadTopic"),
+        (#"{"reason":"Unregistered","timestamp":1454402113000}"#, "Unregistered"),
+        (#" { "timestamp" : 12 , "reason" : "ExpiredToken" } "#, "ExpiredToken"),
+        ("{\r\n\t\"reason\":\"Shutdown\"\n}\n", "Shutdown"),
+        (#"{"a":[{"b":"]}"},[]],"reason":"BadPath","c":{"d":{}},"e":-1.5e3}"#, "BadPath"),
+        (#"{"reason":"Bad\u0054op\u0069c"}"#, "BadTopic"),
+        (#"{"reason":"\ud83d\ude00\"\\\/\b\f\n\r\t"}"#, "😀\"\\/\u{8}\u{c}\n\r\t"),
+        (#"{"reason":"Shutdown","x":null,"y":true,"timestamp":"soon"}"#, "Shutdown"),
+        (#"{"reason":null,"timestamp":5}"#, nil),
+        ("{}", nil),
     ]
 
     @Test(arguments: readable)
-    func `an object is read in any order, with extra members`(
-        body: String,
-        reason: String?,
-        timestamp: Int64?
-    ) {
-        let parsed = APNsErrorBody(parsing: body.utf8)
-        #expect(parsed.reason?.text == reason)
-        #expect(parsed.timestamp?.milliseconds == timestamp)
+    func `an object is read in any order, with extra members`(body: String, reason: String?) {
+        #expect(APNsErrorBody(parsing: body.utf8).reason?.text == reason)
+    }
+
+    @Test(arguments: [
+        // From 2009 to tomorrow, in milliseconds.
+        ("1230768000000", 1_230_768_000_000), ("1454402113000", 1_454_402_113_000),
+        ("\(now.milliseconds)", now.milliseconds),
+        ("\(now.milliseconds + day)", now.milliseconds + day),
+    ])
+    func `a plausible time is taken`(text: String, milliseconds: Int64) {
+        let body = APNsErrorBody(parsing: "{\"timestamp\": \(text) }".utf8)
+        #expect(body.inactiveSince(now: Self.now) == .at(Timestamp(milliseconds: milliseconds)))
+    }
+
+    @Test(arguments: [
+        "0", "-5", "1230767999999", "\(now.milliseconds + day + 1)", "1767225600",
+        "1767225600000000", "\(Int64.max)", "\(Int64.min)", "99999999999999999999",
+        "1.7672256e12", "1767225600000.0", #""1767225600000""#, #""soon""#, "true", "{}", "[]",
+    ])
+    func `any other time is none, and noticed`(text: String) {
+        let body = APNsErrorBody(
+            parsing: #"{"timestamp":1454402113000,"timestamp":\#(text),"reason":"Shutdown"}"#.utf8
+        )
+        #expect(body.inactiveSince(now: Self.now) == .implausible)
+        #expect(body.reason == .apns(.shutdown))
+    }
+
+    @Test(arguments: ["{}", #"{"timestamp":null}"#, #"{"timestamp":5,"timestamp":null}"#, "[]"])
+    func `no time is none, too`(body: String) {
+        #expect(APNsErrorBody(parsing: body.utf8).inactiveSince(now: Self.now) == .untold)
     }
 
     @Test(arguments: [
@@ -41,12 +62,12 @@ import Vocabulary
         "{\"",
     ])
     func `anything else says nothing`(body: String) {
-        #expect(APNsErrorBody(parsing: body.utf8) == APNsErrorBody())
+        #expect(APNsErrorBody(parsing: body.utf8) == APNsErrorBody(parsing: []))
     }
 
     @Test func `bytes that are no UTF-8 say nothing`() {
         let body = Array(#"{"reason":""#.utf8) + [0xFF, 0xFE] + Array(#""}"#.utf8)
-        #expect(APNsErrorBody(parsing: body) == APNsErrorBody())
+        #expect(APNsErrorBody(parsing: body) == APNsErrorBody(parsing: []))
     }
 
     @Test(arguments: [0, 1])

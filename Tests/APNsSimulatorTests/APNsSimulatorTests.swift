@@ -48,7 +48,8 @@ import Vocabulary
         )
         let body = APNsErrorBody(parsing: response.body)
         #expect(body.reason == .apns(.unregistered))
-        #expect(body.timestamp == Timestamp(milliseconds: 1_700_000_000_123))
+        let time = Timestamp(milliseconds: 1_700_000_000_123)
+        #expect(body.inactiveSince(now: time) == .at(time))
     }
 
     @Test func `one stream is allowed until the first valid token, then a thousand`() throws {

@@ -1,3 +1,4 @@
+import APNsRules
 package import Delivery
 import EventSchema
 import JSON
@@ -27,7 +28,8 @@ package struct TokenStatusRecord: Hashable, Sendable {
 
     /// Reads the record; nil for one that is not as the schema has it.
     ///
-    /// A 410 without a time counts from when it was observed.
+    /// A 410 without a time counts from when it was observed, and so does one whose time is none:
+    /// in microseconds it would lie behind every registration to come.
     package init?(_ record: Record, hashKey: HashKey) {
         guard let key = record.key, let text = String(validating: key, as: UTF8.self) else {
             return nil
@@ -57,7 +59,10 @@ package struct TokenStatusRecord: Hashable, Sendable {
         }
         switch (body["unregistered_at"], observed) {
         case (.integer(let milliseconds)?, _):
-            word = .unregistered(since: Timestamp(milliseconds: milliseconds))
+            let since = Timestamp(milliseconds: milliseconds)
+            let said = observed ?? record.timestamp
+            let isPlausible = since.isPlausibleEnd(now: said ?? since)
+            word = .unregistered(since: isPlausible ? since : time)
         case (.null?, let observed?): word = .unregistered(since: observed)
         default: return nil
         }

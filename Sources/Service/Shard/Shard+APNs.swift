@@ -31,7 +31,7 @@ extension Shard {
     }
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {
-        let answer = APNsAnswer.read(response, now: now.timestamp)
+        let answer = APNsAnswer.read(response, now: now.timestamp, metrics)
         let attempt = engine.attempt(id)
         let verdict = engine.responseArrived(answer, for: id, now: now)
         guard let attempt, let verdict else { return }
@@ -179,16 +179,28 @@ extension APNsAnswer {
     /// Reads an answer: the status rules, the body only explains.
     ///
     /// No initialiser: it would make another module's and copy it.
-    static func read(_ response: HTTP2Response, now: Timestamp) -> APNsAnswer {
+    static func read(
+        _ response: HTTP2Response,
+        now: Timestamp,
+        _ metrics: ShardMetrics
+    ) -> APNsAnswer {
         let apnsUniqueID = response.text(of: "apns-unique-id")
         guard response.status != 200 else {
             return APNsAnswer(status: 200, apnsUniqueID: apnsUniqueID)
         }
         let body = APNsErrorBody(parsing: response.body)
+        var unregisteredAt: Timestamp?
+        if response.status == 410 {
+            switch body.inactiveSince(now: now) {
+            case .untold: break
+            case .at(let time): unregisteredAt = time
+            case .implausible: metrics.implausibleTimes.add()
+            }
+        }
         return APNsAnswer(
             status: response.status,
             reason: body.reason,
-            unregisteredAt: response.status == 410 ? body.timestamp : nil,
+            unregisteredAt: unregisteredAt,
             apnsUniqueID: apnsUniqueID,
             retryAfter: response.text(of: "retry-after").flatMap { RetryAfter.delay($0, now: now) }
         )

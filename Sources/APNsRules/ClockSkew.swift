@@ -16,6 +16,11 @@ public struct ClockSkew: Hashable, Sendable {
 
     public init() {}
 
+    /// By one answer.
+    public init(date: Timestamp, sentAt: Instant, now: Moment) {
+        _ = observed(date: date, sentAt: sentAt, now: now)
+    }
+
     public func isLookDue(now: Instant) -> Bool { nextLook <= now }
 
     /// An answer bore a date.

@@ -26,15 +26,42 @@ package enum ReasonExplanation {
     private static func apns(_ rows: [ReasonTable.Row], about kind: String) -> String? {
         guard !rows.isEmpty else { return nil }
         return rows.map { row in
-            """
-            \(row.reason?.rawValue ?? "Any other reason, or none") (APNs, status \(row.statusText)\(kind))
-              \(row.explanation)
-              To do:        \(row.remedy)
-            \(actions(row))
-              Token action: \(row.verdict.tokenAction.rawValue)
-              At fault:     \(row.verdict.fault.rawValue)
-            """
+            let name = row.reason?.rawValue ?? "Any other reason, or none"
+            return text(
+                of: row,
+                heading: "\(name) (APNs, status \(row.statusText)\(kind))",
+                actions(row)
+            )
         }.joined(separator: "\n\n")
+    }
+
+    private static func text(
+        of row: ReasonTable.Row,
+        heading: String,
+        _ actions: String
+    ) -> String {
+        """
+        \(heading)
+          \(row.explanation)
+          To do:        \(row.remedy)
+        \(actions)
+          Token action: \(row.verdict.tokenAction.rawValue)
+          At fault:     \(row.verdict.fault.rawValue)
+        """
+    }
+
+    /// What an answer to a request of that kind means.
+    static func text(
+        of row: ReasonTable.Row,
+        heading: String,
+        _ kind: RequestKind
+    ) -> String {
+        let meaning =
+            switch kind {
+            case .device: row.verdict.disposition.meaning
+            case .broadcast: row.verdict.disposition.broadcastMeaning
+            }
+        return text(of: row, heading: heading, "  Heliograph:   \(meaning)")
     }
 
     /// What Heliograph does; a row of both kinds of request may say two things.

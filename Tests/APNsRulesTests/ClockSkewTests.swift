@@ -8,13 +8,12 @@ import Vocabulary
     /// The offset in milliseconds after one answer that took `elapsed`, dated `date` by APNs and
     /// seen at `now` by us; both in milliseconds of the epoch.
     private func offset(_ date: Int64, at now: Int64, after elapsed: Duration) -> Duration? {
-        var skew = ClockSkew()
         let moment = Moment(
             instant: Self.start + elapsed,
             timestamp: Timestamp(milliseconds: now)
         )
-        _ = skew.observed(date: Timestamp(milliseconds: date), sentAt: Self.start, now: moment)
-        return skew.offset
+        let date = Timestamp(milliseconds: date)
+        return ClockSkew(date: date, sentAt: Self.start, now: moment).offset
     }
 
     @Test(arguments: [

@@ -89,7 +89,7 @@ def test_the_answers_are_json_on_request(channels):
 @pytest.mark.parametrize(
     "arguments, app, code, words",
     [
-        (["read", "--channel", "bm9uZQ=="], APP, 1, "400 ChannelNotRegistered"),
+        (["read", "--channel", "bm9uZQ=="], APP, 1, "ChannelNotRegistered (APNs, status 400)"),
         (["read", "--channel", "no base64"], APP, 64, "--channel"),
         (["read"], APP, 64, "--channel"),
         (["list", "--environment", "test"], APP, 64, "--environment"),
@@ -218,4 +218,5 @@ def test_a_refused_broadcast_is_explained(channels, push):
     arguments = ["--channel", created(channels), "--bundle-id", APP, "--payload", PAYLOAD]
     done = push(*arguments, "--expiration", "4102444800")
     assert done.code == 1 and "< :status: 400" in done.out
-    assert "BadExpirationDate (APNs, status 400 to a broadcast or a channel request)" in done.said
+    assert "BadExpirationDate (APNs, status 400)" in done.out
+    assert "Send 0 to a channel without storage" in done.said and "epoch seconds, or 0" not in done.said

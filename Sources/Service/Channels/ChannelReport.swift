@@ -26,7 +26,7 @@ package struct ChannelReport {
         case refused(status: Int, Reason?)
         /// The status says yes, and what it should have said besides is missing.
         case unreadable(status: Int)
-        case lost(cause: String, isCertainlyUnprocessed: Bool)
+        case lost(cause: String, advice: [String], isCertainlyUnprocessed: Bool)
     }
 
     let target: Target
@@ -34,20 +34,25 @@ package struct ChannelReport {
     let result: Result
     /// What Apple asks for when a request is to be traced.
     let requestID: String?
+    /// What is wrong with this machine's clock.
+    let clockTrouble: String?
 
-    init(target: Target, request: ChannelRequest, response: HTTP2Response) {
+    init(target: Target, request: ChannelRequest, answer: DirectExchange.Answer) {
         self.target = target
         self.request = request
-        requestID = response.text(of: "apns-request-id")
-        result = Result(response, to: request)
+        requestID = answer.response.text(of: "apns-request-id")
+        result = Result(answer.response, to: request)
+        clockTrouble = answer.clockTrouble
     }
 
     init(target: Target, request: ChannelRequest, lost: LostAnswer) {
         self.target = target
         self.request = request
         requestID = nil
+        clockTrouble = nil
         result = .lost(
-            cause: lost.description,
+            cause: lost.cause,
+            advice: lost.advice,
             isCertainlyUnprocessed: lost.isCertainlyUnprocessed
         )
     }
@@ -57,7 +62,7 @@ package struct ChannelReport {
         case .created, .read, .deleted, .listed: .done
         case .refused: .refused
         case .unreadable: .unknown
-        case .lost(_, let isCertainlyUnprocessed): isCertainlyUnprocessed ? .refused : .unknown
+        case .lost(_, _, let isCertainlyUnprocessed): isCertainlyUnprocessed ? .refused : .unknown
         }
     }
 
@@ -66,39 +71,39 @@ package struct ChannelReport {
         switch result {
         case .created(let channel): channel.base64
         case .read(let storage, let pushType):
-            "storage \(Self.word(storage)), push type \(pushType ?? "unknown")"
-        case .listed(let channels): channels.isEmpty ? nil : channels.joined(separator: "\n")
+            "storage \(Self.word(storage)), push type \(pushType?.printable ?? "unknown")"
+        case .listed(let channels):
+            channels.isEmpty ? nil : channels.map(\.printable).joined(separator: "\n")
         case .deleted, .refused, .unreadable, .lost: nil
         }
     }
 
     /// What happened, for standard error.
     package var remarks: String {
+        ([clockTrouble].compactMap(\.self) + happening).joined(separator: "\n")
+    }
+
+    private var happening: [String] {
         let place =
             "\(target.bundleID), \(target.environment.rawValue), credential \(target.credential)"
         switch result {
-        case .created: return "created a channel of \(place)"
-        case .read: return "a channel of \(place)"
+        case .created: return ["created a channel of \(place)"]
+        case .read: return ["a channel of \(place)"]
         case .deleted:
-            return "deleted the channel of \(place); what it stored may still arrive at devices"
+            return ["deleted the channel of \(place); what it stored may still arrive at devices"]
         case .listed(let channels):
-            return channels.count == 1
-                ? "1 channel of \(place)" : "\(channels.count) channels of \(place)"
+            let count = channels.count
+            return [count == 1 ? "1 channel of \(place)" : "\(count) channels of \(place)"]
         case .refused(let status, let reason):
-            let row = ReasonTable.row(status: status, reason: reason, kind: .broadcast)
-            let words = ["\(place): status \(status)", reason?.text].compactMap(\.self)
-            return """
-                \(words.joined(separator: " "))
-                \(row.explanation)
-                To do: \(row.remedy)
-                """
+            let meaning = AnswerMeaning(status: status, reason: reason, kind: .broadcast)
+            return ["\(place): \(meaning.heading)"] + meaning.advice
         case .unreadable(let status):
-            return
-                "\(place): status \(status), but the answer is not what Apple documents\n\(advice)"
-        case .lost(let cause, let isCertainlyUnprocessed):
-            return isCertainlyUnprocessed
-                ? "\(place): \(cause)\nAPNs has not acted on it: try again."
-                : "\(place): \(cause)\n\(advice)"
+            let text = "status \(status), but the answer is not what Apple documents"
+            return ["\(place): \(text)", advice]
+        case .lost(let cause, let reasons, let isCertainlyUnprocessed):
+            let next =
+                isCertainlyUnprocessed ? "APNs has not acted on it: try again." : advice
+            return ["\(place): \(cause)"] + reasons + [next]
         }
     }
 
@@ -124,8 +129,9 @@ package struct ChannelReport {
 extension ChannelReport.Result {
     fileprivate init(_ response: HTTP2Response, to request: ChannelRequest) {
         let status = response.status
-        guard (200...299).contains(status) else {
-            self = .refused(status: status, APNsErrorBody(parsing: response.body).reason)
+        let reason = APNsErrorBody(parsing: response.body).reason
+        guard AnswerMeaning(status: status, reason: reason, kind: .broadcast).isAccepted else {
+            self = .refused(status: status, reason)
             return
         }
         let limits = JSONLimits(maxByteCount: max(response.body.count, 1))
@@ -167,7 +173,7 @@ extension ChannelReport {
         }
         writeResult(&writer)
         writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return writer.printableText
     }
 
     private func writeResult(_ writer: inout JSONWriter) {
@@ -191,7 +197,7 @@ extension ChannelReport {
             Self.write("error", "unreadable answer", &writer)
             writer.name("status")
             writer.integer(status)
-        case .lost(let cause, let isCertainlyUnprocessed):
+        case .lost(let cause, _, let isCertainlyUnprocessed):
             Self.write("error", cause, &writer)
             writer.name("may_be_done")
             writer.bool(!isCertainlyUnprocessed)

@@ -84,7 +84,7 @@ package struct ChannelRun {
         )
         do {
             let answer = try exchange.ask(block, body: request.body)
-            return ChannelReport(target: target, request: request, response: answer.response)
+            return ChannelReport(target: target, request: request, answer: answer)
         } catch let lost as LostAnswer {
             return ChannelReport(target: target, request: request, lost: lost)
         }

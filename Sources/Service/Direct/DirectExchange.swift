@@ -1,11 +1,23 @@
+import APNsRules
 import HTTP2IO
 import Vocabulary
 
 /// There was a connection, and there is no answer.
 struct LostAnswer: Error, CustomStringConvertible {
-    let description: String
+    /// In one line.
+    let cause: String
+    /// What the peer's own reason means, and what to do about it.
+    let advice: [String]
     /// Whether APNs certainly has not acted on the request.
     let isCertainlyUnprocessed: Bool
+
+    init(_ cause: String, _ farewell: Farewell? = nil, isCertainlyUnprocessed: Bool) {
+        self.cause = farewell.map { "\(cause): \($0)" } ?? cause
+        advice = farewell?.advice ?? []
+        self.isCertainlyUnprocessed = isCertainlyUnprocessed
+    }
+
+    var description: String { ([cause] + advice).joined(separator: "\n") }
 }
 
 /// One request to APNs on a connection of its own, and what every step took.
@@ -21,6 +33,8 @@ struct DirectExchange: ~Copyable {
         let connecting: Duration
         /// From then until the end of the response.
         let answering: Duration
+        /// What the response's date says of this machine's clock.
+        let clockTrouble: String?
     }
 
     private let endpoint: APNsEndpoint
@@ -59,12 +73,14 @@ struct DirectExchange: ~Copyable {
         let (connection, address) = try connect(addresses)
         let connected = SystemClock.now
         let response = try exchange(headers, body, connection)
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
         return Answer(
             response: response,
             address: address,
             resolving: resolved - start,
             connecting: connected - resolved,
-            answering: SystemClock.now - connected
+            answering: now.instant - connected,
+            clockTrouble: ClockSkew(of: response, sentAt: connected, now: now)?.trouble
         )
     }
 
@@ -97,6 +113,7 @@ struct DirectExchange: ~Copyable {
         _ addresses: [SocketAddress]
     ) throws -> (ClientConnection, SocketAddress) {
         var failure = "no address"
+        var advice: [String] = []
         for (index, address) in addresses.enumerated() {
             // Who is silent must leave time for the others.
             let now = SystemClock.now
@@ -117,9 +134,14 @@ struct DirectExchange: ~Copyable {
                 failure = "\(address): timed out"
             } catch {
                 failure = "\(address): \(error)"
+                // Another address leads to the same peer, and it has spoken.
+                guard let farewell else { continue }
+                failure = "\(address): \(farewell)"
+                advice = farewell.advice
+                break
             }
         }
-        throw ServiceError(text: "no connection to \(endpoint.host): \(failure)")
+        throw ServiceError(lines: ["no connection to \(endpoint.host): \(failure)"] + advice)
     }
 
     private mutating func exchange(
@@ -130,54 +152,49 @@ struct DirectExchange: ~Copyable {
         do throws(SubmitError) {
             try connection.submit(headers, body: body, tag: 0)
         } catch {
-            let cause = error == .notOpen ? farewell(of: connection) : nil
-            throw LostAnswer(description: cause ?? error.text, isCertainlyUnprocessed: true)
+            throw LostAnswer(error.text, farewell, isCertainlyUnprocessed: true)
         }
-        let result: Result<HTTP2Response, LostAnswer>?
+        let result: Result<HTTP2Response, StreamFailure>?
         do {
             result = try first(of: connection, until: deadline, Self.result)
         } catch {
-            throw LostAnswer(description: "\(error)", isCertainlyUnprocessed: false)
+            throw LostAnswer("\(error)", farewell, isCertainlyUnprocessed: false)
         }
-        guard let result else {
+        switch result {
+        case .success(let response)?:
+            connection.shutdown()
+            connection.flush()
+            return response
+        case .failure(let failure)?:
             throw LostAnswer(
-                description: "\(endpoint.host) did not answer",
+                failure.text,
+                farewell,
+                isCertainlyUnprocessed: failure.isCertainlyUnprocessed
+            )
+        case nil:
+            throw LostAnswer(
+                "\(endpoint.host) did not answer",
+                farewell,
                 isCertainlyUnprocessed: false
             )
         }
-        connection.shutdown()
-        connection.flush()
-        return try result.get()
     }
 
-    /// Why a connection that was open takes no request.
-    private mutating func farewell(of connection: ClientConnection) -> String? {
-        do {
-            let result = try first(of: connection, until: deadline, Self.result)
-            guard case .failure(let lost)? = result else { return nil }
-            return lost.description
-        } catch {
-            return "\(error)"
+    /// What the peer said when it went, if it has; of several GOAWAYs the first with a reason.
+    private var farewell: Farewell? {
+        let all = events.compactMap { event in
+            if case .goAwayReceived(_, let errorCode, let debugData) = event {
+                return Farewell(errorCode, debugData: debugData)
+            }
+            return nil
         }
+        return all.first { $0.reason != nil } ?? all.first
     }
 
-    private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, LostAnswer>? {
+    private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, StreamFailure>? {
         switch event {
         case .responseArrived(_, let response): .success(response)
-        case .streamFailed(_, let failure):
-            .failure(
-                LostAnswer(
-                    description: failure.text,
-                    isCertainlyUnprocessed: failure.isCertainlyUnprocessed
-                )
-            )
-        case .goAwayReceived(let lastStreamID, _, let debugData) where !debugData.isEmpty:
-            .failure(
-                LostAnswer(
-                    description: "GOAWAY: \(String(decoding: debugData, as: UTF8.self))",
-                    isCertainlyUnprocessed: lastStreamID == 0
-                )
-            )
+        case .streamFailed(_, let failure): .failure(failure)
         default: nil
         }
     }

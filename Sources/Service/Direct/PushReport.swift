@@ -12,13 +12,15 @@ package struct PushReport {
     let answer: DirectExchange.Answer
 
     /// Whether APNs took the notification.
-    package var isAccepted: Bool { answer.response.status == 200 }
+    package var isAccepted: Bool { meaning.isAccepted }
 
     /// What went out, what came back, and what it means.
     ///
     /// Neither the provider token nor the whole device token is in it: it ends in tickets and chats.
     package var text: String {
-        (requestLines + timeLines + responseLines + meaning).joined(separator: "\n")
+        (requestLines + timeLines + responseLines + clockLines + meaningLines).joined(
+            separator: "\n"
+        )
     }
 
     private var requestLines: [String] {
@@ -62,27 +64,33 @@ package struct PushReport {
     private var responseLines: [String] {
         let response = answer.response
         let fields = response.headers.map { "< \($0.name): \($0.value)" }
-        let body =
-            response.body.isEmpty ? [] : ["", String(decoding: response.body, as: UTF8.self)]
-        return ["< :status: \(response.status)"] + fields + body + [""]
+        // Marked, so that no line of it looks like one of ours.
+        let body = String(decoding: response.body, as: UTF8.self)
+            .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .map { "| \($0)" }
+        return ["< :status: \(response.status)"] + fields
+            + (response.body.isEmpty ? [] : [""] + body) + [""]
     }
 
-    private var meaning: [String] {
-        let response = answer.response
-        if isAccepted {
-            let shown =
-                kind == .device
-                ? "Whether the device shows it, only the device knows."
-                : "Which devices show it, nobody tells."
-            return ["accepted: APNs has it. \(shown)"]
-        }
-        let reason = APNsErrorBody(parsing: response.body).reason
-        let verdict = Verdict.classify(status: response.status, reason: reason, kind: kind)
-        guard let text = reason.flatMap({ ReasonExplanation.text(for: $0.text) }) else {
-            let disposition = verdict.disposition
-            let meaning = kind == .device ? disposition.meaning : disposition.broadcastMeaning
-            return ["status \(response.status): \(meaning)"]
-        }
-        return [text]
+    private var clockLines: [String] {
+        answer.clockTrouble.map { ["! \($0)", ""] } ?? []
+    }
+
+    private var meaning: AnswerMeaning {
+        AnswerMeaning(
+            status: answer.response.status,
+            reason: APNsErrorBody(parsing: answer.response.body).reason,
+            kind: kind
+        )
+    }
+
+    private var meaningLines: [String] {
+        guard isAccepted else { return [meaning.text] }
+        let shown =
+            kind == .device
+            ? "Whether the device shows it, only the device knows."
+            : "Which devices show it, nobody tells."
+        let accepted = "accepted: APNs has it. \(shown)"
+        return answer.response.status == 200 ? [accepted] : [accepted, "", meaning.text]
     }
 }

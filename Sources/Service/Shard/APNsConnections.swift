@@ -29,9 +29,11 @@ final class APNsConnections {
         case streamLimitChanged(ConnectionID, Int)
         case answered(DeliveryID, HTTP2Response)
         case streamBroke(DeliveryID, StreamBreak)
-        case goAway(ConnectionID, Route, reason: Reason?)
+        /// The stream's end is told by itself.
+        case malformedAnswer(ConnectionID, Route, ResponseFlaw)
+        case goAway(ConnectionID, Route, Farewell)
         case pingAnswered(ConnectionID)
-        case closed(ConnectionID, Route, ConnectionFailure)
+        case closed(ConnectionID, Route, ConnectionFailure, after: Farewell?)
     }
 
     /// The bits of a loop's identifier that hold the number of the attempt.
@@ -101,7 +103,7 @@ final class APNsConnections {
             guard error == .streamIDsExhausted || error == .notOpen else { return }
             // It will never take a request again: the pool must know, or it sends everything here.
             connection.shutdown()
-            happenings.append(.goAway(connectionID, link.route, reason: nil))
+            happenings.append(.goAway(connectionID, link.route, Farewell(.noError, debugData: [])))
         }
     }
 
@@ -212,11 +214,15 @@ final class APNsConnections {
         case .responseArrived(let tag, let response):
             tell(.answered(DeliveryID(rawValue: tag), response))
         case .streamFailed(let tag, let failure):
+            if case .malformedResponse(let flaw) = failure {
+                tell(.malformedAnswer(link.id, link.route, flaw))
+            }
             let kind: StreamBreak = failure.isCertainlyUnprocessed ? .unprocessed : .unknown
             tell(.streamBroke(DeliveryID(rawValue: tag), kind))
-        case .goAwayReceived(_, _, let debugData):
-            let reason = APNsErrorBody(parsing: debugData).reason
-            tell(.goAway(link.id, link.route, reason: reason))
+        case .goAwayReceived(_, let errorCode, let debugData):
+            let farewell = Farewell(errorCode, debugData: debugData)
+            link.sentAway(farewell)
+            tell(.goAway(link.id, link.route, farewell))
         case .pingAnswered: tell(.pingAnswered(link.id))
         case .closed(let failure):
             var happenings: [Happening] = []
@@ -248,7 +254,7 @@ final class APNsConnections {
     ) {
         guard let link = links.remove(id) else { return }
         racing.removeAll { $0 == id }
-        happenings.append(.closed(id, link.route, failure))
+        happenings.append(.closed(id, link.route, failure, after: link.farewell))
     }
 
     private func watch(

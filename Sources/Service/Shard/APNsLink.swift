@@ -26,6 +26,8 @@ final class APNsLink {
     /// The connection that won the race: that of the one attempt that is left.
     private(set) var connection: ClientConnection?
     private(set) var isOpen = false
+    /// What its GOAWAY said; of several the first with a reason.
+    private(set) var farewell: Farewell?
     /// It waits for `APNsConnections.flush`.
     var isTouched = false
 
@@ -93,6 +95,11 @@ final class APNsLink {
     func opened() {
         isOpen = true
         race = nil
+    }
+
+    /// A GOAWAY came.
+    func sentAway(_ farewell: Farewell) {
+        if self.farewell?.reason == nil { self.farewell = farewell }
     }
 
     /// - Returns: Whether other addresses may be tried, or are being tried.

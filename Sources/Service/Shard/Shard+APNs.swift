@@ -24,9 +24,11 @@ extension Shard {
             engine.streamLimitChanged(id, to: limit, now: now)
         case .answered(let id, let response): answered(id, response)
         case .streamBroke(let id, let kind): engine.streamBroke(id, kind, now: now)
-        case .goAway(let id, let route, let reason): goAway(id, route, reason)
+        case .malformedAnswer(let id, let route, let flaw): answerWasMalformed(id, route, flaw)
+        case .goAway(let id, let route, let farewell): goAway(id, route, farewell)
         case .pingAnswered(let id): engine.pingAnswered(id, now: now)
-        case .closed(let id, let route, let failure): closed(id, route, failure)
+        case .closed(let id, let route, let failure, let farewell):
+            closed(id, route, failure, after: farewell)
         }
     }
 
@@ -81,8 +83,7 @@ extension Shard {
         }
         let reason = answer.reason?.text ?? "status \(answer.status)"
         guard troubles.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
-        log.error(
-            "APNs refuses the credential",
+        tellRefusedCredential(
             [
                 .credential: credentialName(route), .environment: route.environment.rawValue,
                 .reason: reason,
@@ -90,25 +91,60 @@ extension Shard {
         )
     }
 
-    private mutating func goAway(_ id: ConnectionID, _ route: Route, _ reason: Reason?) {
-        metrics.goAways[APNsReasonLabel(reason)].add()
-        let isCondemned = engine.goAwayReceived(id, reason: reason, now: now)
-        log.notice(
-            "APNs closes a connection",
+    /// A wrong clock spoils every token: it is named before anybody looks at key and team.
+    private func tellRefusedCredential(_ facts: LogFacts) {
+        var facts = facts
+        facts[.problem] = clockSkew.trouble
+        log.error("APNs refuses the credential", facts)
+    }
+
+    private mutating func answerWasMalformed(
+        _ id: ConnectionID,
+        _ route: Route,
+        _ flaw: ResponseFlaw
+    ) {
+        troubles.endpointFailed(route, "malformed answer: \(flaw)")
+        log.warning(
+            "an answer of APNs is malformed, and counts as none",
             [
                 .connection: "\(id)", .credential: credentialName(route),
-                .environment: route.environment.rawValue, .reason: reason?.text ?? "none",
+                .environment: route.environment.rawValue, .error: flaw.description,
             ]
         )
-        if isCondemned {
-            _ = troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
+    }
+
+    private mutating func goAway(_ id: ConnectionID, _ route: Route, _ farewell: Farewell) {
+        let reason = farewell.reason
+        metrics.goAways[APNsReasonLabel(reason)].add()
+        let isCondemned = engine.goAwayReceived(id, reason: reason, now: now)
+        let facts: LogFacts = [
+            .connection: "\(id)", .credential: credentialName(route),
+            .environment: route.environment.rawValue, .reason: reason?.text ?? "none",
+            .error: farewell.description,
+        ]
+        if isCondemned,
+            troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
+        {
+            tellRefusedCredential(facts)
+        } else {
+            log.log(farewell.isError ? .warning : .notice, "APNs closes a connection", facts)
         }
     }
 
-    private mutating func closed(_ id: ConnectionID, _ route: Route, _ failure: ConnectionFailure) {
+    private mutating func closed(
+        _ id: ConnectionID,
+        _ route: Route,
+        _ failure: ConnectionFailure,
+        after farewell: Farewell?
+    ) {
         engine.connectionClosed(id, now: now)
         if failure == .closedHere { return }
         metrics.connectionFailures.add()
+        if let farewell, case .goAway = failure {
+            // The log has it already.
+            troubles.connectionFailed(route, farewell.description)
+            return
+        }
         troubles.connectionFailed(route, failure.description)
         log.warning(
             "connection to APNs lost or not made",

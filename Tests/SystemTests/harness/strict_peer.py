@@ -97,7 +97,8 @@ class Connection:
         )
 
     def answer(self, request, status=200, body=b"", **headers):
-        fields = [(":status", str(status)), ("apns-id", request["apns-id"]), *headers.items()]
+        ids = [(field.name, field.value) for field in request.fields if field.name == "apns-id"]
+        fields = [(":status", str(status)), *ids, *headers.items()]
         self._open.discard(request.stream)
         self.answers += 1
         self._h2.send_headers(request.stream, fields, end_stream=not body)
@@ -122,7 +123,16 @@ class Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
         raise ConnectionAbortedError
 
+    def send_away(self, debug):
+        """GOAWAY in place of SETTINGS, and then nothing until the client has gone."""
+        self._socket.sendall(hyperframe.frame.GoAwayFrame(0, 0, 0, debug).serialize())
+        while self._socket.recv(65536):
+            pass
+
     def run(self):
+        if self._peer.farewell is not None:
+            self.send_away(self._peer.farewell)
+            return
         self._h2.local_settings = h2.settings.Settings(
             client=False, initial_values={**self._h2.local_settings, **self._peer.initial}
         )
@@ -187,6 +197,8 @@ class StrictPeer:
     def __init__(self, folder, script=answer_at_once, **initial):
         self.script = script
         self.ping_answered = lambda connection, octets: None
+        # Set: what a GOAWAY says that comes before the SETTINGS of each connection.
+        self.farewell = None
         self.initial = {
             getattr(h2.settings.SettingCodes, name.upper()): v for name, v in initial.items()
         }

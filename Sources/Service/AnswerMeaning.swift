@@ -41,8 +41,13 @@ package struct AnswerMeaning: Sendable {
     }
 
     /// What it means and what to do.
-    package var advice: [String] { [row.explanation, "To do: \(row.remedy)"] }
+    package var advice: [String] { row.advice }
 
     /// All of it, in several lines.
     package var text: String { ReasonExplanation.text(of: row, heading: heading, kind) }
+}
+
+extension ReasonTable.Row {
+    /// What it means and what to do, in two lines.
+    var advice: [String] { [explanation, "To do: \(remedy)"] }
 }

@@ -6,7 +6,7 @@ import Vocabulary
 struct Farewell: Hashable, Sendable, CustomStringConvertible {
     /// APNs' word; nil: there is none.
     let reason: Reason?
-    /// Somebody in between has sent it with a fault of ours, or its own.
+    /// Its code is that of a fault, ours or the peer's.
     let isError: Bool
     /// `GOAWAY NO_ERROR: Shutdown`.
     let description: String
@@ -26,6 +26,6 @@ struct Farewell: Hashable, Sendable, CustomStringConvertible {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known })
         else { return [] }
-        return [row.explanation, "To do: \(row.remedy)"]
+        return row.advice
     }
 }

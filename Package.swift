@@ -114,7 +114,7 @@ let package = Package(
             [
                 "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
                 "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
-                "HTTPServer", "YAML",
+                "HTTPServer", "YAML", "CLinux",
             ]
         ),
         module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),

@@ -90,8 +90,7 @@ package final class HTTPServer: Sendable {
         precondition(!hasStarted.exchange(true, ordering: .relaxed), "started twice")
         // Keeps the server, whose descriptors the loop uses, until the loop ends.
         let thread = Thread { [self] in
-            // Set from inside, or the system does not know it.
-            Thread.current.name = name
+            unsafe heliograph_name_thread(name)
             ServerLoop(
                 answer: answer,
                 limits: limits,

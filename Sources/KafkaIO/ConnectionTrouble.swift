@@ -104,7 +104,12 @@ public struct ConnectionTrouble {
                 "refuses the client certificate of \(ownCertificate): it has expired, or the broker"
                 + " does not trust who signed it"
         }
-        if said.contains("SSL handshake failed"),
+        // Of a peer that is quick librdkafka learns in SSL_connect, and says OpenSSL's words alone.
+        let isHandshake =
+            said.contains("SSL handshake failed")
+            || said.contains("SSL routines") && !said.contains("Receive failed")
+                && !said.contains("Send failed")
+        if isHandshake,
             said.contains("unexpected eof") || said.contains("wrong version number")
                 || said.contains("Disconnected")
         {

@@ -71,6 +71,12 @@ import Testing
             ),
             (
                 tls, nil,
+                "ssl://127.0.0.1:9/bootstrap: error:0A000126:SSL routines::unexpected eof while"
+                    + " reading (after 0ms in state CONNECT)",
+                "does not speak TLS: set kafka.properties.security.protocol to plaintext"
+            ),
+            (
+                tls, nil,
                 "ssl://127.0.0.1:9/bootstrap: SSL handshake failed: error:0A000126:SSL routines::unexpected"
                     + " eof while reading (after 37ms in state SSL_HANDSHAKE)",
                 "does not speak TLS: set kafka.properties.security.protocol to plaintext"

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import HTTP2IO
@@ -67,8 +68,7 @@ package final class ProcessSignals: Sendable {
     // MARK: The thread
 
     private func listen() -> Never {
-        // Set from inside, or the system does not know it.
-        Thread.current.name = "signals"
+        unsafe heliograph_name_thread("signals")
         Self.unblock(ProcessSignal.allCases)
         while true {
             let numbers = SignalNotes.next()

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// A thread of its own for a shard: nothing of it may run on the cooperative pool.
@@ -9,8 +10,7 @@ enum ShardThread {
     ) async -> Answer {
         await withCheckedContinuation { continuation in
             let thread = Thread {
-                // Set from inside, or the system does not know it.
-                Thread.current.name = name
+                unsafe heliograph_name_thread(name)
                 continuation.resume(returning: body())
             }
             thread.stackSize = 4 << 20

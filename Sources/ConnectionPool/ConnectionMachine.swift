@@ -27,10 +27,14 @@ public struct ConnectionMachine: Hashable, Sendable {
     public private(set) var heardAt: Instant
     /// When the last stream ended, or the connection opened.
     public private(set) var idleSince: Instant
-    /// When the first of the open streams opened, if any is open.
-    public private(set) var busySince: Instant
-    /// When a stream was last answered, or the connection opened.
-    public private(set) var answeredAt: Instant
+    /// When the first stream opened since the peer was last heard, or when it was last heard if
+    /// streams were left open then; nil: it owes nothing.
+    ///
+    /// Nothing that we do sets it anew, be it a further stream or a timeout: however often a dead
+    /// peer is asked, it stays dead.
+    public private(set) var silentSince: Instant?
+    /// The same since a stream was last answered: what else is heard does not count.
+    public private(set) var unansweredSince: Instant?
     public private(set) var pingSentAt: Instant?
     /// When the peer's SETTINGS came; nil: not yet.
     private var openedAt: Instant?
@@ -52,8 +56,6 @@ public struct ConnectionMachine: Hashable, Sendable {
         phase = .connecting(since: now)
         heardAt = now
         idleSince = now
-        busySince = now
-        answeredAt = now
     }
 
     // MARK: Inputs
@@ -61,8 +63,7 @@ public struct ConnectionMachine: Hashable, Sendable {
     public mutating func opened(maxConcurrentStreams limit: Int, now: Instant) {
         guard case .connecting = phase else { return }
         limitStreams(limit, now: now)
-        heardAt = now
-        answeredAt = now
+        heard(now: now)
         idleSince = now
         openedAt = now
         phase = requiresProof ? .proving : .ready
@@ -70,26 +71,27 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     public mutating func streamLimitChanged(_ limit: Int, now: Instant) {
         limitStreams(limit, now: now)
-        heardAt = now
+        heard(now: now)
     }
 
     public mutating func streamOpened(now: Instant) {
         precondition(freeStreams > 0, "stream opened beyond the limit on connection \(id)")
-        if openStreams == 0 { busySince = now }
+        silentSince = silentSince ?? now
+        unansweredSince = unansweredSince ?? now
         openStreams += 1
         wasAsked = true
     }
 
     /// A stream ended.
     ///
-    /// `heard`: the peer said so. `provesCredential`: it answered, and not to condemn the credential.
-    public mutating func streamEnded(heard: Bool, provesCredential: Bool, now: Instant) {
+    /// `isAnswered`: the peer did its part. `provesCredential`: and it did not condemn the credential.
+    public mutating func streamEnded(isAnswered: Bool, provesCredential: Bool, now: Instant) {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1
         if openStreams == 0 { idleSince = now }
-        if heard {
-            heardAt = now
-            answeredAt = now
+        if isAnswered {
+            heard(now: now)
+            unansweredSince = openStreams > 0 ? now : nil
             hasAnswered = true
         }
         guard provesCredential else { return }
@@ -118,7 +120,7 @@ public struct ConnectionMachine: Hashable, Sendable {
 
     public mutating func pingAnswered(now: Instant) {
         pingSentAt = nil
-        heardAt = now
+        heard(now: now)
     }
 
     // MARK: Queries
@@ -137,15 +139,6 @@ public struct ConnectionMachine: Hashable, Sendable {
     /// None as well after the peer lowered its limit below what is open.
     public var freeStreams: Int { max(0, streamLimit - openStreams) }
 
-    /// Since when streams wait without any being answered, although the peer is heard.
-    ///
-    /// Nil: none waits, it drains, or it is for the PING to tell whether the peer is there.
-    public var unansweredSince: Instant? {
-        guard openStreams > 0, isUsable, pingSentAt == nil else { return nil }
-        let since = max(answeredAt, busySince)
-        return heardAt > since ? since : nil
-    }
-
     /// How long it has been open.
     public func age(now: Instant) -> Duration { openedAt.map { now - $0 } ?? .zero }
 
@@ -157,6 +150,11 @@ public struct ConnectionMachine: Hashable, Sendable {
     }
 
     // MARK: Private
+
+    private mutating func heard(now: Instant) {
+        heardAt = now
+        silentSince = openStreams > 0 ? now : nil
+    }
 
     private mutating func limitStreams(_ limit: Int, now: Instant) {
         maxConcurrentStreams = limit

@@ -12,12 +12,12 @@ public struct PoolMachine: Hashable, Sendable {
         public var connectTimeout: Duration
         /// PING after so long without hearing the peer.
         public var pingAfterIdle: Duration
-        /// PING sooner while streams wait for an answer: a stalled peer is found by it.
+        /// PING sooner when the peer was asked and is not heard: a dead one is found by it.
         public var pingAfterSilence: Duration
         /// Given up when a PING stays unanswered so long.
         public var pingTimeout: Duration
-        /// A connection that answers PINGs and no stream, or allows none, is replaced after so long;
-        /// its streams may still be answered.
+        /// A connection that answers PINGs and no stream, or allows none, is replaced so long after
+        /// it was first asked; its streams may still be answered.
         public var stallTimeout: Duration
         /// A connection beyond `minConnections` closes after so long without a stream; and one
         /// after so long in which the others would have sufficed.
@@ -142,7 +142,11 @@ public struct PoolMachine: Hashable, Sendable {
     ) {
         guard let index = index(of: id) else { return }
         responseTimes.answered(after: duration, now: now)
-        connections[index].streamEnded(heard: true, provesCredential: provesCredential, now: now)
+        connections[index].streamEnded(
+            isAnswered: true,
+            provesCredential: provesCredential,
+            now: now
+        )
         // Only a connection that proved itself ends the backoff: a peer that accepts connections
         // and then refuses everything must not be hammered.
         if provesCredential { backoff.connectSucceeded() }
@@ -151,7 +155,7 @@ public struct PoolMachine: Hashable, Sendable {
     /// A stream ended without an answer: reset, cancelled, or its connection broke.
     public mutating func streamBroke(on id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
-        connections[index].streamEnded(heard: false, provesCredential: false, now: now)
+        connections[index].streamEnded(isAnswered: false, provesCredential: false, now: now)
     }
 
     public mutating func goAwayReceived(_ id: ConnectionID) {
@@ -283,24 +287,22 @@ public struct PoolMachine: Hashable, Sendable {
 
     /// Since when the connection has been of no use, although the peer is heard.
     private func stalledSince(_ connection: ConnectionMachine) -> Instant? {
-        if waiting > 0, connection.isUsable, connection.openStreams == 0,
-            let since = connection.shutSince
-        {
+        guard connection.isUsable else { return nil }
+        if waiting > 0, connection.openStreams == 0, let since = connection.shutSince {
             return since
         }
-        return connection.unansweredSince
+        // Unheard since it was asked, it is for the PING to tell whether the peer is there.
+        guard let since = connection.unansweredSince, connection.heardAt > since else { return nil }
+        return since
     }
 
     /// When a PING is to be sent or answered, or an idle connection to be closed.
     private func pingTime(of connection: ConnectionMachine) -> Instant {
         if let sentAt = connection.pingSentAt { return sentAt + limits.pingTimeout }
-        guard connection.openStreams == 0 else {
-            let silence = min(limits.pingAfterSilence, limits.pingAfterIdle)
-            return max(connection.heardAt, connection.busySince) + silence
-        }
-        let ping = connection.heardAt + limits.pingAfterIdle
-        guard isSurplus(connection) else { return ping }
-        return min(ping, connection.idleSince + limits.idleTimeout)
+        var due = connection.heardAt + limits.pingAfterIdle
+        if let since = connection.silentSince { due = min(due, since + limits.pingAfterSilence) }
+        guard isSurplus(connection) else { return due }
+        return min(due, connection.idleSince + limits.idleTimeout)
     }
 
     private func isSurplus(_ connection: ConnectionMachine) -> Bool {

@@ -33,6 +33,8 @@ package struct Coverage: Hashable, Sendable {
         case connectFailed
         case connectionOpened
         case connectionBroken
+        case connectionSilent
+        case connectionAnsweredPingsOnly
         case goAway
         case unprocessed
         case streamReset

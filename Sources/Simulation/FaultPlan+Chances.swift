@@ -5,6 +5,7 @@ extension FaultPlan.Chances {
     /// Everybody does what they should; upstream is as it always is.
     static let calm = Self(
         connectFails: 0,
+        connectionDies: 0,
         requestRefused: 0,
         requestReset: 0,
         silence: 0,
@@ -43,6 +44,7 @@ extension FaultPlan.Chances {
             dice.number(below: 3) == 0 ? 0 : most * dice.unit()
         }
         connectFails = chance(0.5)
+        connectionDies = chance(0.3)
         requestRefused = chance(0.05)
         requestReset = chance(0.02)
         silence = chance(0.01)

@@ -24,6 +24,8 @@ package struct FaultPlan: Hashable, Sendable {
     var fuse: TokenFuse.Settings?
     /// From one turn of a member's loop to the next at least.
     var turnInterval: Duration
+    /// How long a request waits for its answer.
+    var requestTimeout: Duration
 
     var chances: Chances
     var intervals: Intervals
@@ -52,6 +54,8 @@ package struct FaultPlan: Hashable, Sendable {
     /// Chances, 0 to 1, each time the thing happens.
     struct Chances: Hashable, Sendable {
         var connectFails: Double
+        /// A connection opens, and is or becomes dead.
+        var connectionDies: Double
         var requestRefused: Double
         var requestReset: Double
         var silence: Double
@@ -143,6 +147,7 @@ extension FaultPlan {
         dedupWindow = dice.element([0, 20, 1000])
         fuse = Self.fuse(&dice)
         turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
+        requestTimeout = .seconds(dice.element([2, 5, 10, 30]))
         faultsEnd = dice.seconds(900...2000)
         trafficEnd = faultsEnd + dice.seconds(60...300)
         let end = faultsEnd

@@ -170,10 +170,27 @@ struct SimulatedConnection {
     var isProven = false
     /// The oldest PING without an answer.
     var pingedAt: Instant?
+    /// The oldest request since the last answer; nil: everything was answered.
+    var askedAt: Instant?
+    /// How it fails, and since when; nil: it does not.
+    var death: (kind: Death, at: Instant)?
     /// Streams opened so far.
     var streamCount: UInt32 = 0
     /// The open ones, by delivery.
     var streams: [DeliveryID: OpenStream] = [:]
+
+    enum Death {
+        /// Nothing is heard of the peer any more.
+        case silent
+        /// It answers PINGs, and no request.
+        case answersPingsOnly
+    }
+
+    /// Whether no request is answered on it any more.
+    func isDead(at now: Instant) -> Bool { death.map { $0.at <= now } ?? false }
+
+    /// Whether nothing at all is heard of it any more.
+    func isSilent(at now: Instant) -> Bool { isDead(at: now) && death?.kind == .silent }
 
     struct OpenStream {
         var number: UInt32

@@ -19,6 +19,7 @@ extension World {
             retry: RetryPolicy(),
             later: RetryTiers(plan.tiers),
             giveUpAfter: plan.giveUpAfter,
+            requestTimeout: plan.requestTimeout,
             intake: IntakeGate.Limits(events: plan.inFlightLimit, bytes: plan.inFlightBytes),
             start: plan.startsAtEnd ? .latest : .earliest,
             sourceWeights: plan.sources.map(\.weight),

@@ -152,6 +152,17 @@ MUTATIONS = [
         "keep a connection that answers nothing",
         [statements(POOL, "            actions.append(.close(connection.id, .pingUnanswered))\n")],
     ),
+    Mutation(
+        "count a connection's silence from what was sent last",
+        [
+            statements(
+                CONNECTION,
+                "        if openStreams == 0 { idleSince = now }\n",
+                "        if openStreams == 0 { idleSince = now }\n"
+                "        if openStreams == 0 { (silentSince, unansweredSince) = (nil, nil) }\n",
+            )
+        ],
+    ),
     # Outcomes
     Mutation(
         "settle with the first of several acknowledgements",

@@ -12,6 +12,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case streamLimitKept
         case oneStreamUntilProven
         case stalledConnectionGivenUp
+        case deadConnectionGivenUp
         case intakeBounded
         case pausesAreTold
         case accountingHolds

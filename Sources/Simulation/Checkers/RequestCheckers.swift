@@ -48,6 +48,10 @@ extension World {
         if let pingedAt = connection.pingedAt, now - pingedAt > .seconds(31) {
             found(.stalledConnectionGivenUp, "used \(now - pingedAt) after a PING")
         }
+        // Twenty seconds are its patience with a peer that answers nothing, and it may hang twice.
+        if let askedAt = connection.askedAt, now - askedAt > .seconds(61) {
+            found(.deadConnectionGivenUp, "used \(now - askedAt) after a request without an answer")
+        }
     }
 
     /// A member sends nothing of a partition that it has given up: the next owner does.

@@ -11,7 +11,7 @@ extension World {
         case .streamLimitChanged(let id, let connection): changeStreamLimit(id, connection)
         case .pingAnswered(let id, let connection):
             guard let member = member(id), let state = member.connections[connection],
-                !isSilent(state.route.environment)
+                !isSilent(state)
             else { return }
             member.connections[connection]?.pingedAt = nil
             member.engine.pingAnswered(connection, now: moment)
@@ -44,15 +44,25 @@ extension World {
         let limit = dice.element([1, 2, 10, 100, 1000])
         member.connections[connection]?.isOpen = true
         member.connections[connection]?.limit = limit
+        member.connections[connection]?.death = death()
         member.engine.connectionOpened(connection, maxConcurrentStreams: limit, now: moment)
         wake(member)
+    }
+
+    /// Whether and when a connection is to die: at once, or some time later.
+    private mutating func death() -> (kind: SimulatedConnection.Death, at: Instant)? {
+        guard strikes(plan.chances.connectionDies) else { return nil }
+        let isSilent = dice.number(below: 2) == 0
+        coverage.note(isSilent ? .connectionSilent : .connectionAnsweredPingsOnly)
+        let delay = dice.number(below: 2) == 0 ? .zero : dice.seconds(1...120)
+        return (isSilent ? .silent : .answersPingsOnly, now + delay)
     }
 
     mutating func pinged(_ connection: ConnectionID, by member: Member) {
         if member.connections[connection]?.pingedAt == nil {
             member.connections[connection]?.pingedAt = now
         }
-        guard let state = member.connections[connection], !isSilent(state.route.environment),
+        guard let state = member.connections[connection], !isSilent(state),
             !strikes(plan.chances.silence)
         else { return }
         after(latency(), .pingAnswered(member.id, connection))
@@ -60,7 +70,8 @@ extension World {
 
     /// GOAWAY: the newer half of the open streams was not processed.
     private mutating func goAway(_ id: MemberID, _ connection: ConnectionID) {
-        guard let member = member(id), let state = member.connections[connection], state.isOpen
+        guard let member = member(id), let state = member.connections[connection], state.isOpen,
+            !state.isDead(at: now)
         else { return }
         coverage.note(.goAway)
         member.connections[connection]?.isDraining = true
@@ -74,7 +85,8 @@ extension World {
     }
 
     private mutating func changeStreamLimit(_ id: MemberID, _ connection: ConnectionID) {
-        guard let member = member(id), member.connections[connection]?.isOpen == true
+        guard let member = member(id), let state = member.connections[connection], state.isOpen,
+            !state.isDead(at: now)
         else { return }
         coverage.note(.streamLimitChanged)
         let limit = dice.element([0, 1, 2, 10, 100])
@@ -109,6 +121,10 @@ extension World {
                 endConnection(connection, of: member)
             }
         }
+    }
+
+    private func isSilent(_ connection: SimulatedConnection) -> Bool {
+        isSilent(connection.route.environment) || connection.isSilent(at: now)
     }
 
     func isSilent(_ environment: APNsEnvironment) -> Bool {

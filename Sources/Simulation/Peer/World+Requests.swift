@@ -14,6 +14,7 @@ extension World {
         else { return found(.streamLimitKept, "sent on a connection that is gone") }
         coverage.note(.requestSent)
         checkRequest(facts, event, on: state, by: member)
+        member.connections[connection]?.askedAt = state.askedAt ?? now
         state.streamCount += 1
         let number = state.streamCount
         member.connections[connection]?.streamCount = number
@@ -78,7 +79,9 @@ extension World {
             state.streams[key.delivery]?.number == key.stream
         else { return }
         // APNs takes nothing in and says nothing: the engine's own limit ends the stream.
-        guard !isSilent(state.route.environment) else { return coverage.note(.streamSilent) }
+        guard !isSilent(state.route.environment), !state.isDead(at: now) else {
+            return coverage.note(.streamSilent)
+        }
         let answer = answer(to: key, fate, on: state.route)
         judged(key, fate, route: answer)
         switch fate {
@@ -97,6 +100,8 @@ extension World {
             .answeredTokenExpired:
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
             note(answer)
+            let isOwing = member.connections[key.connection]?.streams.isEmpty == false
+            member.connections[key.connection]?.askedAt = isOwing ? now : nil
             if answer.status != 403 { member.connections[key.connection]?.isProven = true }
             // A server that goes down says nothing about the endpoint.
             if let stream = state.streams[key.delivery], answer.reason != .apns(.shutdown) {

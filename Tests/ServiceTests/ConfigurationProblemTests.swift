@@ -279,7 +279,8 @@ import Testing
                     + " as Apple shows them (h.yaml:13:16)",
                 "apns.credentials.0.key_id: is missing, expected 10 characters of A-Z and 0-9,"
                     + " as Apple shows them",
-                "apns.credentials.0.key_file: is missing, expected the path of a file",
+                "apns.credentials.0.key_file: is missing, expected the path of a file, or the variable"
+                    + " HELIOGRAPH_APNS_CREDENTIALS_0_KEY",
                 "apns.credentials.0.bundle_ids: is empty, expected at least one, a bundle ID such"
                     + " as com.example.MyApp, or a pattern such as com.example.*",
                 "is not a variable of this version, did you mean 'HELIOGRAPH_LOG_LEVEL'?"

@@ -111,7 +111,7 @@ import Testing
         #expect(
             try said(refused, [:]).hasPrefix(
                 """
-                apns.credentials.0.key: is a secret, which does not belong into this file, \
+                apns.credentials.0.key: is a secret, which does not belong in this file, \
                 expected the variable \(variable), or `key_file` (
                 """
             )
@@ -144,11 +144,11 @@ import Testing
     @Test(arguments: [
         ("", "''"), ("/etc/key.p8", "'/etc/key.p8'"), ("a\u{1B}[2Jb", "'a?[2Jb'"),
         ("http://u:p@h", "'http://u:(hidden)@h'"),
-        ("a\nb", "a text of 3 bytes, which is not shown"),
-        ("-----BEGIN", "a text of 10 bytes, which is not shown"),
+        ("a\nb", "a text of 3 bytes (not shown)"),
+        ("-----BEGIN", "a text of 10 bytes (not shown)"),
         (String(repeating: "x", count: 200), "'\(String(repeating: "x", count: 200))'"),
-        (String(repeating: "x", count: 201), "a text of 201 bytes, which is not shown"),
-        ("MIGH" + String(repeating: "A/9=", count: 15), "a text of 64 bytes, which is not shown"),
+        (String(repeating: "x", count: 201), "a text of 201 bytes (not shown)"),
+        ("MIGH" + String(repeating: "A/9=", count: 15), "a text of 64 bytes (not shown)"),
         (
             "MIGH" + String(repeating: "A.9=", count: 15),
             "'MIGH\(String(repeating: "A.9=", count: 15))'"

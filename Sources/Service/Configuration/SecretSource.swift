@@ -48,16 +48,15 @@ extension ConfigurationSection {
         let fileKey = "\(name)_file"
         let hasVariable = isSet(name, mayBeNull: true)
         let hasFile = isSet(fileKey, mayBeNull: isRequired == nil)
+        var type = ValueType.filePath
+        // Who puts the secret itself there is told where it belongs.
+        let variable = ConfigurationReader.variable(for: self.path + [name])
+        type.expectation += ", or the variable \(variable)"
         let path: String? =
             if let isRequired {
-                required(
-                    fileKey,
-                    .filePath,
-                    isNeeded: isRequired && !hasVariable,
-                    fileDocumentation
-                )
+                required(fileKey, type, isNeeded: isRequired && !hasVariable, fileDocumentation)
             } else {
-                optional(fileKey, .filePath, fileDocumentation)
+                optional(fileKey, type, fileDocumentation)
             }
         let value = secretText(name, "\(documentation) Only as a variable.")
         if hasVariable, hasFile {
@@ -78,7 +77,7 @@ extension ConfigurationSection {
             let variable = ConfigurationReader.variable(for: path + [name])
             report(
                 name,
-                "is a secret, which does not belong into this file",
+                "is a secret, which does not belong in this file",
                 "the variable \(variable), or `\(name)_file`",
                 setting
             )

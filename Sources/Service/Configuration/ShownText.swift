@@ -6,7 +6,7 @@ extension String {
     }
 
     /// What is shown of a text that may be a secret.
-    var withheld: String { "a text of \(utf8.count) bytes, which is not shown" }
+    var withheld: String { "a text of \(utf8.count) bytes (not shown)" }
 
     /// Nobody writes a name, a number or a path so long, or on several lines; but keys are.
     var mayBeShown: Bool {

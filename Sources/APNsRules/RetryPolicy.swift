@@ -47,6 +47,21 @@ public struct RetryPolicy: Hashable, Sendable {
         return asked(retryAfter) + .nanoseconds(jitter)
     }
 
+    /// How long to wait when a request was refused, not processed, so many times in a row.
+    ///
+    /// Not at all the first time: streams that cross a GOAWAY or a lowered limit have no other fault.
+    /// Then half of the ceiling at least, for no attempt is counted that would end it otherwise.
+    public func delay(
+        afterRefusals refusals: Int,
+        using random: inout some RandomNumberGenerator
+    ) -> Duration {
+        guard refusals > 1 else { return .zero }
+        let ceiling = ceiling(beforeAttempt: refusals)
+        return .nanoseconds(
+            Int64.random(in: (ceiling / 2).nanoseconds...ceiling.nanoseconds, using: &random)
+        )
+    }
+
     /// What an answer's `Retry-After` is honoured for: zero when there is none, and no more than
     /// `maxRetryAfter`.
     public func asked(_ retryAfter: Duration?) -> Duration {

@@ -26,9 +26,31 @@ public struct APNsAnswer: Hashable, Sendable {
 }
 
 /// How a stream ended without an answer.
-public enum StreamBreak: Hashable, Sendable {
-    /// The peer certainly did not process the request (RFC 9113, 8.7).
+public enum StreamBreak: Hashable, Sendable, CaseIterable {
+    /// The peer certainly did not process the request (RFC 9113, 8.7): it went away, or the request
+    /// never left.
     case unprocessed
-    /// Nobody knows.
-    case unknown
+    /// The peer did not process it, and would not (REFUSED_STREAM).
+    case refused
+    /// The peer ended the stream, and nobody knows what it did before.
+    case reset
+    /// The connection ended, and nobody knows.
+    case lost
+
+    /// Whether the request may be sent again, whatever it is.
+    var isUnprocessed: Bool {
+        switch self {
+        case .unprocessed, .refused: true
+        case .reset, .lost: false
+        }
+    }
+
+    /// Whether it is what the endpoint makes of a request; an end of the connection is not, which
+    /// breaks hundreds of streams at once.
+    public var isAnswerOfSorts: Bool {
+        switch self {
+        case .refused, .reset: true
+        case .unprocessed, .lost: false
+        }
+    }
 }

@@ -31,7 +31,7 @@ public struct Delivery: Sendable {
     /// The endpoint answered one of its attempts with a failure of its own, or not at all.
     var hasFailed = false
     var isProviderTokenRefreshed = false
-    /// Streams given back unprocessed, in a row.
+    /// Streams given back unprocessed, in a row; no more are counted than the number holds.
     var refusals: UInt8 = 0
     public internal(set) var phase: Phase
     /// When the present or last stream was asked for.

@@ -65,11 +65,11 @@ extension DeliveryEngine {
     public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
         guard let attempt = attemptEnded(id) else { return }
         withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
-        unanswered(attempt, of: id, isOverdue: false, now: now)
-        switch kind {
-        case .unprocessed: resend(id, now: now)
-        case .unknown:
-            let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
+        unanswered(attempt, of: id, isFailure: kind.isAnswerOfSorts, now: now)
+        let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
+        if kind.isUnprocessed {
+            resend(id, after: failure, now: now)
+        } else {
             retryUnknown(id, after: failure, now: now)
         }
     }
@@ -82,7 +82,7 @@ extension DeliveryEngine {
                 preconditionFailure("a delivery without a stream among those in flight")
             }
             withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
-            unanswered(attempt, of: id, isOverdue: true, now: now)
+            unanswered(attempt, of: id, isFailure: true, now: now)
             actions.append(.cancel(id, on: attempt.connection))
             let failure = AttemptFailure(reason: .local(.requestTimeout), httpStatus: nil)
             retryUnknown(id, after: failure, now: now)

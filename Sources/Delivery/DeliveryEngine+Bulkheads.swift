@@ -55,14 +55,16 @@ extension DeliveryEngine {
         pacing.relieved(device)
     }
 
-    /// A stream ended without an answer, so it proved nothing.
+    /// A stream ended without an answer, so it proved nothing of the credential.
+    ///
+    /// `isFailure`: the endpoint let it run out of time, refused it or reset it.
     mutating func unanswered(
         _ attempt: EndedAttempt,
         of id: DeliveryID,
-        isOverdue: Bool,
+        isFailure: Bool,
         now: Moment
     ) {
-        if isOverdue {
+        if isFailure {
             endpointFailed(id, attempt.route, sentAt: attempt.sentAt, now: now)
         } else {
             lanes[attempt.route.index].breaker.requestAbandoned(sentAt: attempt.sentAt)

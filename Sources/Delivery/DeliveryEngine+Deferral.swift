@@ -44,6 +44,23 @@ extension DeliveryEngine {
         announce(id, [.retry])
     }
 
+    /// Puts off a delivery that the peer refuses to process, or ends it once it was to be given up.
+    ///
+    /// - Returns: false when no tier fits: then it waits here, for there is nothing to end it for.
+    mutating func postponeUnprocessed(
+        _ id: DeliveryID,
+        because failure: AttemptFailure,
+        due: Timestamp,
+        now: Moment
+    ) -> Bool {
+        guard let delivery = deliveries[id], let event = delivery.event else { return true }
+        let giveUpAt = firstFailure(of: delivery, now: now).advanced(by: settings.giveUpAfter)
+        let fits = deferral(of: delivery, event, failure, waitingFor: .zero, now: now) != nil
+        guard fits || due > giveUpAt else { return false }
+        postpone(id, because: failure, notBefore: nil, now: now)
+        return true
+    }
+
     /// Kafka will never take the retry record, because of its size: the event ends here.
     public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
         guard let delivery = deliveries[id], case .publishing([.retry]) = delivery.phase,

@@ -26,9 +26,13 @@ extension DeliveryEngine {
             // A channel that is throttled stays so for the newer one.
             isDeviceThrottled || !endsSuperseded(id, event, now: now)
         else { return }
-        deliveries.update(id) { $0.refusals = 0 }
-        let firstFailureAt = delivery.firstFailureAt ?? now.instant
-        deliveries.update(id) { $0.firstFailureAt = firstFailureAt }
+        // Refusals before the first attempt took nothing of the time for attempts.
+        let earlier = delivery.attempts > 1 ? delivery.firstFailureAt : nil
+        let firstFailureAt = earlier ?? now.instant
+        deliveries.update(id) {
+            $0.refusals = 0
+            $0.firstFailureAt = firstFailureAt
+        }
         let notBefore = now.instant + settings.retry.asked(retryAfter)
         let delay = settings.retry.delay(
             beforeAttempt: delivery.attempts + 1,
@@ -53,19 +57,9 @@ extension DeliveryEngine {
             postpone(id, because: failure, notBefore: notBefore, now: now)
             return
         }
-        let due = Moment(
-            instant: now.instant + allowed,
-            timestamp: Timestamp(
-                milliseconds: now.timestamp.milliseconds + allowed.milliseconds
-            )
-        )
-        guard !event.isExpired(at: due.timestamp) else {
-            conclude(id, with: .expired, now: now)
-            return
-        }
-        countRetry(because: failure.reason)
-        deliveries.update(id) { $0.phase = .backingOff }
-        retries.insert(id, due: due.instant)
+        let due = now.advanced(by: allowed)
+        if !event.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
+        backOff(id, event, until: due, now: now)
     }
 
     /// The delay that the credential's retry budget allows.
@@ -98,25 +92,49 @@ extension DeliveryEngine {
         conclude(id, with: .undeliverable(failure.reason, status: nil), now: now)
     }
 
-    private static let refusalsPerAttempt: UInt8 = 8
-
-    /// At once, elsewhere, and without counting: the peer did not process the request.
+    /// Elsewhere or once more, and without counting: the peer did not process the request.
     ///
-    /// A peer that refuses without end is bounded: of `refusalsPerAttempt` refusals in a row the
-    /// last is an attempt like any other.
-    mutating func resend(_ id: DeliveryID, now: Moment) {
+    /// At once the first time, then ever later. A peer that refuses for `retryHereFor` has Kafka
+    /// keep the event; what no retry topic takes waits here, until it is given up or expires.
+    mutating func resend(_ id: DeliveryID, after failure: AttemptFailure, now: Moment) {
         counts.unprocessed += 1
-        guard let event = deliveries[id]?.event, !handBack(id) else { return }
-        let refusals = (deliveries[id]?.refusals ?? 0) + 1
-        deliveries.update(id) { $0.refusals = refusals }
-        guard refusals < Self.refusalsPerAttempt else {
-            let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
-            retry(id, after: failure, retryAfter: nil, now: now)
-            return
-        }
+        guard let delivery = deliveries[id], let event = delivery.event, !handBack(id)
+        else { return }
         deliveries.update(id) { $0.attempts -= 1 }
         guard !endsSuperseded(id, event, now: now) else { return }
-        enqueue(id, first: true, now: now)
+        let refusals = min(delivery.refusals, .max - 1) + 1
+        let firstFailureAt = delivery.firstFailureAt ?? now.instant
+        deliveries.update(id) {
+            $0.refusals = refusals
+            $0.firstFailureAt = firstFailureAt
+        }
+        let delay = settings.retry.delay(afterRefusals: Int(refusals), using: &random)
+        guard delay > .zero else {
+            enqueue(id, first: true, now: now)
+            return
+        }
+        let due = now.advanced(by: delay)
+        if due.instant > firstFailureAt + settings.retryHereFor,
+            postponeUnprocessed(id, because: failure, due: due.timestamp, now: now)
+        {
+            return
+        }
+        backOff(id, event, until: due, now: now)
+    }
+
+    /// Waits in memory, if there is still time then.
+    private mutating func backOff(
+        _ id: DeliveryID,
+        _ event: Event,
+        until due: Moment,
+        now: Moment
+    ) {
+        guard !event.isExpired(at: due.timestamp) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        deliveries.update(id) { $0.phase = .backingOff }
+        retries.insert(id, due: due.instant)
     }
 
     /// The token had expired: a new one, and one more try at once.
@@ -152,5 +170,11 @@ extension DeliveryEngine {
         } else {
             retriesByReason[reason, default: 0] += 1
         }
+    }
+}
+
+extension Moment {
+    fileprivate func advanced(by duration: Duration) -> Moment {
+        Moment(instant: instant + duration, timestamp: timestamp.advanced(by: duration))
     }
 }

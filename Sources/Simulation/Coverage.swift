@@ -60,6 +60,8 @@ package struct Coverage: Hashable, Sendable {
         case episodeConnectionsRefused
         case episodeServerErrors
         case episodeSilence
+        case episodeStreamsRefused
+        case episodeStreamsReset
         case episodeSlowAnswers
         case episodeCredentialRevoked
         case episodeKafkaDown

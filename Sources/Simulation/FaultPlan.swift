@@ -111,6 +111,10 @@ struct Episode: Hashable, Sendable {
         case serverErrors(APNsEnvironment)
         /// The environment takes requests and says nothing, not even to a PING.
         case silence(APNsEnvironment)
+        /// The environment refuses every stream.
+        case streamsRefused(APNsEnvironment)
+        /// The environment resets every stream, and nobody knows what it did before.
+        case streamsReset(APNsEnvironment)
         /// The environment takes seconds to answer.
         case slowAnswers(APNsEnvironment)
         /// APNs takes nothing of this credential.
@@ -202,7 +206,7 @@ extension Episode {
     fileprivate init(before end: Duration, _ dice: inout Dice) {
         let environment: APNsEnvironment = dice.number(below: 3) == 0 ? .sandbox : .production
         kind =
-            switch dice.number(below: 9) {
+            switch dice.number(below: 11) {
             case 0: .connectionsRefused(environment)
             case 1: .serverErrors(environment)
             case 2: .silence(environment)
@@ -211,6 +215,8 @@ extension Episode {
             case 5: .kafkaDown
             case 6: .slowProduce
             case 7: .tokensCondemned(environment)
+            case 8: .streamsRefused(environment)
+            case 9: .streamsReset(environment)
             default: .registryDown
             }
         // One in four is long: twenty minutes.

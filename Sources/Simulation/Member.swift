@@ -119,6 +119,11 @@ final class Member {
     struct StreamCount {
         var opened = 0
         var unprocessed = 0
+        /// Of the unprocessed ones, those since something else became of one.
+        var refusals = 0
+        /// When the first and the last of them came back.
+        var refusedSince = Instant(nanoseconds: 0)
+        var refusedAt = Instant(nanoseconds: 0)
     }
 
     /// An outcome on its way to Kafka.

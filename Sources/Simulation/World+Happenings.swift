@@ -54,6 +54,12 @@ extension World {
         case .silence(let environment):
             apns.silent[environment, default: 0] += step
             note(.episodeSilence, if: begins)
+        case .streamsRefused(let environment):
+            apns.refusingStreams[environment, default: 0] += step
+            note(.episodeStreamsRefused, if: begins)
+        case .streamsReset(let environment):
+            apns.resetting[environment, default: 0] += step
+            note(.episodeStreamsReset, if: begins)
         case .slowAnswers(let environment):
             apns.slow[environment, default: 0] += step
             note(.episodeSlowAnswers, if: begins)

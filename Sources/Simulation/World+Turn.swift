@@ -183,6 +183,7 @@ extension World {
             if let state = member.connections[connection], let stream = state.streams[delivery] {
                 noteForBreaker(stream, isFailure: true, on: state.route, by: member)
             }
+            noteProcessed(delivery, by: member)
             _ = endStream(of: delivery, on: connection, by: member)
         case .ping(let connection): pinged(connection, by: member)
         case .drain(let connection), .drainStalled(let connection):

@@ -44,6 +44,21 @@ import Vocabulary
         #expect(try #require(delay) >= .zero)
     }
 
+    @Test(arguments: [
+        (refusals: 1, milliseconds: 0), (2, 200), (3, 400), (4, 800), (7, 5000), (255, 5000),
+    ])
+    func `a refusal waits half the ceiling at least, and the first one not at all`(
+        refusals: Int,
+        milliseconds: Int
+    ) {
+        let policy = RetryPolicy(maxDelay: .seconds(5))
+        let ceiling = Duration.milliseconds(milliseconds)
+        var random = SeededGenerator(seed: UInt64(refusals))
+        let delays = (0..<1000).map { _ in policy.delay(afterRefusals: refusals, using: &random) }
+        #expect(delays.allSatisfy { (ceiling / 2...ceiling).contains($0) })
+        #expect((delays.max() ?? .zero) >= ceiling * 9 / 10)
+    }
+
     @Test func `impossible policies and attempts are programmers' errors`() async {
         await #expect(processExitsWith: .failure) { _ = RetryPolicy(attempts: 0) }
         await #expect(processExitsWith: .failure) { _ = RetryPolicy(baseDelay: .zero) }

@@ -533,18 +533,23 @@ import Vocabulary
     // MARK: Push types
 
     @Test(arguments: [
-        (PushType.voip, isSentAgain: false), (.pushtotalk, false), (.alert, true),
+        (PushType.voip, StreamBreak.lost, isSentAgain: false), (.pushtotalk, .lost, false),
+        (.voip, .reset, false), (.alert, .lost, true), (.alert, .reset, true),
     ])
     func `where late is wrong an unknown fate is not sent again`(
         pushType: PushType,
+        end: StreamBreak,
         isSentAgain: Bool
     ) throws {
         var bench = try BulkheadBench()
         try bench.arrive("1") { $0.pushType = pushType }
         bench.turn()
-        bench.breakStream("1", .unprocessed)
-        #expect(bench.turn() == ["1"], "what was certainly not processed goes again")
-        bench.breakStream("1", .unknown)
+        for certain in [StreamBreak.unprocessed, .refused] {
+            bench.breakStream("1", certain)
+            let sent = bench.turn() + bench.turn(after: .milliseconds(200))
+            #expect(sent == ["1"], "what was certainly not processed goes again")
+        }
+        bench.breakStream("1", end)
         #expect(bench.turn(after: .seconds(1)) == (isSentAgain ? ["1"] : []))
         #expect((bench.reasons["1"] == .local(.streamBroken)) == !isSentAgain)
     }

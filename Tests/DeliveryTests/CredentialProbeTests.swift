@@ -34,7 +34,7 @@ import Vocabulary
         try bench.arrive("2")
         #expect(bench.turn() == ["2"])
         switch end {
-        case .broken: bench.breakStream("2", .unknown)
+        case .broken: bench.breakStream("2", .lost)
         case .overdue: break
         case .tokenExpired: bench.answer("2", 403, .expiredProviderToken)
         case .forbidden: bench.answer("2", 403, .forbidden)

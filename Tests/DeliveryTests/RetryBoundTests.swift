@@ -6,27 +6,6 @@ import Vocabulary
 
 /// What is sent again at once, or at APNs' word, is sent neither without end nor too early.
 @Suite struct RetryBoundTests {
-    @Test func `a stream that is refused without end is an attempt like any other now and then`()
-        throws
-    {
-        var bench = try BulkheadBench()
-        try bench.arrive("1")
-        for _ in 0..<8 {
-            #expect(bench.turn() == ["1"])
-            bench.breakStream("1", .unprocessed)
-        }
-        #expect(bench.turn() == [], "it waits for once")
-        #expect(bench.engine.counts.unprocessed == 8)
-        #expect(bench.engine.counts.retries == 1)
-        #expect(bench.turn(after: .seconds(1)) == ["1"])
-        // The count begins anew.
-        bench.breakStream("1", .unprocessed)
-        #expect(bench.turn() == ["1"])
-        bench.answer("1")
-        bench.turn()
-        #expect(bench.outcomes["1"]?.attempts == 2)
-    }
-
     @Test func `what was refused on a connection that shuts down goes out on another, in time`()
         throws
     {

@@ -163,6 +163,18 @@ MUTATIONS = [
             )
         ],
     ),
+    Mutation(
+        "send what is refused again at once, however often",
+        [expression(RETRIES, "delay > .zero", "false")],
+    ),
+    Mutation(
+        "give up what is refused for long and fits no retry topic",
+        [expression(DEFERRAL, "fits || due > giveUpAt", "true")],
+    ),
+    Mutation(
+        "hold nothing against an endpoint that refuses or resets every stream",
+        [expression(ATTEMPTS, "kind.isAnswerOfSorts", "false")],
+    ),
     # Outcomes
     Mutation(
         "settle with the first of several acknowledgements",

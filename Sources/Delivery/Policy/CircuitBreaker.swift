@@ -99,7 +99,8 @@ public struct CircuitBreaker: Hashable, Sendable {
         }
     }
 
-    /// A 5xx, or no answer in time, to what was sent to that device or channel.
+    /// A 5xx, no answer in time, or a stream that was refused or reset: of what was sent to that
+    /// device or channel.
     public mutating func requestFailed(_ device: KeyedHash, sentAt: Instant, now: Instant) {
         guard sentAt >= since else { return }
         switch phase {

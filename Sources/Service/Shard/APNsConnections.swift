@@ -217,8 +217,7 @@ final class APNsConnections {
             if case .malformedResponse(let flaw) = failure {
                 tell(.malformedAnswer(link.id, link.route, flaw))
             }
-            let kind: StreamBreak = failure.isCertainlyUnprocessed ? .unprocessed : .unknown
-            tell(.streamBroke(DeliveryID(rawValue: tag), kind))
+            tell(.streamBroke(DeliveryID(rawValue: tag), StreamBreak(failure)))
         case .goAwayReceived(_, let errorCode, let debugData):
             let farewell = Farewell(errorCode, debugData: debugData)
             link.sentAway(farewell)
@@ -270,5 +269,16 @@ final class APNsConnections {
             id: loopID(link, attempt),
             interest: wanted
         )
+    }
+}
+
+extension StreamBreak {
+    init(_ failure: StreamFailure) {
+        switch failure {
+        case .refused: self = .refused
+        case .aboveGoAway, .neverWritten: self = .unprocessed
+        case .reset, .responseTooLarge, .malformedResponse: self = .reset
+        case .connectionClosed: self = .lost
+        }
     }
 }

@@ -11,8 +11,12 @@ struct BreakerWatch {
     }
 
     /// The devices that were failed, and when, oldest first.
-    var failures: [(device: Int32, at: Instant)] = []
+    var failures: [(device: Int32, sentAt: Instant, at: Instant)] = []
+    /// When an answer was good.
+    var servedAt = Instant(nanoseconds: 0)
     var phase = Phase.closed
+    /// Since when it is closed, if it is.
+    var closedAt = Instant(nanoseconds: 0)
     /// Of what was sent while it is tried: good answers, and the devices that were failed.
     var succeeded = 0
     var failedWhileTried: Set<Int32> = []
@@ -27,7 +31,14 @@ extension World {
         by member: Member
     ) {
         let device = events[Int(stream.event)].device
-        if isFailure { member.breakers[route.index].failures.append((device, now)) }
+        if isFailure {
+            // No checker looks back that far.
+            let horizon = now
+            member.breakers[route.index].failures.removeAll { $0.at + .seconds(60) < horizon }
+            member.breakers[route.index].failures.append((device, stream.sentAt, now))
+        } else {
+            member.breakers[route.index].servedAt = now
+        }
         guard case .tried(let since) = member.breakers[route.index].phase, stream.sentAt >= since
         else { return }
         if isFailure {
@@ -56,7 +67,7 @@ extension World {
         of member: Member
     ) {
         switch (member.breakers[index].phase, breaker.phase) {
-        case (.closed, .closed): break
+        case (.closed, .closed): checkLeftAlone(member.breakers[index], breaker.limits)
         case (.closed, .open(.some)):
             coverage.note(.breakerOpened)
             // What was decided since the last turn looked back from there.
@@ -82,8 +93,25 @@ extension World {
             member.breakers[index].phase = .tried(now)
             member.breakers[index].succeeded = 0
             member.breakers[index].failedWhileTried = []
-        case (_, .closed): member.breakers[index].phase = .closed
+        case (_, .closed):
+            member.breakers[index].phase = .closed
+            member.breakers[index].closedAt = now
         case (_, .open): member.breakers[index].phase = .open
         }
+    }
+
+    /// An endpoint that serves nobody is not used on and on: not for twice as many devices as it
+    /// takes, half as long as they count, and long after the last good answer.
+    private mutating func checkLeftAlone(_ watch: BreakerWatch, _ limits: CircuitBreaker.Limits) {
+        let longAgo = limits.window * 2
+        guard watch.failures.last?.at == now, watch.servedAt + longAgo < now,
+            watch.closedAt + longAgo < now
+        else { return }
+        let recent = watch.failures.filter {
+            $0.at + limits.window / 2 > now && $0.sentAt >= watch.closedAt
+        }
+        let failed = Set(recent.map(\.device)).count
+        guard failed >= 2 * limits.failedDevices else { return }
+        found(.failingEndpointLeftAlone, "used though it failed \(failed) devices and served none")
     }
 }

@@ -32,7 +32,10 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case fuseBlows
         case fuseRecovers
         case requestsEndInTime
+        case refusalsBackOff
+        case refusedIsNotGivenUp
         case breakerIsJust
+        case failingEndpointLeftAlone
         case newestBroadcastWins
         case broadcastIsNeverLate
         case rebalanceRepeatsNothing

@@ -10,6 +10,7 @@ extension World {
         by member: Member
     ) {
         checkDecidedOnce(delivery, by: member)
+        checkRefusedGivenUp(delivery, facts, outcome, by: member)
         checkAttempts(of: delivery, facts, outcome.attempts, by: member)
         checkVerdict(outcome, events[Int(event)])
         checkSuperseded(outcome, events[Int(event)], at: RecordPlace(facts.record), by: member)
@@ -28,7 +29,7 @@ extension World {
         found(.noRepeatWithoutCause, "event \(pending.event) was published before")
     }
 
-    /// A stream that the peer gave back unprocessed is no attempt; of eight in a row one is.
+    /// A stream that the peer gave back unprocessed is no attempt.
     private mutating func checkAttempts(
         of delivery: DeliveryID,
         _ facts: Delivery,
@@ -36,10 +37,8 @@ extension World {
         by member: Member
     ) {
         let streams = member.streams.removeValue(forKey: delivery) ?? Member.StreamCount()
-        let least = streams.opened - streams.unprocessed
-        let most = least + streams.unprocessed / 8
         let attempts = attempts - (facts.history?.attempts ?? 0)
-        guard attempts < least || attempts > most else { return }
+        guard attempts != streams.opened - streams.unprocessed else { return }
         found(
             .attemptsCounted,
             "\(attempts) attempts, of \(streams.opened) streams "

@@ -36,6 +36,8 @@ struct SimulatedAPNs {
     var refusing: [APNsEnvironment: Int] = [:]
     var failing: [APNsEnvironment: Int] = [:]
     var silent: [APNsEnvironment: Int] = [:]
+    var refusingStreams: [APNsEnvironment: Int] = [:]
+    var resetting: [APNsEnvironment: Int] = [:]
     var slow: [APNsEnvironment: Int] = [:]
     var condemning: [APNsEnvironment: Int] = [:]
     var revoked: [Int] = Array(repeating: 0, count: Applications.credentialCount)

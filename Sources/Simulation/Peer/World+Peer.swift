@@ -78,7 +78,7 @@ extension World {
         member.engine.goAwayReceived(connection, reason: nil, now: moment)
         for delivery in openStreams(of: state).dropFirst(state.streams.count / 2) {
             guard endStream(of: delivery, on: connection, by: member) else { continue }
-            unprocessed(delivery, by: member)
+            unprocessed(delivery, .unprocessed, by: member)
         }
         after(.seconds(2), .connectionEnded(id, connection))
         wake(member)
@@ -105,7 +105,8 @@ extension World {
         guard let state = member.connections[connection] else { return }
         for delivery in openStreams(of: state) {
             _ = endStream(of: delivery, on: connection, by: member)
-            member.engine.streamBroke(delivery, .unknown, now: moment)
+            noteProcessed(delivery, by: member)
+            member.engine.streamBroke(delivery, .lost, now: moment)
         }
         member.connections[connection] = nil
         noteForBreaker(endOf: state, by: member)

@@ -14,6 +14,7 @@ extension World {
         else { return found(.streamLimitKept, "sent on a connection that is gone") }
         coverage.note(.requestSent)
         checkRequest(facts, event, on: state, by: member)
+        checkRefusals(of: delivery, by: member)
         member.connections[connection]?.askedAt = state.askedAt ?? now
         state.streamCount += 1
         let number = state.streamCount
@@ -58,6 +59,8 @@ extension World {
 
     private mutating func fate(on route: Route, by member: Member) -> Fate {
         let chances = plan.chances
+        if apns.refusingStreams[route.environment, default: 0] > 0 { return .refused }
+        if apns.resetting[route.environment, default: 0] > 0 { return .answerLost }
         if member.tokenExpiries[route.credential] <= now { return .answeredTokenExpired }
         if strikes(chances.requestRefused) { return .refused }
         if strikes(chances.requestReset) { return .answerLost }
@@ -90,16 +93,21 @@ extension World {
             return
         case .refused, .answerLost:
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
+            if let stream = state.streams[key.delivery] {
+                noteForBreaker(stream, isFailure: true, on: state.route, by: member)
+            }
             if fate == .refused {
-                unprocessed(key.delivery, by: member)
+                unprocessed(key.delivery, .refused, by: member)
             } else {
                 coverage.note(.streamReset)
-                member.engine.streamBroke(key.delivery, .unknown, now: moment)
+                noteProcessed(key.delivery, by: member)
+                member.engine.streamBroke(key.delivery, .reset, now: moment)
             }
         case .answered, .answered503, .answered429, .answeredBadToken, .answeredShutdown,
             .answeredTokenExpired:
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
             note(answer)
+            noteProcessed(key.delivery, by: member)
             let isOwing = member.connections[key.connection]?.streams.isEmpty == false
             member.connections[key.connection]?.askedAt = isOwing ? now : nil
             if answer.status != 403 { member.connections[key.connection]?.isProven = true }
@@ -115,10 +123,10 @@ extension World {
     }
 
     /// The peer certainly did nothing with the request.
-    mutating func unprocessed(_ delivery: DeliveryID, by member: Member) {
+    mutating func unprocessed(_ delivery: DeliveryID, _ kind: StreamBreak, by member: Member) {
         coverage.note(.unprocessed)
-        member.streams[delivery]?.unprocessed += 1
-        member.engine.streamBroke(delivery, .unprocessed, now: moment)
+        noteUnprocessed(delivery, by: member)
+        member.engine.streamBroke(delivery, kind, now: moment)
     }
 
     /// APNs took the notification, or did not.

@@ -1,0 +1,47 @@
+import APNsRules
+import Delivery
+import Vocabulary
+
+/// What a peer refuses it certainly did not process: it is asked ever less, and the event waits.
+extension World {
+    func noteUnprocessed(_ delivery: DeliveryID, by member: Member) {
+        guard var streams = member.streams[delivery] else { return }
+        if streams.refusals == 0 { streams.refusedSince = now }
+        streams.unprocessed += 1
+        streams.refusals += 1
+        streams.refusedAt = now
+        member.streams[delivery] = streams
+    }
+
+    /// Something else became of its stream, as far as anybody knows.
+    func noteProcessed(_ delivery: DeliveryID, by member: Member) {
+        member.streams[delivery]?.refusals = 0
+    }
+
+    /// The second refusal in a row and each further one are followed by a longer wait.
+    mutating func checkRefusals(of delivery: DeliveryID, by member: Member) {
+        guard let streams = member.streams[delivery], streams.refusals > 1 else { return }
+        let doubled = Duration.milliseconds(100) * (1 << min(streams.refusals - 2, 10))
+        let least = min(doubled, settings.retry.maxDelay / 2)
+        guard now - streams.refusedAt < least else { return }
+        found(
+            .refusalsBackOff,
+            "sent \(now - streams.refusedAt) after refusal \(streams.refusals) in a row"
+        )
+    }
+
+    /// Nothing is given up because it was refused, but when its time is over.
+    mutating func checkRefusedGivenUp(
+        _ delivery: DeliveryID,
+        _ facts: Delivery,
+        _ outcome: Outcome,
+        by member: Member
+    ) {
+        guard outcome.kind == .undeliverable, outcome.reason == .local(.streamBroken),
+            facts.history == nil, let streams = member.streams[delivery], streams.refusals > 0
+        else { return }
+        // Wall clocks jump by two minutes, either way.
+        guard now - streams.refusedSince < plan.giveUpAfter - .seconds(240) else { return }
+        found(.refusedIsNotGivenUp, "after \(now - streams.refusedSince)")
+    }
+}

@@ -45,7 +45,7 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is what the endpoint makes of a request; an end of the connection is not, which
+    /// Whether it is the endpoint's word on this request; an end of the connection is not, which
     /// breaks hundreds of streams at once.
     public var isAnswerOfSorts: Bool {
         switch self {

@@ -15,7 +15,10 @@ extension DeliveryEngine {
         now: Moment
     ) -> Verdict? {
         guard let attempt = attemptEnded(id) else { return nil }
-        deliveries.update(id) { $0.answeredAt = now.instant }
+        deliveries.update(id) {
+            $0.answeredAt = now.instant
+            $0.refusals = 0
+        }
         let verdict = Verdict.classify(
             status: answer.status,
             reason: answer.reason,
@@ -65,7 +68,10 @@ extension DeliveryEngine {
     public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
         guard let attempt = attemptEnded(id) else { return }
         withPool(of: attempt.route) { $0.streamBroke(on: attempt.connection, now: now.instant) }
-        unanswered(attempt, of: id, isFailure: kind.isAnswerOfSorts, now: now)
+        // The first refusal in a row may have crossed a limit that was lowered.
+        let isFirstRefusal = kind == .refused && deliveries[id]?.refusals == 0
+        let isFailure = kind.isAnswerOfSorts && !isFirstRefusal
+        unanswered(attempt, of: id, isFailure: isFailure, now: now)
         let failure = AttemptFailure(reason: .local(.streamBroken), httpStatus: nil)
         if kind.isUnprocessed {
             resend(id, after: failure, now: now)

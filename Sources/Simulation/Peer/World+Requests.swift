@@ -93,7 +93,8 @@ extension World {
             return
         case .refused, .answerLost:
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
-            if let stream = state.streams[key.delivery] {
+            let isRepeated = (member.streams[key.delivery]?.refusals ?? 0) > 0
+            if let stream = state.streams[key.delivery], fate == .answerLost || isRepeated {
                 noteForBreaker(stream, isFailure: true, on: state.route, by: member)
             }
             if fate == .refused {

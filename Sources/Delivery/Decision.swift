@@ -1,3 +1,4 @@
+import APNsRules
 public import Vocabulary
 
 /// What a delivery comes to in this shard.
@@ -58,6 +59,29 @@ extension Delivery {
             receivedAt: arrival.firstReceivedAt,
             completedAt: conclusion.completedAt
         )
+    }
+
+    /// Whether the event has ended for another reason than itself: somebody else is to mend what was
+    /// wrong, and might have done so in time.
+    ///
+    /// That is what is undeliverable, what expired while it waited, and what APNs rejects because of
+    /// the credential.
+    public var isGivenUp: Bool {
+        guard case .concluded? = decision else { return false }
+        switch conclusion.kind {
+        case .accepted, .unregistered, .invalid, .suppressed, .duplicate: return false
+        case .undeliverable: return true
+        case .expired:
+            return conclusion.reason == .local(.expired)
+                && !arrival.content.isExpired(at: arrival.firstReceivedAt)
+        case .rejected:
+            let verdict = Verdict.classify(
+                status: conclusion.httpStatus ?? 0,
+                reason: conclusion.reason,
+                kind: arrival.isBroadcast ? .broadcast : .device
+            )
+            return verdict.fault == .credential
+        }
     }
 
     public var deferral: Deferral? {

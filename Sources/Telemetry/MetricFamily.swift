@@ -103,6 +103,21 @@ extension MetricFamily {
         return family
     }
 
+    /// With a sample for each member of a list, such as the credentials.
+    static func counters(
+        _ name: String,
+        _ help: String,
+        of shards: [ShardMetrics],
+        labels: [[Label]],
+        _ counter: (ShardMetrics, _ index: Int) -> Counter
+    ) -> MetricFamily {
+        let samples = labels.indices.map { index in
+            let sum = shards.reduce(UInt64(0)) { $0 &+ counter($1, index).value }
+            return Sample(labels: labels[index], value: "\(sum)")
+        }
+        return MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
+
     /// Of the process as a whole.
     static func counters<Key>(
         _ name: String,

@@ -132,6 +132,26 @@ public struct StatusLabel: MetricLabel {
     private static let listed = [200, 400, 403, 404, 405, 410, 413, 429, 500, 502, 503, 504]
 }
 
+/// How a stream to APNs ended that got no answer, as a metric label.
+public enum BrokenStreamLabel: String, MetricLabel {
+    /// REFUSED_STREAM: not processed.
+    case refused
+    case reset
+    /// It crossed a GOAWAY, or never left.
+    case unprocessed
+    /// Its connection ended.
+    case lost
+
+    public var position: Int {
+        switch self {
+        case .refused: 0
+        case .reset: 1
+        case .unprocessed: 2
+        case .lost: 3
+        }
+    }
+}
+
 /// How a call to Kafka ended.
 public enum CallResult: String, MetricLabel {
     case ok

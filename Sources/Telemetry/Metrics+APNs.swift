@@ -39,6 +39,12 @@ extension Metrics {
                 of: shards,
                 \.requestTimeouts
             ),
+            .counters(
+                "apns_broken_streams_total",
+                "Streams to APNs that ended without an answer, by how: neither answered nor timed out.",
+                of: shards,
+                \.brokenStreams
+            ) { [.init("cause", $0.rawValue)] },
             .gauge(
                 "apns_clock_skew_seconds",
                 "APNs' clock minus this machine's, as far as it is certain.",

@@ -20,11 +20,19 @@ extension Metrics {
                 "Events with a terminal outcome that Kafka acknowledged; credential '': none.",
                 of: shards,
                 grid: \.outcomes
-            ) { row, outcome in
-                // What has no credential is told apart by an empty label, which no name can be.
-                let credential = row < lists.credentials.count ? lists.credentials[row] : ""
-                return [.init("credential", credential), .init("outcome", outcome.rawValue)]
-            },
+            ) { credentialLabels[$0] + [.init("outcome", $1.rawValue)] },
+            .counters(
+                "events_given_up_total",
+                "Events that ended for another reason than themselves; among events_terminal_total.",
+                of: shards,
+                labels: credentialLabels
+            ) { $0.eventsGivenUp[$1] },
+            .gauges(
+                "events_giving_up",
+                "Shards that give up more than one in a hundred of the credential's events.",
+                of: shards,
+                labels: credentialLabels
+            ) { $0.credentialsGivingUp[$1].value },
             .counters(
                 "outcome_reasons_total",
                 "Terminal outcomes by reason and by whose word it is; unknown ones are 'other'.",
@@ -85,6 +93,11 @@ extension Metrics {
                 \.endToEnd
             ),
         ]
+    }
+
+    /// What has no credential is told apart by an empty label, which no name can be.
+    private var credentialLabels: [[MetricFamily.Label]] {
+        (lists.credentials + [""]).map { [.init("credential", $0)] }
     }
 
     /// Nil when a shard's numbers could not be read as one state.

@@ -12,6 +12,11 @@ public final class ShardMetrics: Sendable {
     /// A row for each credential, and a last one for events without.
     let outcomes: CounterGrid<OutcomeKind>
     public let reasons = CounterTable<ReasonLabel>()
+    /// By the credential's place, and a last one for events without: that ended for another reason
+    /// than themselves.
+    public let eventsGivenUp: [Counter]
+    /// The same; 1: a large share of them ends so.
+    public let credentialsGivingUp: [Gauge]
     public let accounting = AccountingCell()
     public let inFlightEvents = Gauge()
     public let inFlightBytes = Gauge()
@@ -40,6 +45,7 @@ public final class ShardMetrics: Sendable {
     public let goAways = CounterTable<APNsReasonLabel>()
     public let stalls = Counter()
     public let requestTimeouts = Counter()
+    public let brokenStreams = CounterTable<BrokenStreamLabel>()
     /// By the route's index.
     public let routes: [RouteMetrics]
     /// By the credential's place; 1: APNs condemned it.
@@ -62,6 +68,8 @@ public final class ShardMetrics: Sendable {
     public init(lists: MetricLists = MetricLists()) {
         eventsConsumed = CounterGrid(rowCount: lists.topics.count)
         outcomes = CounterGrid(rowCount: lists.credentials.count + 1)
+        eventsGivenUp = (0...lists.credentials.count).map { _ in Counter() }
+        credentialsGivingUp = (0...lists.credentials.count).map { _ in Gauge() }
         retries = CounterGrid(rowCount: lists.retryTiers.count)
         responses = CounterGrid(rowCount: lists.routes.count)
         routes = lists.routes.map { _ in RouteMetrics() }

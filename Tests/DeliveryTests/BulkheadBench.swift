@@ -21,6 +21,8 @@ struct BulkheadBench {
     private(set) var outcomes: [String: Outcome] = [:]
     /// Why events went to a retry topic, or ended.
     private(set) var reasons: [String: Reason] = [:]
+    /// Events that ended for another reason than themselves.
+    private(set) var givenUp: Set<String> = []
     /// How events were put off.
     private(set) var deferrals: [String: Deferral] = [:]
     /// The route of each connection that was asked for.
@@ -91,6 +93,7 @@ struct BulkheadBench {
                 else { continue }
                 let name = event.id.description
                 outcomes[name] = delivery.outcome
+                if delivery.isGivenUp { givenUp.insert(name) }
                 deferrals[name] = delivery.deferral
                 reasons[name] = delivery.deferral?.reason ?? delivery.outcome?.reason
                 for publication in Publication.allCases where publications.contains(publication) {

@@ -84,4 +84,17 @@ import Vocabulary
         troubles.requestAnswered(Self.route)
         #expect(routes.map { troubles.requestTimedOut($0) } == [true, false, false])
     }
+
+    @Test func `many requests in a row without an answer are news once, and trouble for a while`() {
+        var troubles = Troubles()
+        let news = (0..<12).map { troubles.requestUnserved(Self.route, at: at(Int64($0))) }
+        #expect(news.firstIndex(of: true) == 9 && news.count { $0 } == 1)
+        #expect(troubles.isUnserved(Self.route, now: at(130)))
+        #expect(!troubles.isUnserved(Self.route, now: at(131)), "nobody asks any more")
+        #expect(!troubles.isUnserved(Self.other, now: at(12)))
+        troubles.requestAnswered(Self.route)
+        #expect(!troubles.isUnserved(Self.route, now: at(12)))
+        let again = (0..<10).map { _ in troubles.requestUnserved(Self.route, at: at(20)) }
+        #expect(again.last == true)
+    }
 }

@@ -141,7 +141,8 @@ def test_the_page_follows_the_service(browser, scripted):
     obstacles = text_of(browser, "obstacles")
     assert "parked: BadCertificate" in obstacles and "Renew the certificate" in obstacles
     watch = text_of(browser, "watch")
-    for sign in ("waited 7 min", "9,800 of 10,000", "breaker is open", "device tokens fail"):
+    for sign in ("waited 7 min", "9,800 of 10,000", "breaker is open", "device tokens fail",
+                 "more than one in a hundred"):
         assert sign in watch
     # What readiness says is not said twice.
     assert "nothing is sent with it" not in watch

@@ -46,6 +46,34 @@ import Vocabulary
         )
     }
 
+    @Test func `what is given up is told by credential, or by none`() {
+        let lines = metrics { first, second in
+            first.eventsGivenUp[1].add()
+            second.eventsGivenUp[1].add()
+            second.eventsGivenUp[2].add()
+            first.credentialsGivingUp[1].set(1)
+            second.credentialsGivingUp[1].set(1)
+        }
+        for sample in [
+            "events_given_up_total{credential=\"key\"} 0",
+            "events_given_up_total{credential=\"legacy\"} 2",
+            "events_given_up_total{credential=\"\"} 1",
+            "events_giving_up{credential=\"legacy\"} 2",
+            "events_giving_up{credential=\"\"} 0",
+        ] {
+            #expect(lines.contains("heliograph_\(sample)"), "\(sample)")
+        }
+    }
+
+    @Test(arguments: BrokenStreamLabel.allCases)
+    func `a stream without an answer is counted under its cause`(cause: BrokenStreamLabel) {
+        let lines = metrics { shard, _ in shard.brokenStreams[cause].add() }
+        let counted = lines.filter {
+            $0.hasPrefix("heliograph_apns_broken_streams_total{") && $0.hasSuffix(" 1")
+        }
+        #expect(counted == ["heliograph_apns_broken_streams_total{cause=\"\(cause)\"} 1"])
+    }
+
     @Test func `events are counted by framing and topic`() {
         let lines = metrics { first, second in
             first.countConsumed(.plain, topic: 0)

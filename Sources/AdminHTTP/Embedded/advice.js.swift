@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let adviceJS = Self(
         name: "advice.js",
-        sha256: "GSccFyQFk/QCQL4H8xgSRw4X7gzWFu9y4Nq5hlwebOw=",
+        sha256: "2aPpeXZTEPIX8eLdHvbiwM3dEs6XsnALLp7KwOnmUPA=",
         text: ##"""
             "use strict";
             // What a person woken at night should look at, and what may help.
@@ -18,6 +18,8 @@ extension StatusPage.Part {
               ["kafka", "", "Look at the brokers, and at the network between."],
               ["credential", "too many failures",
                 "Look at Apple's system status, and at the last answer. It is tried again by itself."],
+              ["credential", "answers no request",
+                "Look for a proxy on the way, and at Apple's system status. Events wait or are put off."],
               ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
               ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
               ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
@@ -63,6 +65,12 @@ extension StatusPage.Part {
                 findings.push({ level: "watch", part: "Lag",
                   text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
                   todo: "Add members up to the number of partitions, or raise limits if streams are free." });
+              }
+              for (const { credential, value } of metrics.samples("events_giving_up")) {
+                if (!(value > 0)) continue;
+                findings.push({ level: "bad", part: credential || "No credential",
+                  text: "events are given up that nothing is wrong with, more than one in a hundred.",
+                  todo: "The recent reasons say why. Mend that, then replay the dead letters." });
               }
               const accepted = acceptedShare(status.history, 60);
               if (accepted && accepted.total >= 20 && accepted.share < .9) {

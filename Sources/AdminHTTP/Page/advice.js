@@ -10,6 +10,8 @@ const PART_ADVICE = [
   ["kafka", "", "Look at the brokers, and at the network between."],
   ["credential", "too many failures",
     "Look at Apple's system status, and at the last answer. It is tried again by itself."],
+  ["credential", "answers no request",
+    "Look for a proxy on the way, and at Apple's system status. Events wait or are put off."],
   ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
   ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
   ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
@@ -55,6 +57,12 @@ const flowFindings = (status, metrics) => {
     findings.push({ level: "watch", part: "Lag",
       text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
       todo: "Add members up to the number of partitions, or raise limits if streams are free." });
+  }
+  for (const { credential, value } of metrics.samples("events_giving_up")) {
+    if (!(value > 0)) continue;
+    findings.push({ level: "bad", part: credential || "No credential",
+      text: "events are given up that nothing is wrong with, more than one in a hundred.",
+      todo: "The recent reasons say why. Mend that, then replay the dead letters." });
   }
   const accepted = acceptedShare(status.history, 60);
   if (accepted && accepted.total >= 20 && accepted.share < .9) {

@@ -226,7 +226,8 @@ extension Configuration.Retry {
             default: [.seconds(60), .seconds(900)],
             """
             Delays of the retry topics `<source>.retry.<delay>`, shortest first, where an event \
-            waits that cannot be delivered now; `[]`: it is `undeliverable` instead.
+            waits that cannot be delivered now; `[]`: it is `undeliverable` instead, or waits in \
+            memory if APNs does not even process it.
             """
         )
         giveUpAfter = section.value(

@@ -23,7 +23,7 @@ extension Shard {
         case .streamLimitChanged(let id, let limit):
             engine.streamLimitChanged(id, to: limit, now: now)
         case .answered(let id, let response): answered(id, response)
-        case .streamBroke(let id, let kind): engine.streamBroke(id, kind, now: now)
+        case .streamBroke(let id, let kind): streamBroke(id, kind)
         case .malformedAnswer(let id, let route, let flaw): answerWasMalformed(id, route, flaw)
         case .goAway(let id, let route, let farewell): goAway(id, route, farewell)
         case .pingAnswered(let id): engine.pingAnswered(id, now: now)
@@ -46,6 +46,16 @@ extension Shard {
             nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
         )
         judge(answer, verdict, of: attempt)
+    }
+
+    private mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak) {
+        metrics.brokenStreams[BrokenStreamLabel(kind)].add()
+        let attempt = engine.attempt(id)
+        engine.streamBroke(id, kind, now: now)
+        guard kind.isAnswerOfSorts, let route = attempt?.route else { return }
+        troubles.endpointFailed(route, kind == .refused ? "stream refused" : "stream reset")
+        guard troubles.requestUnserved(route, at: now.instant) else { return }
+        log.warning("APNs refuses or resets requests and answers none", facts(route))
     }
 
     private mutating func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
@@ -173,6 +183,7 @@ extension Shard {
         metrics.requestTimeouts.add()
         guard let route = connections.route(of: id) else { return }
         troubles.endpointFailed(route, "no answer in time")
+        _ = troubles.requestUnserved(route, at: now.instant)
         guard troubles.requestTimedOut(route) else { return }
         log.warning(
             "APNs does not answer requests in time",
@@ -207,6 +218,17 @@ extension ConnectionFailure {
         case .connectTimedOut: self = .timedOut
         case .pingUnanswered: self = .pingUnanswered
         case .superseded: self = .closedHere
+        }
+    }
+}
+
+extension BrokenStreamLabel {
+    fileprivate init(_ kind: StreamBreak) {
+        switch kind {
+        case .refused: self = .refused
+        case .reset: self = .reset
+        case .unprocessed: self = .unprocessed
+        case .lost: self = .lost
         }
     }
 }

@@ -46,6 +46,7 @@ extension Shard {
         _ delivery: Delivery
     ) {
         metrics.count(kind, reason: reason, credential: delivery.route?.credential)
+        countGivenUp(delivery, because: reason)
         let start =
             occurredAt ?? delivery.arrival.record.timestamp ?? delivery.arrival.firstReceivedAt
         metrics.endToEnd.record(milliseconds: completedAt.milliseconds &- start.milliseconds)

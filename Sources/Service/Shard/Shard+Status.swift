@@ -42,6 +42,7 @@ extension Shard {
         lastStatus = now.instant
         watchTokenFuses()
         watchBreakers()
+        watchGivenUp()
         if lastLook + Self.lookInterval <= now.instant { lookAround() }
         recordRoutes()
         reportStatus()
@@ -130,8 +131,12 @@ extension Shard {
         guard engine.pool(of: route).usableConnections > 0 else {
             return "\(endpoint): \(troubles.connections[route] ?? "connecting")"
         }
-        guard case .open = engine.breaker(of: route).phase else { return nil }
-        return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
+        if case .open = engine.breaker(of: route).phase {
+            return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
+        }
+        // Also where too few devices are concerned to open the breaker.
+        guard troubles.isUnserved(route, now: now.instant) else { return nil }
+        return "\(endpoint): answers no request, last: \(lastFailure(of: route))"
     }
 
     private func lastFailure(of route: Route) -> String {

@@ -73,6 +73,8 @@ struct Shard: ~Copyable {
     var clockSkew = ClockSkew()
     /// As they were last told of.
     var blownFuses: Set<Route> = []
+    /// By the credential's place, and a last one for events that have none.
+    var givenUp: [GivenUpShare]
     /// Where the breaker is not closed, as it was last told of.
     var shutBreakers: Set<Route> = []
     var lastStatus = Instant(nanoseconds: .min)
@@ -155,6 +157,7 @@ struct Shard: ~Copyable {
             credentialCount: inUse.count
         )
         publisher = OutcomePublisher(topics: settings.topics)
+        givenUp = Array(repeating: GivenUpShare(), count: inUse.count + 1)
         partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
     }

@@ -21,6 +21,12 @@ package struct Troubles: Sendable {
     package private(set) var failures: [Route: String] = [:]
     /// Where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
+    /// Requests in a row that were not answered, and when the last one ended, by route.
+    private var unserved: [Route: (count: Int, at: Instant)] = [:]
+    /// From so many on it is no accident.
+    private static let unservedLimit = 10
+    /// A breaker stays open for half as long at most.
+    private static let unservedLifetime = Duration.seconds(120)
     package var hasJoinedGroup = false
 
     package init() {}
@@ -92,6 +98,22 @@ package struct Troubles: Sendable {
 
     package mutating func requestAnswered(_ route: Route) {
         if !unanswering.isEmpty { unanswering.remove(route) }
+        if !unserved.isEmpty { unserved[route] = nil }
+    }
+
+    /// A request was refused, reset, or not answered in time.
+    ///
+    /// - Returns: whether it is news that this goes on: none of many was answered.
+    package mutating func requestUnserved(_ route: Route, at now: Instant) -> Bool {
+        let count = (unserved[route]?.count ?? 0) + 1
+        unserved[route] = (count, now)
+        return count == Self.unservedLimit
+    }
+
+    /// Whether none of many requests was answered, the last one lately.
+    package func isUnserved(_ route: Route, now: Instant) -> Bool {
+        guard let (count, at) = unserved[route] else { return false }
+        return count >= Self.unservedLimit && now - at < Self.unservedLifetime
     }
 
     package mutating func endpointFailed(_ route: Route, _ text: String) {

@@ -167,6 +167,7 @@ def degraded():
         metrics["partition_paused"][partition]["value"] = 1
         metrics["kafka_consumer_lag_records"][partition]["value"] = 38_000 + partition
     metrics["token_fuse_blown"][0]["value"] = 1
+    metrics["events_giving_up"] = labelled("credential", {"example": 1, "": 0})
     metrics["produce_errors_total"] = labelled("record", {"outcome": 17})
     told["reasons"].insert(
         0,

@@ -14,6 +14,7 @@ import threading
 import h2.config
 import h2.connection
 import h2.events
+import h2.exceptions
 import h2.settings
 import hpack
 import hyperframe.frame
@@ -81,6 +82,7 @@ class Connection:
         self._socket = stream
         self._raw = b""
         self._open = set()
+        self._is_silent = False
         self._h2 = h2.connection.H2Connection(
             h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
         )
@@ -112,6 +114,10 @@ class Connection:
     def ping(self, octets):
         self._h2.ping(octets)
 
+    def fall_silent(self):
+        """Says nothing from now on, not even to a PING; it still reads."""
+        self._is_silent = True
+
     def send_goaway(self, last_stream, debug=b"", code=0):
         """Not h2's own: that closes its side for good, and APNs says GOAWAY twice."""
         frame = hyperframe.frame.GoAwayFrame(0, last_stream, code, debug)
@@ -140,12 +146,19 @@ class Connection:
         self._send()
         while data := self._socket.recv(65536):
             self._note(data)
-            for event in self._h2.receive_data(data):
+            try:
+                events = self._h2.receive_data(data)
+            except h2.exceptions.ProtocolError:
+                # For h2 a connection is over with GOAWAY; RFC 9113, 6.8, lets frames follow.
+                if any(isinstance(frame, hyperframe.frame.GoAwayFrame) for frame in self.frames):
+                    continue
+                raise
+            for event in events:
                 self._happened(event)
             self._send()
 
     def _send(self):
-        if octets := self._h2.data_to_send():
+        if (octets := self._h2.data_to_send()) and not self._is_silent:
             self._socket.sendall(octets)
 
     def _note(self, data):

@@ -1,0 +1,183 @@
+"""APNs that is there and does nothing: silent, PINGs only, every stream refused or reset.
+
+The peers are Python's h2, which shares no code with the service or the simulator.
+"""
+
+import contextlib
+import re
+
+import pytest
+
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.retries import create_retry_topics, history_of, retrying
+from harness.service import outcomes_of
+from harness.strict_peer import running_peer
+
+# RFC 9113, 7.
+INTERNAL_ERROR, REFUSED_STREAM = 2, 7
+LEFT_ALONE = "APNs fails too often and is left alone for a while"
+UNSERVED = "APNs refuses or resets requests and answers none"
+GIVEN_UP = "events are given up that nothing is wrong with"
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker, 1)
+
+
+@pytest.fixture
+def peer(tmp_path):
+    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *arguments, **settings: stack.enter_context(
+            running_peer(tmp_path / "peer", *arguments, **settings)
+        )
+
+
+class Sick:
+    """Does something else with requests than to answer them, until it is well."""
+
+    def __init__(self, treat):
+        self.treat = treat
+        self.is_well = False
+
+    def __call__(self, connection, request):
+        if self.is_well:
+            connection.answer(request)
+        else:
+            self.treat(connection, request)
+
+    @classmethod
+    def resetting(cls, code):
+        return cls(lambda connection, request: connection.reset(request, code))
+
+
+def outcomes(bench):
+    return [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+
+
+def produce(bench, count, **fields):
+    bench.produce([record(new_event(**fields)) for _ in range(count)])
+
+
+def samples(service, name):
+    """A metric's samples, as the status page has them."""
+    return service.status()["metrics"][name]
+
+
+def pings(connection):
+    return [frame for frame in connection.frames if type(frame).__name__ == "PingFrame"]
+
+
+@pytest.mark.takes(30)
+@pytest.mark.parametrize("answers", [0, 3], ids=["from the start", "later"])
+@pytest.mark.parametrize("death", ["silent", "pings only"])
+def test_a_dead_connection_is_replaced_whatever_the_time_limit_is(bench, peer, death, answers):
+    """With 5 s, and one stream at a time: each request ends before ten seconds of silence."""
+
+    def script(connection, request):
+        if connection.number > 0 or connection.answers < answers:
+            connection.answer(request)
+        elif death == "silent":
+            connection.fall_silent()
+
+    server = peer(script)
+    service = bench.run(server, apns={"request_timeout": "5s"}, retry={"attempts": 10})
+    produce(bench, answers)
+    bench.wait_for_outcomes(answers, service=service)
+    produce(bench, 3)
+    bench.wait_for_outcomes(answers + 3, service=service)
+    assert {outcome["outcome"] for outcome in outcomes(bench)} == {"accepted"}
+    first, second = server.connections[:2]
+    assert pings(first), "it was not probed"
+    if death == "silent":
+        [told] = service.log_lines("connection to APNs lost or not made")
+        assert told["error"] == "a PING was not answered in time"
+    else:
+        message = "connection to APNs answers PINGs but no request, or allows none, and is replaced"
+        assert [line["connection"] for line in service.log_lines(message)] == ["1"]
+    assert second.requests
+
+
+@pytest.mark.takes(15)
+@pytest.mark.parametrize(
+    "code, said, attempts",
+    [(REFUSED_STREAM, "stream refused", {1}), (INTERNAL_ERROR, "stream reset", {1, 2, 3})],
+    ids=["refused", "reset"],
+)
+def test_a_peer_that_ends_every_stream_is_left_alone(bench, peer, code, said, attempts):
+    script = Sick.resetting(code)
+    server = peer(script, max_concurrent_streams=100)
+    produce(bench, 60)
+    service = bench.start(bench.configuration(server))
+    [told] = eventually(lambda: service.log_lines(LEFT_ALONE), 30, service.child.told)
+    assert told["reason"] == said
+    assert len(server.requests) <= 100, "asked on and on"
+    eventually(lambda: f"last: {said}" in service.fetch("/ready")[1], 10, service.child.told)
+    assert service.fetch("/ready")[0] == 503
+    assert not outcomes(bench), "they wait"
+    script.is_well = True
+    bench.wait_for_outcomes(60, service=service)
+    ended = outcomes(bench)
+    assert {outcome["outcome"] for outcome in ended} == {"accepted"}
+    assert {outcome["attempts"] for outcome in ended} <= attempts
+    assert len(server.requests) <= 60 + 140
+    broken = {s["cause"]: s["value"] for s in samples(service, "apns_broken_streams_total")}
+    assert broken[said.removeprefix("stream ")] >= 10
+    assert not service.log_lines(GIVEN_UP)
+    eventually(lambda: service.fetch("/ready")[0] == 200, 10, service.child.told)
+
+
+@pytest.mark.takes(10)
+def test_a_few_events_that_are_refused_wait_and_are_told_of(bench, peer):
+    """Too few devices for the breaker, and no retry topic: nothing ends."""
+    script = Sick.resetting(REFUSED_STREAM)
+    server = peer(script)
+    produce(bench, 3)
+    service = bench.start(bench.configuration(server))
+    eventually(lambda: service.log_lines(UNSERVED), 30, service.child.told)
+    eventually(
+        lambda: "answers no request, last: stream refused" in service.fetch("/ready")[1],
+        10,
+        service.child.told,
+    )
+    # By now an event that counted refusals as attempts would have used them up.
+    eventually(lambda: len(server.requests) >= 24, 30, service.child.told)
+    assert not outcomes(bench)
+    script.is_well = True
+    bench.wait_for_outcomes(3, service=service)
+    assert [(o["outcome"], o["attempts"]) for o in outcomes(bench)] == [("accepted", 1)] * 3
+    service.wait_until_ready()
+
+
+@pytest.mark.takes(10)
+def test_what_is_refused_for_long_goes_to_a_retry_topic(bench, peer):
+    [topic] = create_retry_topics(bench, "1h", partitions=1)
+    produce(bench, 3)
+    server = peer(Sick.resetting(REFUSED_STREAM))
+    service = bench.start(bench.configuration(server, retry=retrying("1h", give_up_after="24h")))
+    bench.kafka.wait_for_count(topic, 3, child=service.child)
+    told = [history_of(message) for message in bench.kafka.read_all(topic)]
+    assert {(history["attempts"], history["reason"]) for history in told} == {("0", "StreamBroken")}
+    assert not outcomes(bench)
+
+
+@pytest.mark.takes(15)
+def test_events_that_are_given_up_are_told_of(bench, peer):
+    """Reset with one attempt: they end, and log, metrics and status page say so."""
+    script = Sick.resetting(INTERNAL_ERROR)
+    server = peer(script, max_concurrent_streams=100)
+    produce(bench, 9)
+    service = bench.start(bench.configuration(server, retry={"attempts": 1}))
+    [told] = eventually(lambda: service.log_lines(GIVEN_UP), 30, service.child.told)
+    assert (told["level"], told["credential"]) == ("warning", "example")
+    assert told["reason"] == "StreamBroken"
+    assert re.fullmatch(r"\d+ of the last \d+ events", told["problem"])
+    bench.wait_for_outcomes(9, service=service)
+
+    def seen(name):
+        return {sample["credential"]: sample["value"] for sample in samples(service, name)}
+
+    eventually(lambda: seen("events_given_up_total")["example"] == 9, 10, service.child.told)
+    assert seen("events_giving_up") == {"example": 1, "": 0}

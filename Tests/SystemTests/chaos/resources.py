@@ -114,7 +114,8 @@ def clock_jump(lab):
 def descriptors(lab):
     bench, simulator = lab.bench(lab.persistent_broker()), lab.simulator(SLOW)
     link, url = lab.link(simulator)
-    settings = bench.slow(simulator, url, **PATIENT)
+    # A successor takes the place of a member that died: with this broker none expires.
+    settings = bench.slow(simulator, url, kafka={"group_instance_id": "press-0"}, **PATIENT)
     service = bench.start(settings).wait_until_ready()
     bench.write(600)
     bench.wait_for_share(0.3, service)

@@ -34,6 +34,8 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
     case refused
     /// The peer ended the stream, and nobody knows what it did before.
     case reset
+    /// The peer's answer made no sense, which is as good as none.
+    case malformed
     /// The connection ended, and nobody knows.
     case lost
 
@@ -41,7 +43,7 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
     var isUnprocessed: Bool {
         switch self {
         case .unprocessed, .refused: true
-        case .reset, .lost: false
+        case .reset, .malformed, .lost: false
         }
     }
 
@@ -49,7 +51,7 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
     /// breaks hundreds of streams at once.
     public var isAnswerOfSorts: Bool {
         switch self {
-        case .refused, .reset: true
+        case .refused, .reset, .malformed: true
         case .unprocessed, .lost: false
         }
     }

@@ -137,6 +137,8 @@ public enum BrokenStreamLabel: String, MetricLabel {
     /// REFUSED_STREAM: not processed.
     case refused
     case reset
+    /// What came made no sense.
+    case malformed
     /// It crossed a GOAWAY, or never left.
     case unprocessed
     /// Its connection ended.
@@ -146,8 +148,9 @@ public enum BrokenStreamLabel: String, MetricLabel {
         switch self {
         case .refused: 0
         case .reset: 1
-        case .unprocessed: 2
-        case .lost: 3
+        case .malformed: 2
+        case .unprocessed: 3
+        case .lost: 4
         }
     }
 }

@@ -113,7 +113,8 @@ import Vocabulary
 
     /// Sixty events for sixty devices, and what becomes of each stream of theirs.
     @Test(arguments: [
-        (StreamBreak.refused, opens: true), (.reset, true), (.unprocessed, false), (.lost, false),
+        (StreamBreak.refused, opens: true), (.reset, true), (.malformed, true),
+        (.unprocessed, false), (.lost, false),
     ])
     func `an endpoint that refuses or resets all streams is left alone`(
         kind: StreamBreak,

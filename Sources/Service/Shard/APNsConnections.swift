@@ -277,7 +277,8 @@ extension StreamBreak {
         switch failure {
         case .refused: self = .refused
         case .aboveGoAway, .neverWritten: self = .unprocessed
-        case .reset, .responseTooLarge, .malformedResponse: self = .reset
+        case .reset: self = .reset
+        case .responseTooLarge, .malformedResponse: self = .malformed
         case .connectionClosed: self = .lost
         }
     }

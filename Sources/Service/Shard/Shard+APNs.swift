@@ -53,9 +53,11 @@ extension Shard {
         let attempt = engine.attempt(id)
         engine.streamBroke(id, kind, now: now)
         guard kind.isAnswerOfSorts, let route = attempt?.route else { return }
-        troubles.endpointFailed(route, kind == .refused ? "stream refused" : "stream reset")
+        if let text = kind.complaint { troubles.endpointFailed(route, text) }
         guard troubles.requestUnserved(route, at: now.instant) else { return }
-        log.warning("APNs refuses or resets requests and answers none", facts(route))
+        var facts = facts(route)
+        facts[.reason] = lastFailure(of: route)
+        log.warning("APNs answers no request", facts)
     }
 
     private mutating func compareClocks(_ response: HTTP2Response, _ sentAt: Instant) {
@@ -222,11 +224,23 @@ extension ConnectionFailure {
     }
 }
 
+extension StreamBreak {
+    /// What to say of the endpoint; nil: nothing, or more was said already.
+    fileprivate var complaint: String? {
+        switch self {
+        case .refused: "stream refused"
+        case .reset: "stream reset"
+        case .unprocessed, .malformed, .lost: nil
+        }
+    }
+}
+
 extension BrokenStreamLabel {
     fileprivate init(_ kind: StreamBreak) {
         switch kind {
         case .refused: self = .refused
         case .reset: self = .reset
+        case .malformed: self = .malformed
         case .unprocessed: self = .unprocessed
         case .lost: self = .lost
         }

@@ -139,7 +139,7 @@ extension Shard {
         return "\(endpoint): answers no request, last: \(lastFailure(of: route))"
     }
 
-    private func lastFailure(of route: Route) -> String {
+    func lastFailure(of route: Route) -> String {
         troubles.failures[route] ?? "no connection"
     }
 

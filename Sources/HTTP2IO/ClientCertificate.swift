@@ -65,8 +65,15 @@ public struct ClientCertificate: Sendable {
             return try PublicKeyPair(file: file, passphrase: .optional(passphrase), expected: "")
         } catch {
             guard error.part == .privateKey else { throw error }
-            throw KeyFileError(.certificate, "holds a private key that \(error.description)")
+            throw KeyFileError(.certificate, Self.sentence(error.description))
         }
+    }
+
+    /// What is said of a key, as a sentence about the file that holds it.
+    private static func sentence(_ ofKey: String) -> String {
+        if ofKey.hasPrefix("holds ") { return ofKey }
+        return ofKey.hasPrefix("is a")
+            ? "holds \(ofKey.dropFirst(3))" : "holds a private key that \(ofKey)"
     }
 }
 

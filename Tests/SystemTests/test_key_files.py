@@ -127,6 +127,12 @@ def body(made, name="p8"):
     return "".join(made.text(name).splitlines()[1:-1])
 
 
+def shortened(pem):
+    """A PEM file without its last line of Base64."""
+    lines = pem.split(b"\n")
+    return b"\n".join(lines[:-3] + lines[-2:])
+
+
 def one_line(text, end):
     return text.strip().replace("\n", end).encode()
 
@@ -217,7 +223,7 @@ SIGNING_KEYS = [
     ),
     key(
         "without-its-last-line",
-        lambda m: b"\n".join(m["p8"].split(b"\n")[:-3] + m["p8"].split(b"\n")[-2:]),
+        lambda m: shortened(m["p8"]),
         "is cut short: 96 of 138 bytes are there",
     ),
     key(
@@ -233,6 +239,26 @@ SIGNING_KEYS = [
     key("p-384", lambda m: m["p384"], f"is a key on the curve secp384r1, {P8}"),
     key("rsa", lambda m: m["rsa"], f"is a key for RSA, {P8}"),
     key("ed25519", lambda m: m["ed25519"], f"is a key for ED25519, {P8}"),
+]
+
+KEY_IDS = [
+    Row("key-id", lambda m: {"key": m["p8"], "key_id": b"ABC123DEFG"}),
+    Row(
+        "key-id-with-mark-and-blanks",
+        lambda m: {"key": m["p8"], "key_id": b"\xef\xbb\xbf ABC123DEFG \r\n"},
+    ),
+    Row(
+        "name-of-the-key-file",
+        lambda m: {"key": m["p8"], "key_id": b"AuthKey_ABC123DEFG.p8\n"},
+        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds 'AuthKey_ABC123DEFG.p8', expected "
+        "10 characters of A-Z and 0-9, as Apple shows them",
+    ),
+    Row(
+        "key-in-place-of-its-id",
+        lambda m: {"key": m["p8"], "key_id": m["p8"]},
+        "apns.credentials.0.key_id_file: 'FOLDER/key_id' holds a text of 240 bytes (not shown), "
+        "expected 10 characters of A-Z and 0-9, as Apple shows them",
+    ),
 ]
 
 PARAMETERS = b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
@@ -294,7 +320,17 @@ CERTIFICATES = [
     certificate(
         "encrypted-key-in-one-without-passphrase",
         lambda m: {"certificate": m["rsa.pem"] + m["aes"]},
-        "holds a private key that is an encrypted private key, and no passphrase is set",
+        "holds an encrypted private key, and no passphrase is set",
+    ),
+    certificate(
+        "two-keys-in-one",
+        lambda m: {"certificate": m["rsa.pem"] + m["rsa"] + m["p8"]},
+        "holds 2 private keys, expected one",
+    ),
+    certificate(
+        "key-in-one-cut-short",
+        lambda m: {"certificate": m["rsa.pem"] + shortened(m["p8"])},
+        "holds a private key that is cut short: 96 of 138 bytes are there",
     ),
     certificate(
         "wrong-passphrase",
@@ -385,10 +421,11 @@ def settings(folder, files, certificate):
     for name, content in files.items():
         (folder / name).write_bytes(content)
         credential[f"{name}_file"] = str(folder / name)
+        credential.pop(name, None)
     return {"apns": {"credentials": [credential]}}
 
 
-@pytest.mark.parametrize("row", SIGNING_KEYS + CERTIFICATES, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", SIGNING_KEYS + KEY_IDS + CERTIFICATES, ids=lambda row: row.name)
 def test_a_key_file_is_read_or_named(row, made, tmp_path):
     files = row.files(made)
     ended = run_command(tmp_path, settings(tmp_path, files, "certificate" in files), "check")

@@ -18,4 +18,11 @@ static inline int hg_tell_certificate_error(
     return 0;
 }
 
+/// `rd_kafka_mock_broker_push_request_error_rtts` for one error, at once; Swift calls no variadic
+/// function.
+static inline rd_kafka_resp_err_t hg_mock_broker_fail_next(
+    rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t request, rd_kafka_resp_err_t error) {
+    return rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, request, 1, error, 0);
+}
+
 #endif

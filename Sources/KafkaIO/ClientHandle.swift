@@ -1,6 +1,5 @@
 import CLinux
 import CRdkafka
-import Glibc
 
 /// One client instance, its event queue, and the eventfd that the queue rings.
 ///
@@ -19,6 +18,8 @@ import Glibc
     /// What OpenSSL had against the last certificate that it did not accept.
     private var certificateError: Int?
     private var isAlive = true
+    /// Calls of other threads, which the instance must outlive.
+    let calls = CallsUnderWay()
 
     /// Starts the client's own threads.
     ///
@@ -130,7 +131,8 @@ import Glibc
     /// Frees the instance on this thread, which can take as long as its brokers like.
     func destroy() {
         guard isAlive else { return }
-        letGo().destroy()
+        let remains = letGo()
+        calls.whenOver { remains.destroy() }
     }
 
     /// Frees the instance on a thread of its own.
@@ -138,26 +140,9 @@ import Glibc
     /// Returns at once. A thread that never ends costs its instance's memory, nothing else.
     func destroyAside() {
         guard isAlive else { return }
-        let remains = unsafe Unmanaged.passRetained(letGo())
-        var thread = pthread_t()
-        // SAFETY: the thread takes the reference over and is the only one to use it.
-        let result = unsafe pthread_create(
-            &thread,
-            nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                let remains = unsafe Unmanaged<Remains>.fromOpaque(context).takeRetainedValue()
-                remains.destroy()
-                return nil
-            },
-            remains.toOpaque()
-        )
-        if result == 0 {
-            pthread_detach(thread)
-        } else {
-            // No thread to be had: the instance stays as it is.
-            unsafe remains.release()
-        }
+        let (remains, calls) = (letGo(), calls)
+        // Without a thread the instance stays as it is.
+        _ = DetachedThread.start { calls.whenOver { remains.destroy() } }
     }
 
     /// Leaves the instance as it is, for a thread is still in one of its calls.
@@ -182,8 +167,10 @@ import Glibc
         return unsafe Remains(raw: raw, queue: queue, topics: Array(topics.values))
     }
 
-    /// What is left to free: one thread at a time has it.
-    @safe private final class Remains {
+    /// What is left to free.
+    ///
+    /// Safe to share: one thread at a time has it.
+    @safe private final class Remains: @unchecked Sendable {
         private let raw: OpaquePointer
         private let queue: OpaquePointer
         private let topics: [OpaquePointer]

@@ -6,9 +6,6 @@ extension Consumer {
     func translate(_ event: borrowing LibraryEvent) -> [ConsumerEvent] {
         switch event.type {
         case RD_KAFKA_EVENT_REBALANCE: return rebalance(event)
-        case RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT:
-            guard isCurrent(event.requestNumber) else { return [] }
-            return [.storedOffsetsFetched(event.storedOffsets.map(storedOffsets))]
         case RD_KAFKA_EVENT_OFFSET_COMMIT: return [.commitFinished(commitResults(of: event))]
         case RD_KAFKA_EVENT_ERROR where event.errorCode == RD_KAFKA_RESP_ERR__PARTITION_EOF:
             guard let place = event.place, let end = place.offset else { return [] }
@@ -39,10 +36,6 @@ extension Consumer {
             let failure = event.error.map { [ConsumerEvent.failed($0)] } ?? []
             return failure + [.partitionsRevoked(partitions, lost: true)]
         }
-    }
-
-    private func storedOffsets(_ answers: [PartitionAnswer]) -> [StoredOffset] {
-        answers.map { StoredOffset($0, of: reader.intern($0.partition)) }
     }
 
     private func commitResults(of event: borrowing LibraryEvent) -> [CommitResult] {

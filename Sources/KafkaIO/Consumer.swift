@@ -24,7 +24,7 @@ public final class Consumer {
     }
 
     let client: ClientHandle
-    private let group: String
+    private let offsetFetches: OffsetFetches
     private var phase = Phase.idle
     private var isClosing = false
     /// The library refused to close, because it has lost the group for good.
@@ -69,13 +69,15 @@ public final class Consumer {
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT
                 | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG
         )
-        self.group = group
         client = try ClientHandle(
             configuration: configuration,
             type: RD_KAFKA_CONSUMER,
             wakeup: wakeup
         )
+        offsetFetches = unsafe OffsetFetches(client.raw, calls: client.calls, wakeup: wakeup)
     }
+
+    deinit { offsetFetches.unhook() }
 
     /// What the identifiers in events stand for.
     public var partitions: PartitionTable { reader.partitions }
@@ -104,6 +106,13 @@ public final class Consumer {
         _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
+        // At most one is of the present assignment.
+        for answer in offsetFetches.takeAnswers() where isCurrent(answer.number) {
+            guard take(.storedOffsetsFetched(answer.result.map(storedOffsets))) else {
+                client.ring()
+                return true
+            }
+        }
         events: for _ in 0..<budget {
             guard let event = client.nextEvent() else {
                 if let last = endOfQueue() { _ = take(last) }
@@ -130,36 +139,20 @@ public final class Consumer {
 
     /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
     ///
-    /// With `waitingForTransactions`, a partition whose offset is part of a transaction that is
-    /// not over has the error `unstableOffsetCommit` in the answer; and `transactionOffsets` can
-    /// be made for this assignment from then on.
+    /// A partition whose offset is part of a transaction that is not over has the error
+    /// `unstableOffsetCommit` in the answer. With `waitingForTransactions`, `transactionOffsets`
+    /// can be made for this assignment from then on.
     public func fetchStoredOffsets(
         of partitions: [PartitionID],
         waitingForTransactions: Bool = false,
         timeout: Duration = .seconds(10)
     ) {
-        let list = PartitionList(partitions.map { reader.partitions[$0] })
-        let options = unsafe rd_kafka_AdminOptions_new(
-            client.raw,
-            RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS
+        if waitingForTransactions { generation = unsafe GroupGeneration(of: client.raw) }
+        offsetFetches.start(
+            rebalances,
+            of: partitions.map { reader.partitions[$0] },
+            timeout: timeout
         )
-        let milliseconds = Int32(clamping: timeout.milliseconds)
-        unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
-        if waitingForTransactions {
-            generation = unsafe GroupGeneration(of: client.raw)
-            unsafe rd_kafka_error_destroy(
-                rd_kafka_AdminOptions_set_require_stable_offsets(options, 1)
-            )
-        }
-        // SAFETY: the opaque is a number that is never dereferenced.
-        unsafe rd_kafka_AdminOptions_set_opaque(
-            options,
-            UnsafeMutableRawPointer(bitPattern: rebalances)
-        )
-        var request = unsafe rd_kafka_ListConsumerGroupOffsets_new(group, list.raw)
-        unsafe rd_kafka_ListConsumerGroupOffsets(client.raw, &request, 1, options, client.queue)
-        unsafe rd_kafka_ListConsumerGroupOffsets_destroy(request)
-        unsafe rd_kafka_AdminOptions_destroy(options)
     }
 
     /// Answers `partitionsAssigned`; records flow from the given offsets on.
@@ -286,6 +279,7 @@ public final class Consumer {
     /// Frees a closed consumer on a thread of its own, which may never end.
     public func destroyAside() {
         phase = .closed
+        offsetFetches.unhook()
         client.destroyAside()
     }
 
@@ -339,7 +333,11 @@ public final class Consumer {
         return [.endReached(partition, end)]
     }
 
-    func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }
+    private func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }
+
+    private func storedOffsets(_ answers: [PartitionAnswer]) -> [StoredOffset] {
+        answers.map { StoredOffset($0, of: reader.intern($0.partition)) }
+    }
 
     /// The partitions of the commit that an answer is for.
     func commitEnded() -> [PartitionID] {

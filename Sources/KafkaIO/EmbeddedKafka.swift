@@ -77,6 +77,30 @@ public import Vocabulary
         )
     }
 
+    /// The next `count` requests of that kind that reach the broker fail; brokers are numbered from 1.
+    public func failNext(
+        _ count: Int,
+        _ request: Request,
+        onBroker broker: Int,
+        with code: KafkaError.Code
+    ) {
+        for _ in 0..<count {
+            unsafe _ = hg_mock_broker_fail_next(
+                cluster,
+                Int32(broker),
+                request.rawValue,
+                code.libraryCode
+            )
+        }
+    }
+
+    /// Makes a broker the group's coordinator.
+    ///
+    /// The cluster goes on answering for the group at every broker: `failNext` makes one refuse.
+    public func moveCoordinator(of group: String, toBroker broker: Int) {
+        unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, Int32(broker))
+    }
+
     /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
     public func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR

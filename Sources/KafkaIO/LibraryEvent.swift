@@ -33,9 +33,6 @@ import Vocabulary
         )
     }
 
-    /// The number that was given to the request this event answers; 0 for none.
-    var requestNumber: UInt { unsafe UInt(bitPattern: rd_kafka_event_opaque(raw)) }
-
     /// The one message of a `FETCH` event (rdkafka.h, `rd_kafka_event_message_next`), else nil.
     ///
     /// Valid until the event is freed.
@@ -61,24 +58,6 @@ import Vocabulary
     /// The elements of a `REBALANCE` or `OFFSET_COMMIT` event.
     var partitions: [PartitionAnswer] {
         unsafe PartitionList.elements(of: rd_kafka_event_topic_partition_list(raw))
-    }
-
-    /// The one group in the answer to `ListConsumerGroupOffsets`.
-    var storedOffsets: Result<[PartitionAnswer], KafkaError> {
-        if let error { return .failure(error) }
-        var count = 0
-        guard let result = unsafe rd_kafka_event_ListConsumerGroupOffsets_result(raw),
-            let groups = unsafe rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count),
-            count == 1, let group = unsafe groups[0]
-        else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
-        // SAFETY: groups, their errors and lists belong to the event.
-        if let error = unsafe rd_kafka_group_result_error(group) {
-            let text = unsafe String(cString: rd_kafka_error_string(error))
-            return .failure(unsafe KafkaError(rd_kafka_error_code(error), text: text))
-        }
-        return .success(
-            unsafe PartitionList.elements(of: rd_kafka_group_result_partitions(group))
-        )
     }
 
     /// The JSON text of a `STATS` event.

@@ -1,0 +1,37 @@
+import Glibc
+
+/// A thread that nobody waits for.
+enum DetachedThread {
+    private final class Body {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+
+    /// Runs `body` on a new thread.
+    ///
+    /// - Returns: false if there is no thread to be had; then `body` does not run.
+    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let box = unsafe Unmanaged.passRetained(Body(body))
+        var thread = pthread_t()
+        // SAFETY: the thread takes the reference over and is the only one to use it.
+        let result = unsafe pthread_create(
+            &thread,
+            nil,
+            { context in
+                guard let context = unsafe context else { return nil }
+                unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            },
+            box.toOpaque()
+        )
+        guard result == 0 else {
+            unsafe box.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+}

@@ -1,0 +1,60 @@
+import KafkaIO
+import Testing
+import Vocabulary
+
+@Suite struct StoredOffsetTests {
+    private static let notCoordinator = KafkaError.Code(rawValue: 16)
+
+    /// A broker that is no longer the coordinator says so for as long as it is asked.
+    @Test func `A coordinator that has moved is found, and tells the stored offsets`() throws {
+        let kafka = try EmbeddedKafka(brokers: 2)
+        let topic = KafkaTopic("moved")
+        try kafka.createTopic(topic, partitions: 1)
+        kafka.moveCoordinator(of: topic.name, toBroker: 1)
+        let member = try Member(group: topic.name, topic: topic, servers: kafka.bootstrapServers)
+        member.answersAssignments = false
+        try member.turn { !member.assigned.isEmpty }
+        let partition = try #require(member.assigned.first)
+        try member.consumer.commit([
+            CommitRequest(partition: partition, offset: Offset(4), metadata: "v1:5")
+        ])
+        try member.turn { !member.commits.isEmpty }
+        // The broker of the first answer is the one that is remembered.
+        member.consumer.fetchStoredOffsets(of: [partition])
+        try member.turn { !member.stored.isEmpty }
+        #expect(try member.stored.first?.get().first?.offset == Offset(4))
+
+        kafka.failNext(1000, .offsetFetch, onBroker: 1, with: Self.notCoordinator)
+        kafka.moveCoordinator(of: topic.name, toBroker: 2)
+        var answers: [Result<[StoredOffset], KafkaError>] = []
+        while answers.count < 6 {
+            member.stored = []
+            member.consumer.fetchStoredOffsets(of: [partition])
+            try member.turn { !member.stored.isEmpty }
+            answers += member.stored
+            if case .success = answers.last { break }
+        }
+        let last = try #require(answers.last)
+        let stored = try #require(try last.get().first)
+        #expect(stored.offset == Offset(4))
+        #expect(stored.metadata == "v1:5")
+    }
+
+    /// The instance must not be freed under a call that waits.
+    @Test func `A consumer that is let go of while it asks harms nobody`() throws {
+        let kafka = try EmbeddedKafka()
+        let topic = KafkaTopic("left")
+        try kafka.createTopic(topic, partitions: 1)
+        var member: Member? = try Member(
+            group: topic.name,
+            topic: topic,
+            servers: kafka.bootstrapServers
+        )
+        member?.answersAssignments = false
+        try member?.turn { member?.assigned.isEmpty == false }
+        kafka.setDelay(.milliseconds(300), ofBroker: 1)
+        for _ in 0..<20 { member?.consumer.fetchStoredOffsets(of: member?.assigned ?? []) }
+        member = nil
+        kafka.setDelay(.zero, ofBroker: 1)
+    }
+}

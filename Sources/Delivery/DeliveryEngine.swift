@@ -63,7 +63,7 @@ public struct DeliveryEngine: Sendable {
             isTransactional: settings.isTransactional,
             nonce: UInt32(truncatingIfNeeded: random.next())
         )
-        transactions = settings.isTransactional ? OutcomeTransactions() : nil
+        transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
         hygiene = Hygiene(
             settings.hygiene,
             maxEvents: settings.intake.events,

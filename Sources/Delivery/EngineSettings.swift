@@ -49,8 +49,10 @@ public struct EngineSettings: Sendable {
     /// Deliveries that may wait for what moves slowly, when the bound is nearly full.
     var shareOfSlow: Int { max(1, intake.events / 4) }
     public var hygiene: HygieneSettings
-    /// Outcomes and the offsets that they settle are written in one transaction.
-    public var isTransactional: Bool
+    /// Outcomes and the offsets that they settle are written in one transaction, which Kafka aborts
+    /// after so long (`transaction.timeout.ms`); nil: without transactions.
+    public var transactionTimeout: Duration?
+    public var isTransactional: Bool { transactionTimeout != nil }
 
     public init(
         credentials: [CredentialScope],
@@ -75,7 +77,7 @@ public struct EngineSettings: Sendable {
         retryBudget: RetryBudget.Limits = .init(),
         sentOnce: Set<PushType> = [.voip, .pushtotalk],
         hygiene: HygieneSettings = .init(),
-        isTransactional: Bool = false
+        transactionTimeout: Duration? = nil
     ) throws(CredentialProblems) {
         self.credentials = credentials
         routing = try CredentialRouting(credentials)
@@ -100,6 +102,6 @@ public struct EngineSettings: Sendable {
         self.retryBudget = retryBudget
         self.sentOnce = sentOnce
         self.hygiene = hygiene
-        self.isTransactional = isTransactional
+        self.transactionTimeout = transactionTimeout
     }
 }

@@ -92,10 +92,22 @@ extension KafkaConfiguration {
     ]
 
     /// What is produced in a transaction must be written, or have failed, before it times out.
-    static let transactionDefaults = [
-        ("transaction.timeout.ms", "15000"), ("message.timeout.ms", "15000"),
-        ("socket.timeout.ms", "15000"),
-    ]
+    static func transactionDefaults(timeout milliseconds: Int) -> [(String, String)] {
+        ["transaction.timeout.ms", "message.timeout.ms", "socket.timeout.ms"].map {
+            ($0, "\(milliseconds)")
+        }
+    }
+
+    /// How long a producer's transaction may be open, with these properties of the operator.
+    public static func transactionTimeout(in properties: [String: String]) -> Duration {
+        .milliseconds(transactionMilliseconds(Self.properties(properties, for: .producer)))
+    }
+
+    /// The last of the properties counts.
+    static func transactionMilliseconds(_ properties: [(String, String)]) -> Int {
+        let values = properties.filter { withoutPrefix($0.0) == "transaction.timeout.ms" }
+        return values.last.flatMap { Int($0.1) } ?? 15_000
+    }
 
     private static let ownCommits = "offsets are committed after their outcome is acknowledged"
     private static let allReports = "every outcome waits for its delivery report"

@@ -40,7 +40,9 @@ import CRdkafka
     ) throws(KafkaError) {
         let own = Self.properties(properties, for: role)
         var wanted = Self.defaults(for: role) + Self.fetchLimit(own, role)
-        if transactionalID != nil { wanted += Self.transactionDefaults }
+        if transactionalID != nil {
+            wanted += Self.transactionDefaults(timeout: Self.transactionMilliseconds(own))
+        }
         var problems: [Problem] = []
         for (key, value) in own {
             if let problem = Self.refusal(key, value) {

@@ -36,8 +36,9 @@ package struct FaultPlan: Hashable, Sendable {
     var trafficEnd: Duration
     /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
     let isCalm: Bool
-    /// Outcomes and offsets are written in transactions.
-    let isTransactional: Bool
+    /// Outcomes and offsets are written in transactions, which Kafka aborts after so long.
+    let transactionTimeout: Duration?
+    var isTransactional: Bool { transactionTimeout != nil }
     /// Without a stored offset the sources are read from their end (`kafka.start: latest`).
     let startsAtEnd: Bool
     /// The length of every run.
@@ -157,11 +158,12 @@ extension FaultPlan {
         let end = faultsEnd
         let isCalm = seed % Self.calmEvery == 3
         self.isCalm = isCalm
-        isTransactional = seed % Self.transactionalEvery == 4
+        let transactionTimeout = Self.transactionTimeout(seed)
+        self.transactionTimeout = transactionTimeout
         startsAtEnd = seed % Self.startingAtEndEvery == 2
         chances = isCalm ? .calm : Chances(&dice)
         // What somebody forges has events sent again, and each of them has a second outcome.
-        if isTransactional { chances.metadataForged = 0 }
+        if transactionTimeout != nil { chances.metadataForged = 0 }
         intervals = isCalm ? .calm : Intervals(&dice)
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
@@ -171,6 +173,13 @@ extension FaultPlan {
     private static let calmEvery: UInt64 = 16
     /// One seed of so many writes transactions.
     private static let transactionalEvery: UInt64 = 5
+
+    /// In one seed of five; each time another one.
+    private static func transactionTimeout(_ seed: UInt64) -> Duration? {
+        guard seed % transactionalEvery == 4 else { return nil }
+        let seconds = [15, 5, 60]
+        return .seconds(seconds[Int(seed / transactionalEvery % 3)])
+    }
     /// One seed of so many starts at the end.
     private static let startingAtEndEvery: UInt64 = 7
 

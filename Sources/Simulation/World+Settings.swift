@@ -27,7 +27,7 @@ extension World {
                 [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]
             } ?? [],
             hygiene: hygiene(for: plan),
-            isTransactional: plan.isTransactional
+            transactionTimeout: plan.transactionTimeout
         )
     }
 }

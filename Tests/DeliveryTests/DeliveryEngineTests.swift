@@ -37,7 +37,7 @@ struct Bench {
                 )
             ],
             retry: RetryPolicy(attempts: attempts),
-            isTransactional: isTransactional
+            transactionTimeout: isTransactional ? .seconds(15) : nil
         )
         engine = DeliveryEngine(settings: settings, seed: seed)
         guard isAssigned else { return }

@@ -280,7 +280,9 @@ struct OutcomeTransactionsTests {
 
 /// A machine, and the way to any of its phases.
 private struct MachineBench {
-    var machine = OutcomeTransactions()
+    static let timeout = Duration.seconds(7)
+
+    var machine = OutcomeTransactions(timeout: MachineBench.timeout)
     var now = Instant(nanoseconds: 0)
 
     static func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
@@ -310,7 +312,7 @@ private struct MachineBench {
         case .fails(let failure, let isInDoubt):
             _ = machine.callFailed(failure, isInDoubt: isInDoubt, now: now)
         case .recordFails: machine.recordFailed(now: now)
-        case .timesOut: now = now + .seconds(15)
+        case .timesOut: now = now + Self.timeout
         case .producerFails(let failure): _ = machine.producerFailed(failure, now: now)
         case .dropped: _ = machine.dropAll()
         case .second:

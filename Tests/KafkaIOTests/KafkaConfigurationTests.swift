@@ -183,6 +183,26 @@ import Testing
         #expect(problems.allSatisfy { $0.contains(property) }, "\(problems)")
     }
 
+    @Test(
+        arguments: [
+            ([:], 15_000), (["transaction.timeout.ms": "5000"], 5000),
+            (
+                ["producer.transaction.timeout.ms": "60000", "transaction.timeout.ms": "5000"],
+                60_000
+            ),
+            (["consumer.transaction.timeout.ms": "5000"], 15_000),
+        ] as [([String: String], Int64)]
+    )
+    func `The transaction timeout is the operator's, and other times follow it`(
+        properties: [String: String],
+        milliseconds: Int64
+    ) {
+        let timeout = KafkaConfiguration.transactionTimeout(in: properties)
+        #expect(timeout == .milliseconds(milliseconds))
+        let problems = KafkaConfiguration.clientProblems(in: properties, transactionalID: "me")
+        #expect(problems.isEmpty, "\(problems)")
+    }
+
     @Test func `A value that changes nothing is accepted`() {
         let harmless = [
             "acks": "all", "enable.auto.commit": "false", "enable.idempotence": "true",

@@ -88,7 +88,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     private var refusedOutcomes = RefusedOutcomes()
 
     /// `timeout` is the producer's `transaction.timeout.ms`.
-    public init(timeout: Duration = .seconds(15)) {
+    public init(timeout: Duration) {
         self.timeout = timeout
     }
 

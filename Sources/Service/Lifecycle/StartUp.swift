@@ -158,7 +158,9 @@ struct StartUp {
                 retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
                 sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
                 hygiene: hygieneSettings,
-                isTransactional: configuration.results.transactional
+                transactionTimeout: configuration.results.transactional
+                    ? KafkaConfiguration.transactionTimeout(in: configuration.kafka.properties)
+                    : nil
             )
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })

@@ -3,9 +3,6 @@ import Vocabulary
 
 /// Members that write outcomes and offsets in transactions.
 extension World {
-    /// After that Kafka aborts a transaction by itself.
-    private static let transactionTimeout = Duration.seconds(15)
-
     // MARK: Members
 
     mutating func transact(_ step: TransactionStep, by member: Member) {
@@ -164,7 +161,8 @@ extension World {
     private mutating func reached(_ place: Int) {
         guard !transactions[place].hasBegun else { return }
         transactions[place].hasBegun = true
-        after(Self.transactionTimeout, .transactionTimedOut(place))
+        guard let timeout = plan.transactionTimeout else { return }
+        after(timeout, .transactionTimedOut(place))
     }
 
     private mutating func commitReached(ofTransaction place: Int) -> TransactionFailure? {

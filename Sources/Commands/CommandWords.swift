@@ -2,7 +2,7 @@
 package enum CommandWords {
     /// Reads what the kernel hands over, which may be any bytes.
     ///
-    /// A text that was mended would be another one than was meant: a payload for a thousand
+    /// A corrected text would be another one than was meant: a payload for a thousand
     /// devices, or the name of a file.
     ///
     /// - Throws: What is wrong with the first word that is not UTF-8.

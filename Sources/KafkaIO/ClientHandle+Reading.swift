@@ -108,28 +108,10 @@ extension ClientHandle {
 
     /// - Returns: false if there is no thread to be had.
     func askAside() -> Bool {
-        let reference = unsafe Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        // SAFETY: the thread takes the reference over.
-        let result = unsafe pthread_create(
-            &thread,
-            nil,
-            { context in
-                guard let context = unsafe context else { return nil }
-                let question = unsafe Unmanaged<WatermarkQuestion>.fromOpaque(context)
-                    .takeRetainedValue()
-                let answer = question.ask()
-                question.latest.withLock { $0 = answer }
-                return nil
-            },
-            reference.toOpaque()
-        )
-        guard result == 0 else {
-            unsafe reference.release()
-            return false
+        DetachedThread.start { [self] in
+            let answer = ask()
+            latest.withLock { $0 = answer }
         }
-        pthread_detach(thread)
-        return true
     }
 
     func ask() -> Result<Range<Int64>, KafkaError> {

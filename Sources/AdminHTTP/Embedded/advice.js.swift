@@ -4,7 +4,7 @@
 extension StatusPage.Part {
     static let adviceJS = Self(
         name: "advice.js",
-        sha256: "2aPpeXZTEPIX8eLdHvbiwM3dEs6XsnALLp7KwOnmUPA=",
+        sha256: "gXc79FhxsrjauCUL6SOCA1lV9SAe64uIX5uArXX8VLg=",
         text: ##"""
             "use strict";
             // What a person woken at night should look at, and what may help.
@@ -70,7 +70,7 @@ extension StatusPage.Part {
                 if (!(value > 0)) continue;
                 findings.push({ level: "bad", part: credential || "No credential",
                   text: "events are given up that nothing is wrong with, more than one in a hundred.",
-                  todo: "The recent reasons say why. Mend that, then replay the dead letters." });
+                  todo: "The recent reasons say why. Fix that, then replay the dead letters." });
               }
               const accepted = acceptedShare(status.history, 60);
               if (accepted && accepted.total >= 20 && accepted.share < .9) {

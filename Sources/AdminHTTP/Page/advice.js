@@ -62,7 +62,7 @@ const flowFindings = (status, metrics) => {
     if (!(value > 0)) continue;
     findings.push({ level: "bad", part: credential || "No credential",
       text: "events are given up that nothing is wrong with, more than one in a hundred.",
-      todo: "The recent reasons say why. Mend that, then replay the dead letters." });
+      todo: "The recent reasons say why. Fix that, then replay the dead letters." });
   }
   const accepted = acceptedShare(status.history, 60);
   if (accepted && accepted.total >= 20 && accepted.share < .9) {

@@ -30,7 +30,7 @@ public struct ConnectionMachine: Hashable, Sendable {
     /// When the first stream opened since the peer was last heard, or when it was last heard if
     /// streams were left open then; nil: it owes nothing.
     ///
-    /// Nothing that we do sets it anew, be it a further stream or a timeout: however often a dead
+    /// Nothing that we do resets it, be it a further stream or a timeout: however often a dead
     /// peer is asked, it stays dead.
     public private(set) var silentSince: Instant?
     /// The same since a stream was last answered: what else is heard does not count.

@@ -61,8 +61,8 @@ extension Delivery {
         )
     }
 
-    /// Whether the event has ended for another reason than itself: somebody else is to mend what was
-    /// wrong, and might have done so in time.
+    /// Whether the event has ended for a reason other than itself: something else was wrong, and
+    /// could have been fixed in time.
     ///
     /// That is what is undeliverable, what expired while it waited, and what APNs rejects because of
     /// the credential.

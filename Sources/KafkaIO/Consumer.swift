@@ -139,9 +139,8 @@ public final class Consumer {
 
     /// Asks the coordinator for offsets and metadata; `storedOffsetsFetched` brings them.
     ///
-    /// A partition whose offset is part of a transaction that is not over has the error
-    /// `unstableOffsetCommit` in the answer. With `waitingForTransactions`, `transactionOffsets`
-    /// can be made for this assignment from then on.
+    /// The answer waits for transactions of the group that are not over, until the timeout. With
+    /// `waitingForTransactions`, `transactionOffsets` can be made for this assignment from then on.
     public func fetchStoredOffsets(
         of partitions: [PartitionID],
         waitingForTransactions: Bool = false,

@@ -54,7 +54,7 @@ import Vocabulary
         }
     }
 
-    /// Rings no more: the descriptor's number may be used anew.
+    /// Stops ringing: the descriptor's number may be reused.
     func unhook() {
         state.withLock { $0.wakeup = nil }
     }

@@ -64,7 +64,7 @@ import Testing
         (["send", "--config=c", "\u{FF}"], "argument 3"), (["\u{FF}"], "argument 1"),
         (["list", "--\u{FF}"], "argument 2"),
     ])
-    func `what is not UTF-8 is refused, and not mended`(words: [String], place: String) {
+    func `what is not UTF-8 is refused, not corrected`(words: [String], place: String) {
         // Of Latin-1, in which ÿ is the byte 0xFF.
         let bytes = words.map { $0.unicodeScalars.map { UInt8($0.value) } }
         guard case .refuse(let text) = SmallProgram.program.read(bytes) else {

@@ -17,6 +17,7 @@ from harness import kafka as kafka_processes  # noqa: E402
 from harness.bench import Bench  # noqa: E402
 from harness.processes import ROOT  # noqa: E402
 from harness.simulator import running_simulator  # noqa: E402
+from harness.strict_peer import running_peer  # noqa: E402
 
 DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"
 # Tests mostly wait, so each core has several.
@@ -138,6 +139,15 @@ def simulators(tmp_path):
             return stack.enter_context(running_simulator(folder, scenario, options))
 
         yield start
+
+
+@pytest.fixture
+def peer(tmp_path):
+    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
+    with contextlib.ExitStack() as stack:
+        yield lambda *arguments, **settings: stack.enter_context(
+            running_peer(tmp_path / "peer", *arguments, **settings)
+        )
 
 
 @pytest.fixture

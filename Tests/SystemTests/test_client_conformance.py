@@ -12,7 +12,6 @@ from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
-from harness.strict_peer import running_peer
 
 # apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies have to keep, too.
 UNINDEXED = {":path", "authorization"}
@@ -23,15 +22,6 @@ TOKEN = "a11ce000" + "5e" * 28
 @pytest.fixture
 def bench(broker, benches):
     return benches(broker, 1)
-
-
-@pytest.fixture
-def peer(tmp_path):
-    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
-    with contextlib.ExitStack() as stack:
-        yield lambda *arguments, **settings: stack.enter_context(
-            running_peer(tmp_path / "peer", *arguments, **settings)
-        )
 
 
 def push(bench, peer, folder, *arguments):

@@ -3,7 +3,6 @@
 The peers are Python's h2, which shares no code with the service or the simulator.
 """
 
-import contextlib
 import re
 
 import pytest
@@ -12,7 +11,6 @@ from harness.deadlines import eventually
 from harness.events import new_event, record
 from harness.retries import create_retry_topics, history_of, retrying
 from harness.service import outcomes_of
-from harness.strict_peer import running_peer
 
 # RFC 9113, 7.
 INTERNAL_ERROR, REFUSED_STREAM = 2, 7
@@ -24,15 +22,6 @@ GIVEN_UP = "events are given up that nothing is wrong with"
 @pytest.fixture
 def bench(broker, benches):
     return benches(broker, 1)
-
-
-@pytest.fixture
-def peer(tmp_path):
-    """Starts strict peers: `peer(script, **settings)`; each must have seen nothing wrong."""
-    with contextlib.ExitStack() as stack:
-        yield lambda *arguments, **settings: stack.enter_context(
-            running_peer(tmp_path / "peer", *arguments, **settings)
-        )
 
 
 class Sick:

@@ -1,8 +1,8 @@
 """A peer on Python's h2 that answers as APNs should not, or goes away: what is said and done."""
 
-import contextlib
 import datetime
 import email.utils
+import functools
 import json
 import subprocess
 import unicodedata
@@ -14,7 +14,6 @@ from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
-from harness.strict_peer import running_peer
 
 LOST = "connection to APNs lost or not made"
 GOING = "APNs closes a connection"
@@ -39,12 +38,8 @@ def bench(broker, benches):
 
 
 @pytest.fixture
-def peer(tmp_path):
-    """Starts a strict peer: `peer(script)`; it must have seen nothing wrong."""
-    with contextlib.ExitStack() as stack:
-        yield lambda *arguments: stack.enter_context(
-            running_peer(tmp_path / "peer", *arguments, max_concurrent_streams=100)
-        )
+def peer(peer):
+    return functools.partial(peer, max_concurrent_streams=100)
 
 
 @pytest.fixture

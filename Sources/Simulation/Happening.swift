@@ -79,6 +79,58 @@ enum Happening: Sendable {
     case clockJumped
 }
 
+extension Happening {
+    /// Which of two happenings of one moment is first, the lower; equal ones are in order of entry.
+    ///
+    /// So the order of what happens follows from what it is, and not from the order in which an
+    /// engine asked for it. A turn is last: it takes up everything of its moment.
+    var rank: UInt64 {
+        switch self {
+        case .faultsEnded: Self.rank(0)
+        case .episodeBegan(let index): Self.rank(1, UInt64(index))
+        case .episodeEnded(let index): Self.rank(2, UInt64(index))
+        case .clockJumped: Self.rank(3)
+        case .memberDied: Self.rank(4)
+        case .memberRestarted: Self.rank(5)
+        case .memberFenced: Self.rank(6)
+        case .memberStalled: Self.rank(7)
+        case .groupGrew: Self.rank(8)
+        case .groupShrank: Self.rank(9)
+        case .producerFailed: Self.rank(10)
+        case .heartbeatMissed(let member): Self.rank(11, member)
+        case .groupRebalanced: Self.rank(12)
+        case .eventAppended: Self.rank(13)
+        case .produced(let request): Self.rank(14, request.member)
+        case .deliveryReported(let member, _, _, _): Self.rank(15, member)
+        case .offsetsFetched(let member, _): Self.rank(16, member)
+        case .commitReached: Self.rank(17)
+        case .commitEnded: Self.rank(18)
+        case .transactionalCallMade(let member, _, _): Self.rank(19, member)
+        case .transactionalCallEnded(let member, _, _): Self.rank(20, member)
+        case .transactionTimedOut: Self.rank(21)
+        case .tokenStatusRead(let member, _): Self.rank(22, member)
+        case .schemaAnswered(let member, _, _): Self.rank(23, member)
+        case .connectEnded(let member, let connection): Self.rank(24, member, connection)
+        case .pingAnswered(let member, let connection): Self.rank(25, member, connection)
+        case .streamLimitChanged(let member, let connection): Self.rank(26, member, connection)
+        case .goAwaySent(let member, let connection): Self.rank(27, member, connection)
+        case .requestEnds(let key, _): Self.rank(28, key.member, key.connection)
+        case .connectionEnded(let member, let connection): Self.rank(29, member, connection)
+        case .turn(let member): Self.rank(30, member)
+        }
+    }
+
+    private static func rank(_ kind: UInt64, _ place: UInt64 = 0) -> UInt64 { kind << 56 | place }
+
+    private static func rank(
+        _ kind: UInt64,
+        _ member: MemberID,
+        _ connection: ConnectionID = ConnectionID(rawValue: 0)
+    ) -> UInt64 {
+        rank(kind, UInt64(UInt32(member.number)) << 32 | UInt64(connection.rawValue))
+    }
+}
+
 /// A record on its way from a member's producer to Kafka.
 struct ProduceRequest: Hashable, Sendable {
     let member: MemberID

@@ -1,17 +1,19 @@
 import Vocabulary
 
-/// What will happen, earliest first; what falls on one moment happens in order of entry.
+/// What will happen, earliest first; what falls on one moment happens by its rank.
 ///
 /// A binary heap, like the core's `TimedQueue`. That one is generic and therefore slow in another
 /// module. Happenings stand still in slots that are used again: only small keys move in the heap.
 struct Schedule {
     private struct Key {
         let due: Instant
+        let rank: UInt64
         let order: UInt64
         let slot: Int
 
         func precedes(_ other: Key) -> Bool {
-            due == other.due ? order < other.order : due < other.due
+            if due != other.due { return due < other.due }
+            return rank == other.rank ? order < other.order : rank < other.rank
         }
     }
 
@@ -23,7 +25,7 @@ struct Schedule {
     var nextDue: Instant? { heap.first?.due }
 
     mutating func insert(_ happening: Happening, due: Instant) {
-        let key = Key(due: due, order: nextOrder, slot: slot(for: happening))
+        let key = Key(due: due, rank: happening.rank, order: nextOrder, slot: slot(for: happening))
         nextOrder += 1
         heap.append(key)
         var child = heap.count - 1

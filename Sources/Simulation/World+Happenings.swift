@@ -95,6 +95,6 @@ extension World {
         again(plan.intervals.clockJump, .clockJumped)
         guard areFaultsOn else { return }
         coverage.note(.clockJumped)
-        clockError = .seconds(dice.number(-120...120))
+        clockError = .seconds(dice[.faults].number(-120...120))
     }
 }

@@ -9,11 +9,11 @@ extension World {
         let id = MemberID(number: membersMade)
         let member = Member(
             id: id,
-            engine: DeliveryEngine(settings: settings, seed: dice.seed()),
+            engine: DeliveryEngine(settings: settings, seed: dice[.members].seed()),
             tokens: tokenList()
         )
         for credential in member.tokenExpiries.indices {
-            member.tokenExpiries[credential] = providerTokenExpiry()
+            member.tokenExpiries[credential] = providerTokenExpiry(of: member)
         }
         members.append(member)
         group.joined(id)
@@ -31,14 +31,14 @@ extension World {
         again(plan.intervals.crash, .memberDied)
         guard areFaultsOn, !members.isEmpty else { return }
         coverage.note(.memberCrashed)
-        replaceDead(dice.element(members))
+        replaceDead(dice[.members].element(members))
     }
 
     mutating func replaceDead(_ victim: Member) {
-        noteCrash(of: victim)
+        digest.mix(UInt64(victim.id.number), into: .happenings)
         remove(victim)
         // The group notices when the session times out, or at once when the socket closes.
-        after(dice.seconds(0...10), .groupRebalanced)
+        after(dice[.members].seconds(0...10), .groupRebalanced)
         startMember()
     }
 
@@ -81,7 +81,7 @@ extension World {
         coverage.note(.memberFenced)
         group.left(fenced.id)
         after(.milliseconds(100), .groupRebalanced)
-        after(dice.seconds(0...10), .heartbeatMissed(fenced.id))
+        after(dice[.members].seconds(0...10), .heartbeatMissed(fenced.id))
     }
 
     mutating func heartbeatMissed(_ id: MemberID) {
@@ -97,19 +97,20 @@ extension World {
         again(plan.intervals.stall, .memberStalled)
         guard areFaultsOn, !members.isEmpty else { return }
         coverage.note(.memberStalled)
-        dice.element(members).stalledUntil = now + dice.seconds(1...20)
+        let member = dice[.members].element(members)
+        member.stalledUntil = now + dice[.members].seconds(1...20)
     }
 
     private mutating func randomStaying() -> Member? {
         let staying = members.filter { !$0.isLeaving }
-        return staying.isEmpty ? nil : dice.element(staying)
+        return staying.isEmpty ? nil : dice[.members].element(staying)
     }
 
     /// The moment at which APNs stops taking a provider token made now.
-    mutating func providerTokenExpiry() -> Instant {
+    mutating func providerTokenExpiry(of member: Member) -> Instant {
         guard areFaultsOn, let mean = plan.intervals.providerTokenExpiry else {
             return Instant(nanoseconds: .max)
         }
-        return now + dice.wait(mean: mean)
+        return now + dice[.providerToken, member].wait(mean: mean)
     }
 }

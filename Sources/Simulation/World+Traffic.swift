@@ -20,7 +20,7 @@ extension World {
         }
         let rate = max(stretch.factor, 0.02) * plan.eventsPerSecond
         // Not past the stretch's end by much: the rate there is another one.
-        let wait = min(dice.wait(mean: .seconds(1) / rate), .seconds(10))
+        let wait = min(dice[.traffic].wait(mean: .seconds(1) / rate), .seconds(10))
         guard now + wait < Instant(nanoseconds: 0) + plan.trafficEnd else { return }
         after(wait, .eventAppended)
     }
@@ -29,8 +29,8 @@ extension World {
         defer { planNextEvent() }
         let source = pickSource()
         let choices = partitionsOfSource[source]
-        let partition = choices[dice.number(below: choices.count)]
-        if strikes(plan.chances.gap) {
+        let partition = choices[dice[.traffic].number(below: choices.count)]
+        if strikes(plan.chances.gap, .traffic) {
             coverage.note(.gapInLog)
             kafka.partitions[partition].entries.append(.init(event: nil, isResolved: true))
         }
@@ -41,14 +41,13 @@ extension World {
         kafka.partitions[partition].entries.append(
             .init(event: number, isResolved: event.content == .tombstone)
         )
-        digest.mix(UInt64(partition))
         wakeOwner(of: PartitionID(index: partition))
     }
 
     private mutating func pickSource() -> Int {
         guard plan.sources.count > 1 else { return 0 }
         let total = plan.sources.reduce(0) { $0 + $1.share }
-        var point = dice.unit() * total
+        var point = dice[.traffic].unit() * total
         for (index, source) in plan.sources.enumerated() {
             point -= source.share
             if point < 0 { return index }
@@ -58,31 +57,31 @@ extension World {
 
     private mutating func makeEvent(source: UInt8) -> SimulatedEvent {
         let chances = plan.chances
-        if events.count > 10, strikes(chances.repeatedEvent) {
-            let original = events[events.count - 1 - dice.number(below: 10)]
+        if events.count > 10, strikes(chances.repeatedEvent, .content) {
+            let original = events[events.count - 1 - dice[.content].number(below: 10)]
             // A broadcast is none for whoever reads notifications.
             if isBroadcast(original) == plan.sources[Int(source)].isBroadcast {
                 return repeated(of: original, source: source)
             }
         }
-        let isHot = dice.comesUp(chances.hotDevice)
+        let isHot = dice[.content].comesUp(chances.hotDevice)
         let isBroadcast = plan.sources[Int(source)].isBroadcast
         let device =
             isBroadcast
-            ? plan.devices + dice.number(below: plan.channels)
-            : dice.number(below: isHot ? apns.hotDevices : plan.devices)
+            ? plan.devices + dice[.content].number(below: plan.channels)
+            : dice[.content].number(below: isHot ? apns.hotDevices : plan.devices)
         var content = SimulatedEvent.Content.notification
-        if strikes(chances.tombstone) {
+        if strikes(chances.tombstone, .content) {
             content = .tombstone
-        } else if strikes(chances.invalidEvent) {
+        } else if strikes(chances.invalidEvent, .content) {
             content = .invalid
-        } else if strikes(chances.uncoveredEvent) {
+        } else if strikes(chances.uncoveredEvent, .content) {
             content = .uncovered
         }
         var expiration: Int64?
-        if dice.comesUp(chances.expiringEvent) {
-            expiration = timestamp.seconds + Int64(dice.number(-5...600))
-        } else if dice.comesUp(0.1) {
+        if dice[.content].comesUp(chances.expiringEvent) {
+            expiration = timestamp.seconds + Int64(dice[.content].number(-5...600))
+        } else if dice[.content].comesUp(0.1) {
             expiration = 0
         }
         return SimulatedEvent(
@@ -91,12 +90,12 @@ extension World {
             device: Int32(device),
             source: source,
             expiration: expiration,
-            isCollapsible: dice.comesUp(0.2),
+            isCollapsible: dice[.content].comesUp(0.2),
             tokenRegisteredAt: registrationTime(of: device),
             appendedAt: now,
-            schema: !isBroadcast && strikes(chances.namedSchema)
-                ? .id(UInt32(dice.number(below: 20))) : nil,
-            size: UInt8(dice.number(below: Self.values.count))
+            schema: !isBroadcast && strikes(chances.namedSchema, .content)
+                ? .id(UInt32(dice[.content].number(below: 20))) : nil,
+            size: UInt8(dice[.content].number(below: Self.values.count))
         )
     }
 

@@ -47,6 +47,7 @@ extension World {
         if plan.isTransactional { noteEnded(by: member, wanting: batch) }
         for action in batch {
             chronicle?.note(action, of: member.id, at: now)
+            mix(action, of: member)
             carryOut(action, for: member)
         }
         swap(&batch, &actions)
@@ -202,7 +203,10 @@ extension World {
         case .publishAgain(let delivery, let publication):
             publishAgain(delivery, publication, by: member)
         case .fetchStoredOffsets:
-            after(latency(), .offsetsFetched(member.id, generation: member.generation))
+            after(
+                latency(.storedOffsets, of: member),
+                .offsetsFetched(member.id, generation: member.generation)
+            )
         case .assign(let starts): assign(starts, to: member)
         case .unassign: unassign(member)
         case .commit(let commits): commit(commits, by: member)
@@ -229,12 +233,16 @@ extension World {
     private mutating func refreshProviderToken(of credential: Int, by member: Member) {
         // A newer one was made since.
         guard member.tokenExpiries[credential] <= now else { return }
-        member.tokenExpiries[credential] = providerTokenExpiry()
+        member.tokenExpiries[credential] = providerTokenExpiry(of: member)
     }
 
     /// One way over the network, and a little work.
-    mutating func latency() -> Duration {
-        dice.milliseconds(2...40)
+    mutating func latency(_ draw: Draw, of member: Member) -> Duration {
+        latency(draw, of: member.id)
+    }
+
+    mutating func latency(_ draw: Draw, of member: MemberID) -> Duration {
+        dice[draw, member].milliseconds(2...40)
     }
 }
 

@@ -9,7 +9,7 @@ import Vocabulary
 package struct World {
     package let plan: FaultPlan
     let settings: EngineSettings
-    var dice: Dice
+    var dice: DiceSet
     private(set) var now = Instant(nanoseconds: 0)
     /// How wrong the members' wall clocks are at present.
     var clockError = Duration.zero
@@ -55,9 +55,8 @@ package struct World {
         self.plan = plan
         let settings = try World.settings(for: plan)
         self.settings = settings
-        var dice = Dice(seed: plan.seed &* 31 &+ 17)
-        apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice)
-        self.dice = dice
+        dice = DiceSet(seed: plan.seed)
+        apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice[.devices])
         let kafka = SimulatedKafka(plan: plan)
         self.kafka = kafka
         partitionsOfSource = plan.sources.indices.map { kafka.partitions(ofSource: $0) }
@@ -88,7 +87,8 @@ package struct World {
         {
             now = due
             steps += 1
-            digest.mix(UInt64(bitPattern: due.nanoseconds))
+            digest.mix(due.word, into: .happenings)
+            digest.mix(happening.rank, into: .happenings)
             chronicle?.note(happening, at: due)
             happened(happening)
         }
@@ -125,12 +125,20 @@ package struct World {
     /// Lets something happen once more after a random wait, if it ever does and faults are on.
     mutating func again(_ mean: Duration?, _ happening: Happening) {
         guard areFaultsOn, let mean else { return }
-        after(dice.wait(mean: mean), happening)
+        after(dice[.faults].wait(mean: mean), happening)
     }
 
     /// Whether a fault strikes now.
-    mutating func strikes(_ probability: Double) -> Bool {
-        areFaultsOn && dice.comesUp(probability)
+    mutating func strikes(_ probability: Double, _ draw: Draw) -> Bool {
+        areFaultsOn && dice[draw].comesUp(probability)
+    }
+
+    mutating func strikes(_ probability: Double, _ draw: Draw, of member: Member) -> Bool {
+        strikes(probability, draw, of: member.id)
+    }
+
+    mutating func strikes(_ probability: Double, _ draw: Draw, of member: MemberID) -> Bool {
+        areFaultsOn && dice[draw, member].comesUp(probability)
     }
 
     func member(_ id: MemberID) -> Member? {

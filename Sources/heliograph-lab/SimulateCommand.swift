@@ -10,14 +10,16 @@ enum SimulateCommand {
             Every run lasts one virtual hour and is determined by its seed. When a run breaks a \
             promise, it prints the last events of the run and the command that repeats it.
             """,
-        parameters: [seeds, from, jobs],
+        parameters: [seeds, from, jobs, digests],
         exitCodes: [0: "Every run kept its promises.", 1: "At least one did not."]
     ) { arguments in
         let (first, count) = (arguments[from], arguments[seeds])
         guard !first.addingReportingOverflow(UInt64(count)).overflow else {
             throw UsageError("--from leaves no room for that many seeds")
         }
-        let failures = try await simulate(first..<first + UInt64(count), jobs: arguments[jobs])
+        let runs = try await simulate(first..<first + UInt64(count), jobs: arguments[jobs])
+        let failures = runs.count { $0.finding != nil }
+        if let path = arguments[digests] { try write(runs, to: path) }
         if failures > 0 { Terminal.end(.failure) }
     }
 
@@ -40,12 +42,21 @@ enum SimulateCommand {
         help: "How many seeds run at the same time."
     )
 
-    /// - Returns: How many runs broke a promise.
-    private static func simulate(_ seeds: Range<UInt64>, jobs: Int) async throws -> Int {
+    private static let digests = Option.optional(
+        "digests",
+        .file,
+        help: """
+            Write each seed with the fingerprints of what was decided, by kind of decision: two \
+            builds that decide the same write the same file.
+            """
+    )
+
+    private static func simulate(_ seeds: Range<UInt64>, jobs: Int) async throws -> [SimulatedRun] {
         let clock = ContinuousClock()
         let start = clock.now
         let queue = SeedQueue(seeds)
         var summary = SimulationSummary(expected: seeds.count)
+        var runs: [SimulatedRun] = []
         try await withThrowingTaskGroup(of: SimulatedRun.self) { group in
             for _ in 0..<min(jobs, seeds.count) {
                 if let seed = queue.next() { group.addTask { try SimulatedRun(seed: seed) } }
@@ -53,10 +64,16 @@ enum SimulateCommand {
             while let run = try await group.next() {
                 if let seed = queue.next() { group.addTask { try SimulatedRun(seed: seed) } }
                 summary.add(run, after: clock.now - start)
+                runs.append(run)
             }
         }
         summary.tell(after: clock.now - start)
-        return summary.failures
+        return runs
+    }
+
+    private static func write(_ runs: [SimulatedRun], to path: String) throws {
+        let lines = runs.sorted { $0.seed < $1.seed }.map { "\($0.seed) \($0.digest.text)\n" }
+        try LabFile.write(Array(lines.joined().utf8), to: path, named: "--digests")
     }
 }
 

@@ -94,9 +94,4 @@ extension World {
         guard !awaited.contains(publication) else { return }
         found(.noRepeatWithoutCause, "\(publication) was acknowledged already")
     }
-
-    /// What dies with a member may be repeated; nothing else may.
-    mutating func noteCrash(of member: Member) {
-        digest.mix(UInt64(member.id.number))
-    }
 }

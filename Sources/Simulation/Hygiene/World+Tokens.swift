@@ -11,7 +11,9 @@ extension World {
 
     /// A list of its own, or that of another member of the same process.
     mutating func tokenList() -> TokenList {
-        if !members.isEmpty, dice.comesUp(0.5) { return dice.element(members).tokens }
+        if !members.isEmpty, dice[.members].comesUp(0.5) {
+            return dice[.members].element(members).tokens
+        }
         return TokenList(reading: kafka.tokenStatus, at: now)
     }
 
@@ -50,7 +52,7 @@ extension World {
         kafka.tokenStatus.append(status)
         for member in members {
             after(
-                dice.milliseconds(20...3000),
+                dice[.tokenStatus, member].milliseconds(20...3000),
                 .tokenStatusRead(member.id, upTo: kafka.tokenStatus.count)
             )
         }

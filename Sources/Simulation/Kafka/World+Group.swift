@@ -53,21 +53,21 @@ extension World {
         defer { wake(member) }
         let assigned = group.assignment[id] ?? []
         let isSilent = isKafkaDown > 0 || isUndecided(assigned)
-        let isFailure = isSilent || strikes(plan.chances.offsetFetchFails)
+        let isFailure = isSilent || strikes(plan.chances.offsetFetchFails, .storedOffsets, of: member)
         if isFailure { coverage.note(.offsetFetchFailed) }
         // Now and then Kafka answers for most of them.
-        let isPartial = isFailure && !isSilent && dice.comesUp(0.5)
+        let isPartial = isFailure && !isSilent && dice[.storedOffsets, member].comesUp(0.5)
         guard !isFailure || isPartial else {
             member.engine.storedOffsetsFetched([:], now: moment)
             return
         }
         var positions: [PartitionID: CommittedPosition?] = [:]
-        for partition in assigned where !isPartial || dice.comesUp(0.8) {
+        for partition in assigned where !isPartial || dice[.storedOffsets, member].comesUp(0.8) {
             let stored = kafka.partitions[partition.index].stored
             let position = stored.map {
                 CommittedPosition(
                     offset: Offset($0.offset),
-                    metadata: tampered($0, of: partition)
+                    metadata: tampered($0, of: partition, for: member)
                 )
             }
             positions.updateValue(position, forKey: partition)
@@ -167,8 +167,7 @@ extension World {
         self.commits.append(
             CommitRequest(member: member.id, generation: member.generation, commits: commits)
         )
-        for commit in commits { digest.mix(UInt64(bitPattern: commit.offset.rawValue)) }
-        after(latency(), .commitReached(place))
+        after(latency(.commit, of: member), .commitReached(place))
     }
 
     mutating func commitReached(_ place: Int) {
@@ -177,7 +176,7 @@ extension World {
             // The client gives up after a while.
             return after(.seconds(5), .commitEnded(place, isAnswered: false))
         }
-        let isRefused = strikes(plan.chances.commitRefused)
+        let isRefused = strikes(plan.chances.commitRefused, .commit, of: request.member)
         for (index, commit) in request.commits.enumerated() {
             guard !isRefused, group.owns(request.member, commit.partition, in: request.generation)
             else {
@@ -192,9 +191,12 @@ extension World {
             member(request.member)?.uncommitted[commit.partition] = nil
         }
         coverage.note(commits[place].refused.isEmpty ? .commitAccepted : .commitRefused)
-        let isAnswered = !strikes(plan.chances.commitAnswerLost)
+        let isAnswered = !strikes(plan.chances.commitAnswerLost, .commit, of: request.member)
         if !isAnswered { coverage.note(.commitAnswerLost) }
-        after(isAnswered ? latency() : .seconds(5), .commitEnded(place, isAnswered: isAnswered))
+        after(
+            isAnswered ? latency(.commit, of: request.member) : .seconds(5),
+            .commitEnded(place, isAnswered: isAnswered)
+        )
     }
 
     mutating func commitEnded(_ place: Int, isAnswered: Bool) {

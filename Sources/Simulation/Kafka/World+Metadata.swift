@@ -6,28 +6,30 @@ extension World {
     /// What the group's coordinator hands out: now and then not what was committed.
     mutating func tampered(
         _ stored: SimulatedKafka.StoredOffset,
-        of partition: PartitionID
+        of partition: PartitionID,
+        for member: Member
     ) -> String {
-        guard strikes(plan.chances.metadataForged) else { return stored.metadata }
+        guard strikes(plan.chances.metadataForged, .metadata, of: member) else { return stored.metadata }
         coverage.note(.metadataForged)
         let text = stored.metadata
-        switch dice.number(below: 6) {
+        switch dice[.metadata, member].number(below: 6) {
         case 0: return ""
         case 1: return "{\"committed-by\":\"another tool\"}"
-        case 2: return String(text.prefix(dice.number(0...max(1, text.utf8.count - 1))))
-        case 3: return changed(text)
+        case 2: let length = dice[.metadata, member].number(0...max(1, text.utf8.count - 1))
+            return String(text.prefix(length))
+        case 3: return changed(text, for: member)
         // Rightly sealed, but for another partition.
-        case 4: return dice.element(kafka.partitions).stored?.metadata ?? ""
+        case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
         // Rightly sealed, but for an offset of before.
         default: return kafka.partitions[partition.index].metadataBefore
         }
     }
 
-    private mutating func changed(_ text: String) -> String {
+    private mutating func changed(_ text: String, for member: Member) -> String {
         var bytes = Array(text.utf8)
         guard !bytes.isEmpty else { return "p1D" }
-        let place = dice.number(below: bytes.count)
-        bytes[place] = UInt8(ascii: "A") + UInt8(dice.number(below: 26))
+        let place = dice[.metadata, member].number(below: bytes.count)
+        bytes[place] = UInt8(ascii: "A") + UInt8(dice[.metadata, member].number(below: 26))
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -105,7 +105,7 @@ extension World {
                 partition: facts.record.partition,
                 offset: facts.record.offset.rawValue,
                 kind: facts.outcome?.kind,
-                retry: tag.publication == .retry ? retryRecord(facts) : nil,
+                retry: tag.publication == .retry ? retryRecord(facts, by: member) : nil,
                 tokenStatus: tag.publication == .tokenStatus
                     ? facts.outcome.map { tokenStatus(of: $0, event) } : nil,
                 publication: tag.publication
@@ -113,11 +113,11 @@ extension World {
         )
         let chances = plan.chances
         var fate = ProduceFate.acknowledged
-        if strikes(chances.produceRefused) {
+        if strikes(chances.produceRefused, .produce, of: member) {
             fate = .refused
-        } else if strikes(chances.acknowledgementLost) {
+        } else if strikes(chances.acknowledgementLost, .produce, of: member) {
             fate = .acknowledgementLost
-        } else if strikes(chances.doubledProduce) {
+        } else if strikes(chances.doubledProduce, .produce, of: member) {
             fate = .doubled
         }
         let request = ProduceRequest(
@@ -128,15 +128,17 @@ extension World {
             record: produced.count - 1,
             fate: fate
         )
-        let delay = isProduceSlow > 0 ? dice.milliseconds(100...4000) : latency()
+        let delay =
+            isProduceSlow > 0
+            ? dice[.produce, member].milliseconds(100...4000) : latency(.produce, of: member)
         after(delay, .produced(request))
     }
 
-    private mutating func retryRecord(_ facts: Delivery) -> RetryRecord? {
+    private mutating func retryRecord(_ facts: Delivery, by member: Member) -> RetryRecord? {
         let name = kafka.partitions[facts.record.partition.index].name
         guard var history = facts.historyToWrite(readFrom: name) else { return nil }
         let dueAt = history.dueAt
-        if strikes(plan.chances.forgedRetryHeader) {
+        if strikes(plan.chances.forgedRetryHeader, .produce, of: member) {
             coverage.note(.retryHeaderForged)
             history.dueAt = Timestamp(milliseconds: dueAt.milliseconds + 86_400_000)
         }
@@ -147,7 +149,9 @@ extension World {
 
     /// The retry topic has the event.
     private mutating func putOff(_ event: Int32, _ retry: RetryRecord, ofSource source: Int) {
-        let partition = dice.element(kafka.partitions(ofSource: source, tier: retry.tier))
+        let partition = dice[.retryPartition].element(
+            kafka.partitions(ofSource: source, tier: retry.tier)
+        )
         retryRecords.append(retry)
         kafka.partitions[partition].entries.append(
             .init(event: event, retry: Int32(retryRecords.count - 1), isResolved: false)
@@ -158,7 +162,7 @@ extension World {
     mutating func produceReached(_ request: ProduceRequest) {
         guard isKafkaDown == 0 else {
             // librdkafka holds it back until Kafka is there again.
-            return after(dice.seconds(1...5), .produced(request))
+            return after(dice[.report, request.member].seconds(1...5), .produced(request))
         }
         let succeeds =
             if let transaction = request.transaction {
@@ -168,11 +172,11 @@ extension World {
             }
         guard let member = member(request.member) else { return }
         // Mostly the report is there at once: a tenth of them takes its time.
-        guard dice.comesUp(0.1) else {
+        guard dice[.report, request.member].comesUp(0.1) else {
             return reported(member, request.producer, request.tag, succeeds: succeeds)
         }
         after(
-            latency(),
+            latency(.report, of: member),
             .deliveryReported(
                 request.member,
                 producer: request.producer,
@@ -248,7 +252,7 @@ extension World {
     mutating func producerFailed() {
         again(plan.intervals.producerFailure, .producerFailed)
         guard areFaultsOn, !members.isEmpty else { return }
-        let member = dice.element(members)
+        let member = dice[.members].element(members)
         guard !plan.isTransactional else {
             member.engine.transactionalProducerFailed(.unusable, now: moment)
             return wake(member)

@@ -34,10 +34,7 @@ extension World {
 
     private mutating func commitTransaction(with commits: [PartitionCommit], by member: Member) {
         guard let place = member.transaction else { return }
-        for commit in commits {
-            checkCommit(commit, by: member)
-            digest.mix(UInt64(bitPattern: commit.offset.rawValue))
-        }
+        for commit in commits { checkCommit(commit, by: member) }
         transactions[place].commits = commits
         transactions[place].generation = member.generation
         call(commits.isEmpty ? .commit(place) : .send(place), by: member)
@@ -46,7 +43,7 @@ extension World {
     private mutating func call(_ call: TransactionalCall, by member: Member) {
         member.callNumber += 1
         member.call = call
-        after(latency(), .transactionalCallMade(member.id, member.callNumber, call))
+        after(latency(.transaction, of: member), .transactionalCallMade(member.id, member.callNumber, call))
     }
 
     /// What has ended stands in no line any more, even if no transaction takes it yet; to be called
@@ -120,16 +117,19 @@ extension World {
             for place in openTransactions where transactions[place].member == id {
                 endTransaction(place, .aborted)
             }
-            if strikes(plan.chances.commitRefused) { failure = .retriable }
+            if strikes(plan.chances.commitRefused, .transaction, of: id) { failure = .retriable }
         case .send(let place):
             failure = offsetsReached(place)
             if failure == nil, let member = member(id), member.callNumber == number {
                 member.call = .commit(place)
-                return after(latency(), .transactionalCallMade(id, number, .commit(place)))
+                return after(
+                    latency(.transaction, of: member),
+                    .transactionalCallMade(id, number, .commit(place))
+                )
             }
         case .commit(let place):
             failure = commitReached(ofTransaction: place)
-            if strikes(plan.chances.commitAnswerLost) {
+            if strikes(plan.chances.commitAnswerLost, .transaction, of: id) {
                 coverage.note(.commitAnswerLost)
                 return after(.seconds(5), .transactionalCallEnded(id, number, .retriable))
             }
@@ -140,7 +140,7 @@ extension World {
                 failure = .fenced
             }
         }
-        after(latency(), .transactionalCallEnded(id, number, failure))
+        after(latency(.transaction, of: id), .transactionalCallEnded(id, number, failure))
     }
 
     private mutating func offsetsReached(_ place: Int) -> TransactionFailure? {
@@ -149,7 +149,9 @@ extension World {
         let isOwner = transaction.commits.allSatisfy {
             group.owns(transaction.member, $0.partition, in: transaction.generation)
         }
-        guard isOwner, !transaction.hasFailed, !strikes(plan.chances.commitRefused) else {
+        guard isOwner, !transaction.hasFailed,
+            !strikes(plan.chances.commitRefused, .transaction, of: transaction.member)
+        else {
             coverage.note(.commitRefused)
             return .abortable
         }
@@ -231,7 +233,7 @@ extension World {
         switch request.fate {
         case .refused:
             coverage.note(.produceRefused)
-            transactions[place].hasFailed = dice.comesUp(0.5)
+            transactions[place].hasFailed = dice[.transaction, request.member].comesUp(0.5)
             return false
         case .acknowledgementLost:
             coverage.note(.acknowledgementLost)

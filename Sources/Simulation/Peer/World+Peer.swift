@@ -27,7 +27,7 @@ extension World {
 
     mutating func connect(_ connection: ConnectionID, to route: Route, by member: Member) {
         member.connections[connection] = SimulatedConnection(route: route)
-        after(latency() * 3, .connectEnded(member.id, connection))
+        after(latency(.connection, of: member) * 3, .connectEnded(member.id, connection))
     }
 
     private mutating func connectEnded(_ id: MemberID, _ connection: ConnectionID) {
@@ -35,26 +35,29 @@ extension World {
         let environment = state.route.environment
         // Nobody answers, not even with a refusal: the engine's own limit ends it.
         guard !isSilent(environment) else { return }
-        guard apns.refusing[environment, default: 0] == 0, !strikes(plan.chances.connectFails)
+        guard apns.refusing[environment, default: 0] == 0, !strikes(plan.chances.connectFails, .connection, of: member)
         else {
             coverage.note(.connectFailed)
             return endConnection(connection, of: member)
         }
         coverage.note(.connectionOpened)
-        let limit = dice.element([1, 2, 10, 100, 1000])
+        let limit = dice[.connection, member].element([1, 2, 10, 100, 1000])
         member.connections[connection]?.isOpen = true
         member.connections[connection]?.limit = limit
-        member.connections[connection]?.death = death()
+        member.connections[connection]?.death = death(of: member)
         member.engine.connectionOpened(connection, maxConcurrentStreams: limit, now: moment)
         wake(member)
     }
 
     /// Whether and when a connection is to die: at once, or some time later.
-    private mutating func death() -> (kind: SimulatedConnection.Death, at: Instant)? {
-        guard strikes(plan.chances.connectionDies) else { return nil }
-        let isSilent = dice.number(below: 2) == 0
+    private mutating func death(
+        of member: Member
+    ) -> (kind: SimulatedConnection.Death, at: Instant)? {
+        guard strikes(plan.chances.connectionDies, .connection, of: member) else { return nil }
+        let isSilent = dice[.connection, member].number(below: 2) == 0
         coverage.note(isSilent ? .connectionSilent : .connectionAnsweredPingsOnly)
-        let delay = dice.number(below: 2) == 0 ? .zero : dice.seconds(1...120)
+        let isAtOnce = dice[.connection, member].number(below: 2) == 0
+        let delay = isAtOnce ? .zero : dice[.connection, member].seconds(1...120)
         return (isSilent ? .silent : .answersPingsOnly, now + delay)
     }
 
@@ -63,9 +66,9 @@ extension World {
             member.connections[connection]?.pingedAt = now
         }
         guard let state = member.connections[connection], !isSilent(state),
-            !strikes(plan.chances.silence)
+            !strikes(plan.chances.silence, .ping, of: member)
         else { return }
-        after(latency(), .pingAnswered(member.id, connection))
+        after(latency(.ping, of: member), .pingAnswered(member.id, connection))
     }
 
     /// GOAWAY: the newer half of the open streams was not processed.
@@ -89,7 +92,7 @@ extension World {
             !state.isDead(at: now)
         else { return }
         coverage.note(.streamLimitChanged)
-        let limit = dice.element([0, 1, 2, 10, 100])
+        let limit = dice[.streamLimit, member].element([0, 1, 2, 10, 100])
         member.connections[connection]?.limit = limit
         member.engine.streamLimitChanged(connection, to: limit, now: moment)
         // A peer that lets nothing through does so for a while only.

@@ -36,7 +36,10 @@ extension World {
         member.timeLimits.append((key, now + settings.requestTimeout))
         let environment = state.route.environment
         let isSlow = apns.slow[environment, default: 0] > 0
-        let delay = isSlow ? dice.milliseconds(500...8000) : latency() + latency()
+        let delay =
+            isSlow
+            ? dice[.answer, member].milliseconds(500...8000)
+            : latency(.answer, of: member) + latency(.answer, of: member)
         after(delay, .requestEnds(key, fate(on: state.route, by: member)))
         trouble(connection, of: member, within: delay)
     }
@@ -47,12 +50,12 @@ extension World {
         within delay: Duration
     ) {
         let chances = plan.chances
-        if strikes(chances.goAway) { after(.zero, .goAwaySent(member.id, connection)) }
-        if strikes(chances.connectionBreaks) {
+        if strikes(chances.goAway, .trouble, of: member) { after(.zero, .goAwaySent(member.id, connection)) }
+        if strikes(chances.connectionBreaks, .trouble, of: member) {
             coverage.note(.connectionBroken)
             after(delay / 2, .connectionEnded(member.id, connection))
         }
-        if strikes(chances.streamLimitChanges) {
+        if strikes(chances.streamLimitChanges, .trouble, of: member) {
             after(.zero, .streamLimitChanged(member.id, connection))
         }
     }
@@ -62,13 +65,13 @@ extension World {
         if apns.refusingStreams[route.environment, default: 0] > 0 { return .refused }
         if apns.resetting[route.environment, default: 0] > 0 { return .answerLost }
         if member.tokenExpiries[route.credential] <= now { return .answeredTokenExpired }
-        if strikes(chances.requestRefused) { return .refused }
-        if strikes(chances.requestReset) { return .answerLost }
-        if strikes(chances.silence) { return .silent }
-        if strikes(chances.serverError) { return .answered503 }
-        if strikes(chances.tooManyRequests) { return .answered429 }
-        if strikes(chances.badToken) { return .answeredBadToken }
-        if strikes(chances.shutdownAnswer) { return .answeredShutdown }
+        if strikes(chances.requestRefused, .fate, of: member) { return .refused }
+        if strikes(chances.requestReset, .fate, of: member) { return .answerLost }
+        if strikes(chances.silence, .fate, of: member) { return .silent }
+        if strikes(chances.serverError, .fate, of: member) { return .answered503 }
+        if strikes(chances.tooManyRequests, .fate, of: member) { return .answered429 }
+        if strikes(chances.badToken, .fate, of: member) { return .answeredBadToken }
+        if strikes(chances.shutdownAnswer, .fate, of: member) { return .answeredShutdown }
         return .answered
     }
 

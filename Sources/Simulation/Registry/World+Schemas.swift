@@ -6,8 +6,9 @@ extension World {
     mutating func fetchSchema(_ schema: SchemaReference, by member: Member) {
         coverage.note(.schemaFetched)
         let isDown = isRegistryDown > 0
-        let succeeds = !isDown && !strikes(plan.chances.schemaFetchFails)
-        let delay = isDown ? dice.seconds(0...5) : latency() * 2
+        let succeeds = !isDown && !strikes(plan.chances.schemaFetchFails, .schema, of: member)
+        let delay = isDown
+            ? dice[.schema, member].seconds(0...5) : latency(.schema, of: member) * 2
         after(delay, .schemaAnswered(member.id, schema, succeeds: succeeds))
     }
 
@@ -25,7 +26,7 @@ extension World {
     /// The member decodes some of what has waited for its schema, and the others in the next turns.
     mutating func decodeAgain(_ member: Member) {
         let unregisteredSince = unregisteredSince(by: member)
-        for _ in 0..<dice.number(1...4) {
+        for _ in 0..<dice[.decoding, member].number(1...4) {
             guard let delivery = member.engine.nextToDecode(),
                 let record = member.delivery(delivery)?.record,
                 let event = event(of: record)

@@ -1,0 +1,55 @@
+/// What chance decides.
+enum Draw: Int, CaseIterable {
+    // The world's, whoever lives in it
+    case devices, traffic, content, faults, members, retryPartition
+    // APNs
+    case connection, ping, answer, fate, trouble, streamLimit, providerToken
+    // Kafka and the Schema Registry
+    case produce, report, transaction, storedOffsets, metadata, commit, tokenStatus, schema,
+        decoding
+}
+
+/// The dice of a world: each kind of draw, for each member, has a stream of its own.
+///
+/// So what one decision draws changes nothing for the others: an engine that decides the same, but
+/// tells it in another order, lives through the same hour.
+struct DiceSet {
+    private let seed: UInt64
+    /// By member and kind of draw; those of the world itself come first.
+    private var streams: [Dice] = []
+
+    init(seed: UInt64) {
+        self.seed = seed
+    }
+
+    /// The dice of a draw that concerns no member.
+    subscript(draw: Draw) -> Dice {
+        mutating get { self[draw, MemberID.nobody] }
+        _modify { yield &self[draw, MemberID.nobody] }
+    }
+
+    subscript(draw: Draw, member: Member) -> Dice {
+        mutating get { self[draw, member.id] }
+        _modify { yield &self[draw, member.id] }
+    }
+
+    subscript(draw: Draw, member: MemberID) -> Dice {
+        mutating get { streams[place(of: draw, member)] }
+        _modify { yield &streams[place(of: draw, member)] }
+    }
+
+    private mutating func place(of draw: Draw, _ member: MemberID) -> Int {
+        let place = Int(member.number) * Draw.allCases.count + draw.rawValue
+        while streams.count <= place {
+            // Drawn, so that the streams of neighbours have nothing in common.
+            var seeds = Dice(seed: seed &+ UInt64(streams.count) << 32)
+            streams.append(Dice(seed: seeds.seed()))
+        }
+        return place
+    }
+}
+
+extension MemberID {
+    /// Members are numbered from 1.
+    fileprivate static let nobody = MemberID(number: 0)
+}

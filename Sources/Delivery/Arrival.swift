@@ -129,3 +129,14 @@ extension Delivery {
     var byteCount: Int { arrival.byteCount }
     var source: Int { arrival.source }
 }
+
+extension Event {
+    /// Whether `expiration` has passed.
+    ///
+    /// 0 is no moment: it asks for one attempt without storage.
+    @inline(__always)
+    public func isExpired(at timestamp: Timestamp) -> Bool {
+        guard let expiration, expiration != 0 else { return false }
+        return expiration <= timestamp.seconds
+    }
+}

@@ -63,3 +63,20 @@ public struct Conclusion: Sendable {
         Conclusion(kind: .duplicate, reason: .local(.duplicateEvent))
     }
 }
+
+extension OutcomeSubject {
+    /// Of a record that is no valid event: whatever of it could be read.
+    init(of invalid: InvalidEvent) {
+        self.init(ofEvent: invalid.id)
+        apnsID = invalid.apnsID
+        deviceToken = invalid.deviceToken
+        channel = invalid.channel
+        if let destination = invalid.destination, let pushType = invalid.pushType {
+            topic = APNsTopicRule.topic(of: destination, pushType: pushType)
+        }
+        pushType = invalid.pushType
+        environment = invalid.environment
+        metadata = invalid.metadata
+        occurredAt = invalid.occurredAt
+    }
+}

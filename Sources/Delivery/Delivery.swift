@@ -2,22 +2,29 @@ public import Vocabulary
 
 /// The life of one event over all attempts, from arrival to the acknowledged outcome.
 public struct Delivery: Sendable {
-    public enum Phase: Hashable, Sendable {
-        /// The schema that its record names is being fetched. Next: `waitingForStream`,
-        /// `publishing`.
+    /// Where a delivery waits, and for what. `DeliveryEngine.move` is the only way from one to the
+    /// next.
+    public enum Place: Hashable, Sendable {
+        /// It has just arrived, or its wait or its stream has just ended: the input that says so
+        /// decides what is next. Next: any.
+        case undecided
+        /// The schema that its record names is being fetched. Next: `undecided`, `publishing`.
         case awaitingSchema
         /// A retry record whose time has not come; its partition stands still for it.
-        /// Next: `awaitingSchema`, `waitingForStream`, `publishing`.
-        case waitingForDue
-        /// In line for its device, its rate limit, or its route. Next: `inFlight`, `publishing`,
-        /// `backingOff` (the one before it in its device's line has left).
-        case waitingForStream
-        /// A stream is open. Next: `backingOff`, `waitingForStream`, `publishing`.
-        case inFlight(ConnectionID)
-        /// An attempt failed, the next one is timed. Next: `waitingForStream`, `publishing`.
-        case backingOff
+        /// Next: `undecided`.
+        case held
+        /// Behind another of its device. Next: `waiting`, `publishing`.
+        case inLine
+        /// In the queue of its app's rate limit. Next: `inLane`, `publishing`.
+        case atRate
+        /// In its route's queue. Next: `onStream`, `publishing`.
+        case inLane
+        /// A stream is open. Next: `undecided`.
+        case onStream(ConnectionID)
+        /// The next attempt is timed. Next: `atRate`, `inLane`, `publishing`.
+        case waiting
         /// The outcome is decided, or that there is none yet (`retry`); these records are not
-        /// acknowledged yet. Then the delivery ends.
+        /// acknowledged yet. Next: `publishing` (fewer records, or others). Then the delivery ends.
         case publishing(Publications)
     }
 
@@ -33,7 +40,7 @@ public struct Delivery: Sendable {
     var isProviderTokenRefreshed = false
     /// Streams given back unprocessed, in a row; no more are counted than the number holds.
     var refusals: UInt8 = 0
-    public internal(set) var phase: Phase
+    public internal(set) var place = Place.undecided
     /// When the present or last stream was asked for.
     public internal(set) var sentAt: Instant?
     /// Nil for what has no route.
@@ -54,9 +61,44 @@ public struct Delivery: Sendable {
     var firstFailureAt: Instant?
 }
 
+extension Delivery.Place {
+    /// Whether a delivery may go from here to there; the cases say why.
+    func mayBecome(_ next: Delivery.Place) -> Bool {
+        switch (next, self) {
+        case (.undecided, .awaitingSchema), (.undecided, .held), (.undecided, .onStream): true
+        case (.awaitingSchema, .undecided), (.held, .undecided), (.inLine, .undecided): true
+        case (.waiting, .undecided), (.waiting, .inLine): true
+        case (.atRate, .undecided), (.atRate, .waiting): true
+        case (.inLane, .undecided), (.inLane, .waiting), (.inLane, .atRate): true
+        case (.onStream, .inLane): true
+        case (.publishing, .held), (.publishing, .onStream): false
+        case (.publishing, _): true
+        default: false
+        }
+    }
+
+    /// Whether it has neither a stream nor an outcome.
+    var isBeforeSending: Bool {
+        switch self {
+        case .undecided, .awaitingSchema, .held, .inLine, .atRate, .inLane, .waiting: true
+        case .onStream, .publishing: false
+        }
+    }
+}
+
 extension Delivery {
     /// Its device, or its channel, while it has a place in that line.
     var device: KeyedHash? { isInLine ? hashes?.token : nil }
+
+    /// Of a delivery that is on its way to a stream, or on one.
+    var routeInUse: Route {
+        guard let route else { preconditionFailure("a delivery without a route is sent") }
+        return route
+    }
+
+    var settledRecord: SettledRecord {
+        SettledRecord(partition: record.partition, entry: ledgerEntry)
+    }
 }
 
 /// Where a notification goes: a credential, by its place in the configuration, in an environment.
@@ -98,10 +140,17 @@ public struct DeliveryRequest: Sendable {
     public let arrival: Arrival
 }
 
-/// What an attempt died of; becomes the outcome's reason when there is no next one.
+/// What an attempt died of, or what keeps an event from being attempted; becomes the outcome's
+/// reason when there is no next attempt.
 struct AttemptFailure: Hashable, Sendable {
     var reason: Reason
     var httpStatus: Int?
+
+    static let streamBroken = AttemptFailure(reason: .local(.streamBroken))
+    static let requestTimeout = AttemptFailure(reason: .local(.requestTimeout))
+    static let schemaUnavailable = AttemptFailure(reason: .local(.schemaUnavailable))
+    static let routeCongested = AttemptFailure(reason: .local(.routeCongested))
+    static let deviceCongested = AttemptFailure(reason: .local(.deviceCongested))
 }
 
 /// A delivery and one of its records, as the number that a delivery report carries back.

@@ -1,5 +1,6 @@
-import APNsRules
+public import APNsRules
 public import ConnectionPool
+import EventSchema
 public import Vocabulary
 
 /// One shard's records between arrival and committed offset.
@@ -12,46 +13,37 @@ public import Vocabulary
 /// 2. `turnEnded(now:)`: time passes, streams open, offsets are committed;
 /// 3. `takeActions(into:)`: what is to be done, in order;
 /// 4. queries: `intakeBudget`, `nextDeadline`.
+///
+/// The engine itself has no policy. It keeps the table of deliveries, and hands each question to the
+/// one of six owners whose it is; each answers with a decision, which the engine carries out. Owners
+/// keep their state to themselves and know nothing of each other:
+///
+/// - `Assignment`: what the shard owns in Kafka, what of it is settled, and when that is committed
+/// - `Intake`: what may come, and what has come too early
+/// - `Hygiene`: what must not be sent
+/// - `Dispatch`: from a device's line to a stream
+/// - `Retry`: what follows a failed attempt
+/// - `Publishing`: the records that say how deliveries ended
 public struct DeliveryEngine: Sendable {
-    let settings: EngineSettings
-    var random: SeededGenerator
-    var deliveries = DeliveryTable()
-    var membership: GroupMembership
-    var gate: IntakeGate
-    /// Streams and queues, by the route's index.
-    var lanes: [Lane]
-    var wakes: WakeList
-    /// By the credential's place in the configuration.
-    var parking: [CredentialParking]
-    var budgets: [RetryBudget]
-    var pacing: DevicePacing
-    var rates: RateLimits
-    var shares: IntakeShares
-    /// By the partition's index; what is missing belongs to the first source.
-    var sourceOfPartition: [Int] = []
-    var laneOfConnection: [ConnectionID: Int] = [:]
-    var connectionIdentifiers = ConnectionIdentifiers()
-    var retries = TimedQueue<DeliveryID>()
-    /// Retry records that are not due.
-    var tierHold = TierHold()
-    var pauses = PartitionPauses()
-    var republications = TimedQueue<PublicationTag>()
-    var schemaWaits = SchemaWaits()
-    var nextSweep = Instant(nanoseconds: .min)
-    var hygiene: Hygiene
-    /// Nil: outcomes are written one by one, and offsets after them.
-    public internal(set) var transactions: OutcomeTransactions?
-    public internal(set) var counts = EngineCounts()
+    private let settings: EngineSettings
+    private var random: SeededGenerator
+    private var deliveries = DeliveryTable()
+    private var assignment: Assignment
+    private var intake: Intake
+    private var hygiene: Hygiene
+    private var dispatch: Dispatch
+    private var retry: Retry
+    private var publishing: Publishing
+    public private(set) var counts = EngineCounts()
     /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
-    public internal(set) var retriesByReason: [Reason: Int] = [:]
-    var actions: [Action] = []
+    public private(set) var retriesByReason: [Reason: Int] = [:]
+    private var actions: [Action] = []
 
     public init(settings: EngineSettings, seed: UInt64) {
         self.settings = settings
         random = SeededGenerator(seed: seed)
-        gate = IntakeGate(limits: settings.intake)
-        membership = GroupMembership(
-            timing: GroupMembership.Timing(
+        assignment = Assignment(
+            timing: Assignment.Timing(
                 commitInterval: settings.commitInterval,
                 drainTimeout: settings.drainTimeout,
                 revokeDrainTimeout: settings.revokeDrainTimeout,
@@ -63,33 +55,465 @@ public struct DeliveryEngine: Sendable {
             isTransactional: settings.isTransactional,
             nonce: UInt32(truncatingIfNeeded: random.next())
         )
-        transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
+        intake = Intake(settings)
         hygiene = Hygiene(
             settings.hygiene,
             maxEvents: settings.intake.events,
             routeCount: Route.all(credentialCount: settings.credentials.count).count
         )
-        lanes = Route.all(credentialCount: settings.credentials.count).map { route in
-            Lane(settings, route)
+        dispatch = Dispatch(settings)
+        retry = Retry(settings)
+        publishing = Publishing(settings)
+    }
+
+    // MARK: - Inputs: records
+
+    /// The partition is of the source topic at that place of the configuration.
+    ///
+    /// To be told before the partition is assigned; one never told of belongs to the first.
+    public mutating func partitionNamed(_ partition: PartitionID, source: Int) {
+        intake.partitionNamed(partition, source: source)
+    }
+
+    /// A record arrived from Kafka.
+    ///
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - decoded: What it turned out to be.
+    ///   - fingerprint: Its fingerprint in Kafka; nil: the record is as it was read.
+    ///   - history: Its earlier rounds, when it comes out of a retry topic.
+    ///   - now: This turn's moment.
+    ///   - unregisteredSince: What the process's list of dead tokens has against a token.
+    /// - Returns: false when it is not taken; see `Assignment.recordArrived`.
+    @discardableResult
+    public mutating func recordArrived(
+        _ record: consuming Record,
+        decoded: consuming DecodedRecord,
+        fingerprint: UInt32? = nil,
+        history: RetryHistory? = nil,
+        now: Moment,
+        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) -> Bool {
+        let entry: OffsetLedger.Entry
+        switch assignment.recordArrived(
+            record.partition,
+            record.offset,
+            fingerprint: fingerprint ?? record.fingerprint
+        ) {
+        case .taken(let place): entry = place
+        case .known:
+            counts.skippedSettled += 1
+            return false
+        case .repeated, nil:
+            return false
         }
-        wakes = WakeList(count: lanes.count)
-        parking = settings.credentials.map { _ in CredentialParking(limits: settings.parking) }
-        budgets = settings.credentials.map { _ in RetryBudget(limits: settings.retryBudget) }
-        pacing = DevicePacing(maxEvents: settings.intake.events)
-        rates = RateLimits(settings.rateLimits)
-        shares = IntakeShares(
-            events: settings.intake.events,
-            bytes: settings.intake.bytes,
-            weights: settings.sourceWeights
-        )
-        for (index, scope) in settings.credentials.enumerated() {
-            let route = Route(credential: index, environment: scope.defaultEnvironment)
-            lanes[route.index].pool.useBegan()
-            wakes.touch(route.index)
+        counts.consumed += 1
+        let rareFacts = RareFacts.kept(history)
+        switch consume decoded {
+        case .tombstone:
+            counts.tombstones += 1
+            assignment.settle(record.partition, entry)
+        case .invalid(let invalid):
+            let (id, _) = insert(record, event: nil, rareFacts, entry: entry, now: now)
+            conclude(id, as: invalid, now: now)
+        case .unreadable(let invalid, let schema):
+            let (id, arrival) = insert(
+                record,
+                event: nil,
+                .kept(history, awaiting: schema),
+                entry: entry,
+                now: now
+            )
+            // What it is can be said without the registry; only why cannot.
+            if intake.hasFailed(schema) {
+                conclude(id, as: invalid, now: now)
+            } else {
+                awaitSchema(schema, id, arrival, now: now)
+            }
+        case .event(let event):
+            let (id, arrival) = insert(record, event: event, rareFacts, entry: entry, now: now)
+            if let wait = intake.timeToHold(arrival, now: now.timestamp) {
+                hold(id, arrival, for: wait, now: now)
+            } else {
+                route(id, arrival, unregisteredSince, now: now)
+            }
+        case .awaitingSchema(let event, let schema):
+            let (id, arrival) = insert(
+                record,
+                event: event,
+                .kept(history, awaiting: schema),
+                entry: entry,
+                now: now
+            )
+            if let wait = intake.timeToHold(arrival, now: now.timestamp) {
+                hold(id, arrival, for: wait, now: now)
+            } else {
+                awaitSchema(schema, id, arrival, now: now)
+            }
+        }
+        return true
+    }
+
+    /// A record that waited for its schema was decoded again.
+    public mutating func recordDecoded(
+        _ id: DeliveryID,
+        _ decoded: DecodedRecord,
+        now: Moment,
+        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) {
+        guard deliveries.contains(id), deliveries[id].place == .awaitingSchema else { return }
+        switch decoded {
+        case .event(let event):
+            let arrival = deliveries[id].arrival.decoded(as: event)
+            deliveries.update(id) { $0.arrival = arrival }
+            move(id, to: .undecided)
+            route(id, arrival, unregisteredSince, now: now)
+        // The registry was asked, and did not say.
+        case .invalid(let invalid), .unreadable(let invalid, _):
+            conclude(id, as: invalid, now: now)
+        case .awaitingSchema(_, let schema):
+            move(id, to: .undecided)
+            awaitSchema(schema, id, deliveries[id].arrival, now: now)
+        case .tombstone: preconditionFailure("a record lost its value while it waited")
         }
     }
 
-    // MARK: The turn
+    /// The registry answered: the schema is known now, or known to be missing.
+    public mutating func schemaFetched(_ schema: SchemaReference) { intake.schemaFetched(schema) }
+
+    /// The registry could not be asked; it will be again, as long as a delivery has time left.
+    public mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
+        let givenUp = intake.schemaFetchFailed(schema, now: now.instant, using: &random)
+        for (id, hadTime) in givenUp {
+            if hadTime { counts.madeRoom += 1 }
+            postpone(id, because: .schemaUnavailable, now: now)
+        }
+    }
+
+    // MARK: - Inputs: APNs
+
+    /// APNs answered a delivery's stream.
+    ///
+    /// - Returns: what the answer says; nil when none was awaited any more.
+    @discardableResult
+    public mutating func responseArrived(
+        _ answer: APNsAnswer,
+        for id: DeliveryID,
+        now: Moment
+    ) -> Verdict? {
+        guard let attempt = attemptEnded(id) else { return nil }
+        deliveries.update(id) {
+            $0.answeredAt = now.instant
+            $0.refusals = 0
+        }
+        let verdict = Verdict.classify(
+            status: answer.status,
+            reason: answer.reason,
+            kind: attempt.isBroadcast ? .broadcast : .device
+        )
+        if dispatch.answered(attempt, verdict, now: now.instant) {
+            deliveries.update(id) { $0.hasFailed = true }
+        }
+        let failure = AttemptFailure(
+            reason: answer.reason ?? .local(.unexplainedStatus),
+            httpStatus: answer.status
+        )
+        switch verdict.disposition {
+        case .delivered:
+            retry.succeeded(attempt.route.credential)
+            conclude(id, with: .accepted(answer), now: now)
+        case .unregistered, .rejected:
+            conclude(id, with: .refused(answer, verdict), now: now)
+        case .parkCredential:
+            parkCredential(of: id, after: failure, now: now)
+        case .retryHere:
+            tryAgain(
+                id,
+                after: failure,
+                retryAfter: answer.retryAfter,
+                isDeviceThrottled: verdict.throttlesDevice,
+                now: now
+            )
+        case .retryElsewhere:
+            actions += dispatch.retire(attempt)
+            tryAgain(id, after: failure, retryAfter: answer.retryAfter, now: now)
+        case .refreshProviderToken:
+            refreshProviderToken(id, after: failure, now: now)
+        }
+        return verdict
+    }
+
+    /// A delivery's stream ended without an answer.
+    public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
+        guard let attempt = attemptEnded(id) else { return }
+        // The first refusal in a row may have crossed a limit that was lowered.
+        let isFirstRefusal = kind == .refused && deliveries[id].refusals == 0
+        let isFailure = kind.isAnswerOfSorts && !isFirstRefusal
+        if dispatch.broke(attempt, isFailure: isFailure, now: now.instant) {
+            deliveries.update(id) { $0.hasFailed = true }
+        }
+        if kind.isUnprocessed {
+            resend(id, after: .streamBroken, now: now)
+        } else {
+            retryUnknown(id, after: .streamBroken, now: now)
+        }
+    }
+
+    /// TLS and HTTP/2 are up, and the peer's SETTINGS are here.
+    public mutating func connectionOpened(
+        _ id: ConnectionID,
+        maxConcurrentStreams: Int,
+        now: Moment
+    ) {
+        dispatch.connectionOpened(id, streamLimit: maxConcurrentStreams, now: now.instant)
+    }
+
+    public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
+        dispatch.streamLimitChanged(id, to: limit, now: now.instant)
+    }
+
+    /// The peer goes away; what it did not process is reported stream by stream.
+    ///
+    /// - Parameters:
+    ///   - id: the connection.
+    ///   - reason: what the peer says, if it says why.
+    ///   - now: this turn's moment.
+    /// - Returns: whether that condemns the credential; what it says of one that was replaced since
+    ///   the connection was made does not.
+    @discardableResult
+    public mutating func goAwayReceived(
+        _ id: ConnectionID,
+        reason: Reason?,
+        now: Moment
+    ) -> Bool {
+        dispatch.goAwayReceived(id, reason: reason, now: now.instant)
+    }
+
+    public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
+        dispatch.pingAnswered(id, now: now.instant)
+    }
+
+    /// The connection is gone, or was never had; each of its streams was reported before.
+    public mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
+        dispatch.connectionClosed(id, now: now.instant, using: &random)
+    }
+
+    /// The key or certificate of a credential, by its place in the configuration, was loaded anew:
+    /// it is tried at once, on connections of its own; the old ones finish.
+    public mutating func credentialReplaced(_ credential: Int, now: Moment) {
+        actions += dispatch.credentialReplaced(credential, now: now.instant)
+    }
+
+    // MARK: - Inputs: what Kafka has
+
+    /// Kafka acknowledged one of the outcome's records, or will never take it.
+    ///
+    /// - Parameter tag: The record.
+    /// - Returns: The delivery, if this was the last that it waited for: it has left.
+    @discardableResult
+    public mutating func published(_ tag: PublicationTag) -> Delivery? {
+        guard var awaited = awaitedRecords(of: tag) else { return nil }
+        awaited.remove(tag.publication)
+        guard awaited.isEmpty, !settings.isTransactional else {
+            move(tag.delivery, to: .publishing(awaited))
+            if awaited.isEmpty { publishing.memberFinished() }
+            return nil
+        }
+        let delivery = remove(tag.delivery, isUndone: false)
+        if tag.publication == .retry {
+            counts.deferred += 1
+        } else {
+            counts.terminal += 1
+        }
+        assignment.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)
+        return delivery
+    }
+
+    /// Kafka did not take one of the outcome's records; it will be produced again.
+    ///
+    /// `isRefused`: its topic does not take it as it is, however often.
+    public mutating func publicationFailed(
+        _ tag: PublicationTag,
+        isRefused: Bool = false,
+        now: Moment
+    ) {
+        guard awaitedRecords(of: tag) != nil else { return }
+        if !settings.isTransactional {
+            publishing.failed(tag, now: now.instant)
+        } else if isRefused {
+            if publishing.undo(refused: tag.delivery, now: now.instant) { undone() }
+        } else {
+            abortTransaction(now: now)
+        }
+    }
+
+    /// The records that a delivery waits for, if this one is among them.
+    private func awaitedRecords(of tag: PublicationTag) -> Publications? {
+        guard deliveries.contains(tag.delivery),
+            case .publishing(let awaited) = deliveries[tag.delivery].place,
+            awaited.contains(tag.publication)
+        else { return nil }
+        return awaited
+    }
+
+    /// Kafka will never take this record of an outcome: the outcome goes without it.
+    ///
+    /// - Parameters:
+    ///   - tag: The record.
+    ///   - now: This turn's moment.
+    /// - Returns: The delivery, if it has left; see `published`.
+    public mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
+        guard settings.isTransactional else { return published(tag) }
+        publishing.withdraw(tag)
+        abortTransaction(now: now)
+        return nil
+    }
+
+    /// Kafka will never take the retry record, because of its size: the event ends here.
+    public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
+        guard deliveries.contains(id), case .publishing([.retry]) = deliveries[id].place,
+            let deferral = deliveries[id].deferral
+        else { return }
+        abortTransaction(now: now)
+        conclude(
+            id,
+            with: .undeliverable(deferral.reason, status: deferral.httpStatus),
+            now: now
+        )
+    }
+
+    /// The producer was given up: whatever it had not acknowledged is produced again.
+    public mutating func producerReplaced() {
+        var unacknowledged: [(delivery: DeliveryID, records: Publications)] = []
+        for id in deliveries.identifiers {
+            guard case .publishing(let awaited) = deliveries[id].place else { continue }
+            unacknowledged.append((id, awaited))
+        }
+        publishing.producerReplaced(unacknowledged)
+    }
+
+    /// The transactional call under way succeeded.
+    ///
+    /// - Returns: what is written for good, and the deliveries as they were.
+    public mutating func transactionCallSucceeded()
+        -> [(written: OutcomeTransactions.Written, delivery: Delivery)]
+    {
+        guard case .committed(let members) = publishing.callSucceeded() else { return [] }
+        var committed: [(written: OutcomeTransactions.Written, delivery: Delivery)] = []
+        for member in members where deliveries.contains(member.delivery) {
+            let delivery = remove(member.delivery, isUndone: false)
+            if delivery.hasDeferral { counts.deferred += 1 } else { counts.terminal += 1 }
+            assignment.settleCommitted(delivery.settledRecord)
+            committed.append((member, delivery))
+        }
+        assignment.commitFinished(failed: [])
+        return committed
+    }
+
+    /// The transactional call under way failed; `isInDoubt`: it may have committed nevertheless.
+    public mutating func transactionCallFailed(
+        _ failure: TransactionFailure,
+        isInDoubt: Bool,
+        now: Moment
+    ) {
+        transactionEnded(
+            publishing.callFailed(failure, isInDoubt: isInDoubt, now: now.instant)
+        )
+    }
+
+    /// The transactional producer is of no use any more, though no call was under way.
+    public mutating func transactionalProducerFailed(_ failure: TransactionFailure, now: Moment) {
+        transactionEnded(publishing.producerFailed(failure, now: now.instant))
+    }
+
+    // MARK: - Inputs: the consumer group
+
+    /// The group gave these partitions to the shard, some of them of retry topics; `table` has
+    /// their names.
+    public mutating func partitionsAssigned(
+        _ partitions: [PartitionID],
+        of table: PartitionTable,
+        ofRetryTopics retryPartitions: Set<PartitionID> = []
+    ) {
+        actions.append(
+            assignment.partitionsAssigned(
+                partitions,
+                of: table,
+                ofRetryTopics: retryPartitions
+            )
+        )
+    }
+
+    /// Kafka was asked where the group stands.
+    ///
+    /// - Parameters:
+    ///   - stored: nil where the group never committed a position; a partition that Kafka did not
+    ///     answer for is missing, and is asked for again.
+    ///   - now: this turn's moment.
+    /// - Returns: the metadata that is not believed.
+    @discardableResult
+    public mutating func storedOffsetsFetched(
+        _ stored: [PartitionID: CommittedPosition?],
+        now: Moment
+    ) -> [IgnoredMetadata] {
+        guard let begun = assignment.storedOffsetsFetched(stored, now: now.instant)
+        else { return [] }
+        actions.append(begun.action)
+        intake.assigned()
+        return begun.ignored
+    }
+
+    /// The partition's next offset to be written, as its first fetch told it.
+    ///
+    /// To be told before the partition's first record in an assignment; without it committed
+    /// metadata is not used.
+    ///
+    /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
+    @discardableResult
+    public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
+        assignment.endSeen(partition, end)
+    }
+
+    /// All that there is of the partition was read; its next record will not stand before that offset.
+    public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
+        assignment.endReached(partition, end)
+    }
+
+    /// The assignment goes; `lost`: the group has given it to somebody else already.
+    public mutating func partitionsRevoked(lost: Bool, now: Moment) {
+        if lost {
+            assignment.partitionsLost(now: now.instant)
+            releaseWaiting()
+            actions.append(.unassign)
+            return
+        }
+        switch assignment.phase {
+        case .idle, .left: actions.append(.unassign)
+        case .fetchingOffsets, .consuming, .releasing, .committing:
+            releaseHeld()
+            assignment.partitionsRevoked(now: now.instant)
+        }
+    }
+
+    /// The partition is read from another place; what is in hand of it settles nothing any more.
+    public mutating func partitionRestarted(_ partition: PartitionID) {
+        assignment.partitionRestarted(partition)
+    }
+
+    /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
+    public mutating func commitFinished(failed: [PartitionID]) {
+        assignment.commitFinished(failed: failed)
+    }
+
+    /// SIGTERM: take nothing new, finish what is in hand, commit, leave.
+    public mutating func shutdownRequested(now: Moment) {
+        guard !assignment.isShuttingDown else { return }
+        releaseHeld()
+        assignment.shutdownRequested(now: now.instant)
+        intake.reasonChanged()
+    }
+
+    // MARK: - The turn
 
     /// Lets time pass and decides what all the inputs since the last turn call for.
     ///
@@ -99,37 +523,861 @@ public struct DeliveryEngine: Sendable {
         unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
     ) {
         endOverdueAttempts(now: now)
-        wakeRetries(now: now)
-        fetchSchemasAgain(now: now)
+        while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
+        for schema in intake.schemasDue(now: now.instant) { actions.append(.fetchSchema(schema)) }
         wakeHeld(now: now, unregisteredSince)
-        passRateLimits(now: now)
-        republish(now: now)
-        sweep(now: now)
-        for index in wakes.takeDue(now: now.instant) {
-            turn(lane: index, now: now, unregisteredSince)
+        while let id = dispatch.nextOfRate(now: now.instant, in: deliveries) {
+            move(id, to: .inLane, now: now)
         }
+        produceAgain(now: now)
+        sweep(now: now)
+        for lane in dispatch.lanesDue(now: now.instant) {
+            turn(lane: lane, now: now, unregisteredSince)
+        }
+        publishing.takeRecords(into: &actions)
         turnIntake(now: now)
-        turnMembership(now: now)
+        turnAssignment(now: now)
         turnTransactions(now: now)
+        publishing.takeRecords(into: &actions)
     }
 
     /// Hands over what is to be done, in order, and forgets it.
     public mutating func takeActions(into buffer: inout [Action]) {
+        publishing.takeRecords(into: &actions)
         swap(&buffer, &actions)
         actions.removeAll(keepingCapacity: true)
-        hygiene.untold.removeAll()
+        hygiene.announced()
     }
 
-    // MARK: Queries
+    private mutating func endOverdueAttempts(now: Moment) {
+        while let (id, deadline) = deliveries.nextDeadline, deadline <= now.instant {
+            guard let attempt = attemptEnded(id) else {
+                preconditionFailure("a delivery without a stream among those in flight")
+            }
+            if dispatch.broke(attempt, isFailure: true, now: now.instant) {
+                deliveries.update(id) { $0.hasFailed = true }
+            }
+            actions.append(.cancel(id, on: attempt.connection))
+            retryUnknown(id, after: .requestTimeout, now: now)
+        }
+    }
+
+    private mutating func wakeHeld(
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
+        while let id = intake.takeDue(now: now.instant) {
+            let arrival = deliveries[id].arrival
+            intake.entered(arrival)
+            move(id, to: .undecided)
+            if let schema = arrival.awaitedSchema {
+                awaitSchema(schema, id, arrival, now: now)
+            } else {
+                route(id, arrival, unregisteredSince, now: now)
+            }
+        }
+        intake.freePartitions(now: now.instant)
+    }
+
+    private mutating func produceAgain(now: Moment) {
+        while let tag = publishing.popDue(now: now.instant) {
+            if awaitedRecords(of: tag) != nil { publishing.again(tag) }
+        }
+    }
+
+    /// Now and then: what waits and has expired ends here, connection or not; what waits for a
+    /// blocked route makes room.
+    private mutating func sweep(now: Moment) {
+        guard dispatch.beginSweep(now: now.instant),
+            // What ends now might end too late for the last commit, and once more at the next owner.
+            assignment.mayBeginAttempts(now: now.instant)
+        else { return }
+        var expired = dispatch.sweepRates(in: deliveries).filter { isExpired($0, now: now) }
+        for lane in dispatch.busyLanes {
+            let blockedSince = dispatch.inTheWaySince(lane: lane)
+            var blocked: [DeliveryID] = []
+            for id in dispatch.sweepLane(lane, in: deliveries) {
+                if isExpired(id, now: now) {
+                    expired.append(id)
+                } else if let blockedSince,
+                    dispatch.hasWaitedTooLong(
+                        deliveries[id].arrival,
+                        lane: lane,
+                        blockedSince: blockedSince,
+                        now: now.instant
+                    )
+                {
+                    blocked.append(id)
+                }
+            }
+            for id in blocked { postponeBlocked(id, lane: lane, now: now) }
+        }
+        for id in expired { conclude(id, with: .expired, now: now) }
+        guard intake.isNearlyFull else { return }
+        for id in dispatch.tooManyInLine(in: deliveries, now: now.instant) {
+            counts.madeRoom += 1
+            postpone(id, because: .deviceCongested, now: now)
+        }
+    }
+
+    private func isExpired(_ id: DeliveryID, now: Moment) -> Bool {
+        deliveries[id].arrival.content.isExpired(at: now.timestamp)
+    }
+
+    private mutating func turn(
+        lane: Int,
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
+        dispatch.laneBegan(lane, now: now.instant)
+        let mayBegin = assignment.mayBeginAttempts(now: now.instant)
+        if mayBegin { openStreams(lane: lane, now: now, unregisteredSince) }
+        dispatch.reviewBlockage(lane: lane, now: now.instant)
+        if mayBegin { makeRoom(lane: lane, now: now) }
+        actions += dispatch.laneEnded(lane, now: now.instant)
+    }
+
+    /// Opens streams for what waits, as far as the connections have room.
+    private mutating func openStreams(
+        lane: Int,
+        now: Moment,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?
+    ) {
+        let deadline = now.instant + settings.requestTimeout
+        while let id = dispatch.nextToSend(lane: lane, in: deliveries) {
+            guard !isExpired(id, now: now) else {
+                dispatch.taken(lane: lane)
+                conclude(id, with: .expired, now: now)
+                continue
+            }
+            if let names = deliveries[id].hashes,
+                let word = hygiene.wordAtSending(
+                    names,
+                    deliveries[id].arrival,
+                    unregisteredSince
+                )
+            {
+                if let since = word.since, word.suppresses {
+                    dispatch.taken(lane: lane)
+                    conclude(id, with: .suppressed(since: since), now: now)
+                    continue
+                }
+                deliveries.update(id) { $0.hashes?.unregisteredAt = word.since }
+            }
+            guard let connection = dispatch.streamWanted(lane: lane, now: now.instant)
+            else { return }
+            dispatch.taken(lane: lane)
+            move(id, to: .onStream(connection))
+            deliveries.update(id) {
+                $0.attempts += 1
+                $0.sentAt = now.instant
+            }
+            deliveries.sent(id, deadline: deadline)
+            dispatch.sent(lane: lane)
+            counts.attempts += 1
+            actions.append(.send(id, on: connection))
+        }
+    }
+
+    /// Takes out of the lane what is more than its share while it does not move.
+    private mutating func makeRoom(lane: Int, now: Moment) {
+        guard
+            let surplus = dispatch.surplus(
+                lane: lane,
+                isNearlyFull: intake.isNearlyFull,
+                in: deliveries,
+                now: now.instant
+            )
+        else { return }
+        while let id = dispatch.nextToMakeRoom(lane: lane, surplus, in: deliveries) {
+            switch surplus {
+            case .blocked: postponeBlocked(id, lane: lane, now: now)
+            case .congested:
+                counts.madeRoom += 1
+                postpone(id, because: .routeCongested, now: now)
+            }
+        }
+    }
+
+    private mutating func turnIntake(now: Moment) {
+        if assignment.takeHeldBackChange() { intake.reasonChanged() }
+        intake.timeAdvanced(now: now.instant)
+        // What is revoked stands as it is until it goes.
+        let isStopping = assignment.isShuttingDown
+        guard assignment.isTakingRecords || isStopping else { return }
+        let heldBack = assignment.heldBack
+        actions += intake.pauseChanges(of: assignment.partitions) {
+            isStopping || heldBack.contains($0)
+        }
+    }
+
+    private mutating func turnAssignment(now: Moment) {
+        let owned = assignment.partitions.count
+        let isDrained = assignment.isReleasing && !isAnyUnfinished(now: now)
+        actions += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
+        if assignment.partitions.count < owned { releaseWaiting() }
+    }
+
+    /// Whether a delivery of the present assignment is in hand that may still come to its end; in a
+    /// transaction, the last commit takes those with it that have come to their outcome.
+    private func isAnyUnfinished(now: Moment) -> Bool {
+        let isTransactional = settings.isTransactional
+        let mayBegin = assignment.mayBeginAttempts(now: now.instant)
+        return deliveries.contains { delivery in
+            switch delivery.place {
+            case .publishing where isTransactional: false
+            case _ where delivery.place.isBeforeSending && !mayBegin: false
+            default: assignment.isCurrent(delivery.record.partition, delivery.ledgerEntry)
+            }
+        }
+    }
+
+    private mutating func turnTransactions(now: Moment) {
+        guard settings.isTransactional else { return }
+        publishing.timeAdvanced(now: now.instant)
+        carryOutTransactionSteps()
+        for (id, records) in publishing.admit(now: now.instant) {
+            move(id, to: .publishing(records))
+        }
+        if assignment.isCommitWanted { publishing.close() }
+        guard let members = publishing.membersToCommit else { return }
+        let commits = assignment.takeCommits(settling: members.map { deliveries[$0].settledRecord })
+        if !publishing.commit(commits) { assignment.commitFinished(failed: []) }
+        carryOutTransactionSteps()
+    }
+
+    private mutating func carryOutTransactionSteps() {
+        actions += publishing.takeSteps().map(Action.transact)
+    }
+
+    // MARK: - A delivery's way
+
+    /// The only way from one place to the next: the owner of the old place counts one less, and the
+    /// new one's queues the ticket.
+    ///
+    /// - Parameters:
+    ///   - id: The delivery.
+    ///   - place: Where it goes.
+    ///   - due: Until when it waits, if it is to wait.
+    ///   - isFirst: Whether it goes before all others of its lane.
+    ///   - now: This turn's moment, for what enters a lane.
+    private mutating func move(
+        _ id: DeliveryID,
+        to place: Delivery.Place,
+        until due: Instant? = nil,
+        isFirst: Bool = false,
+        now: Moment? = nil
+    ) {
+        let old = deliveries[id].place
+        precondition(old.mayBecome(place), "from \(old) to \(place)")
+        left(old, id)
+        let ticket = deliveries.move(id, to: place)
+        switch place {
+        case .waiting:
+            retry.entered(ticket, until: due ?? Instant(nanoseconds: .min))
+        case .atRate:
+            guard let limit = deliveries[id].rateLimit else {
+                preconditionFailure("at a rate limit that does not concern it")
+            }
+            dispatch.enteredRate(ticket, limit: limit)
+        case .inLane:
+            deliveries.update(id) { $0.queuedAt = now?.instant }
+            dispatch.enteredLane(
+                ticket,
+                deliveries[id].routeInUse,
+                source: deliveries[id].arrival.source,
+                isFirst: isFirst
+            )
+        case .undecided, .awaitingSchema, .held, .inLine, .onStream, .publishing: break
+        }
+    }
+
+    private mutating func left(_ place: Delivery.Place, _ id: DeliveryID) {
+        switch place {
+        case .atRate:
+            if let limit = deliveries[id].rateLimit { dispatch.leftRate(limit: limit) }
+        case .inLane:
+            dispatch.leftLane(deliveries[id].routeInUse, source: deliveries[id].arrival.source)
+        case .onStream: deliveries.returned(id)
+        case .undecided, .awaitingSchema, .held, .inLine, .waiting, .publishing: break
+        }
+    }
+
+    private mutating func insert(
+        _ record: consuming Record,
+        event: consuming Event?,
+        _ rareFacts: RareFacts?,
+        entry: OffsetLedger.Entry,
+        now: Moment
+    ) -> (DeliveryID, Arrival) {
+        let source = intake.source(of: record.partition)
+        let arrival = Arrival(
+            record: record,
+            event: event,
+            receivedAt: now,
+            rareFacts: rareFacts,
+            ledgerEntry: entry,
+            source: source
+        )
+        intake.entered(arrival)
+        return (deliveries.insert(arrival), arrival)
+    }
+
+    private mutating func hold(
+        _ id: DeliveryID,
+        _ arrival: Arrival,
+        for wait: Duration,
+        now: Moment
+    ) {
+        move(id, to: .held)
+        intake.held(id, arrival, for: wait, now: now.instant)
+    }
+
+    private mutating func awaitSchema(
+        _ schema: SchemaReference,
+        _ id: DeliveryID,
+        _ arrival: Arrival,
+        now: Moment
+    ) {
+        switch intake.needs(schema, id, arrival, now: now.instant) {
+        case .giveUp:
+            counts.madeRoom += 1
+            postpone(id, because: .schemaUnavailable, now: now)
+        case .fetch:
+            move(id, to: .awaitingSchema)
+            actions.append(.fetchSchema(schema))
+        case .wait:
+            move(id, to: .awaitingSchema)
+        }
+    }
+
+    /// Finds out by whom an event is sent, and whether it is.
+    private mutating func route(
+        _ id: DeliveryID,
+        _ arrival: Arrival,
+        _ unregisteredSince: (KeyedHash) -> Timestamp?,
+        now: Moment
+    ) {
+        let choice = settings.routing.route(
+            for: arrival.content.destination,
+            pushType: arrival.content.pushType,
+            environment: arrival.content.environment
+        )
+        guard let choice else {
+            conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
+            return
+        }
+        let route = Route(credential: choice.credential, environment: choice.environment)
+        deliveries.update(id) { $0.route = route }
+        guard !arrival.content.isExpired(at: now.timestamp) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        if let history = arrival.history, retry.isPastGiveUp(history, now: now.timestamp) {
+            let reason = Reason(recorded: history.reason)
+            conclude(id, with: .undeliverable(reason, status: nil), now: now)
+            return
+        }
+        let names = hygiene.hashes(of: arrival, route.environment, unregisteredSince)
+        dispatch.prefetchLine(of: names.token)
+        deliveries.update(id) { $0.hashes = names }
+        let hasLine = names.unregisteredAt != nil && dispatch.hasLine(names.token)
+        switch hygiene.arrived(arrival, names, hasLine: hasLine) {
+        case .suppress(let since): conclude(id, with: .suppressed(since: since), now: now)
+        case .duplicate: conclude(id, with: .duplicate, now: now)
+        case .send: joinLine(id, arrival, route, device: names.token, now: now)
+        }
+    }
+
+    /// A delivery comes to the end of its device's line.
+    private mutating func joinLine(
+        _ id: DeliveryID,
+        _ arrival: Arrival,
+        _ route: Route,
+        device: KeyedHash,
+        now: Moment
+    ) {
+        let rateLimit = dispatch.rateLimit(for: arrival)
+        deliveries.update(id) {
+            $0.isInLine = true
+            $0.rateLimit = rateLimit
+        }
+        guard !dispatch.joined(id, device, on: route) else {
+            approach(id, now: now)
+            return
+        }
+        move(id, to: .inLine)
+        if arrival.isBroadcast {
+            // A channel's newest broadcast says all that its older ones do, and better.
+            for older in dispatch.line(of: device) where older != id { supersede(older, now: now) }
+        } else if let collapseID = arrival.content.collapseID, dispatch.isThrottled(device) {
+            for older in dispatch.line(of: device).dropFirst()
+            where deliveries[older].event?.collapseID == collapseID {
+                supersede(older, now: now)
+            }
+        }
+    }
+
+    /// First of its device's line: on to the route's queue, when the app's rate allows.
+    private mutating func approach(_ id: DeliveryID, now: Moment) {
+        if let limit = deliveries[id].rateLimit,
+            !dispatch.mayPass(limit: limit, now: now.instant)
+        {
+            move(id, to: .atRate)
+        } else {
+            move(id, to: .inLane, now: now)
+        }
+    }
+
+    /// The delivery needs its place in the line no more: the device's next one may go.
+    ///
+    /// Called for every delivery that ends, is postponed or is let go; again does nothing.
+    private mutating func leaveLine(_ id: DeliveryID) {
+        guard let device = deliveries[id].device else { return }
+        deliveries.update(id) { $0.isInLine = false }
+        guard
+            let (next, notBefore) = dispatch.left(id, device, on: deliveries[id].routeInUse)
+        else { return }
+        move(next, to: .waiting, until: notBefore)
+    }
+
+    /// Ends a delivery that has no stream, because a newer one says the same better; one that is
+    /// being sent stays: its answer decides.
+    private mutating func supersede(_ id: DeliveryID, now: Moment) {
+        switch deliveries[id].place {
+        case .undecided, .inLine, .atRate, .inLane, .waiting:
+            counts.superseded += 1
+            conclude(id, with: .superseded, now: now)
+        case .awaitingSchema, .held, .onStream, .publishing: break
+        }
+    }
+
+    /// Ends a broadcast that would be sent once more, though a newer one waits behind it.
+    ///
+    /// - Returns: whether it has ended.
+    private mutating func supersededByNewer(_ id: DeliveryID, now: Moment) -> Bool {
+        guard deliveries[id].arrival.isBroadcast, let channel = deliveries[id].device,
+            !dispatch.isNewest(id, of: channel)
+        else { return false }
+        supersede(id, now: now)
+        return true
+    }
+
+    // MARK: - After an attempt
+
+    /// Takes the delivery off its stream.
+    ///
+    /// - Returns: nil when no answer is expected for it any more.
+    private mutating func attemptEnded(_ id: DeliveryID) -> Dispatch.Attempt? {
+        guard deliveries.contains(id), case .onStream(let connection) = deliveries[id].place,
+            let sentAt = deliveries[id].sentAt
+        else { return nil }
+        move(id, to: .undecided)
+        return Dispatch.Attempt(
+            connection: connection,
+            route: deliveries[id].routeInUse,
+            sentAt: sentAt,
+            isBroadcast: deliveries[id].arrival.isBroadcast,
+            target: deliveries[id].hashes?.token,
+            line: deliveries[id].device
+        )
+    }
+
+    /// Whether the delivery is still this shard's to finish; if not, lets go of it: its partition was
+    /// given up meanwhile, and its new owner sends it.
+    private mutating func isKept(_ id: DeliveryID) -> Bool {
+        let arrival = deliveries[id].arrival
+        if assignment.isCurrent(arrival.record.partition, arrival.ledgerEntry) { return true }
+        release(id)
+        return false
+    }
+
+    /// The next attempt after a wait, or later, unless the last one was the last.
+    private mutating func tryAgain(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        retryAfter: Duration?,
+        isDeviceThrottled: Bool = false,
+        now: Moment
+    ) {
+        guard isKept(id),
+            // A channel that is throttled stays so for the newer one.
+            isDeviceThrottled || !supersededByNewer(id, now: now)
+        else { return }
+        let plan = retry.plan(
+            deliveries[id],
+            retryAfter: retryAfter,
+            now: now.instant,
+            using: &random
+        )
+        deliveries.update(id) {
+            $0.refusals = 0
+            $0.firstFailureAt = plan.firstFailureAt
+        }
+        if isDeviceThrottled, let device = deliveries[id].device {
+            throttle(
+                device,
+                after: (id, failure),
+                until: max(plan.notBefore, now.instant + (plan.delay ?? .zero)),
+                now: now
+            )
+            // A newer event may have taken its place.
+            guard deliveries.contains(id), !deliveries[id].hasOutcome else { return }
+        }
+        let arrival = deliveries[id].arrival
+        let (next, isDenied) = retry.decide(
+            plan,
+            credential: deliveries[id].routeInUse.credential,
+            canPostpone: settings.canPostpone(arrival),
+            now: now
+        )
+        if isDenied { counts.retriesDenied += 1 }
+        switch next {
+        case .later: postpone(id, because: failure, notBefore: plan.notBefore, now: now)
+        case .again(let due):
+            if !arrival.content.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
+            backOff(id, until: due, now: now)
+        }
+    }
+
+    /// Nobody knows whether APNs had the notification: again with the same `apns-id`, unless late
+    /// is wrong.
+    private mutating func retryUnknown(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        guard settings.sentOnce.contains(deliveries[id].arrival.content.pushType) else {
+            tryAgain(id, after: failure, retryAfter: nil, now: now)
+            return
+        }
+        guard isKept(id) else { return }
+        conclude(id, with: .undeliverable(failure.reason, status: nil), now: now)
+    }
+
+    /// Elsewhere or once more, and without counting: the peer did not process the request.
+    ///
+    /// At once the first time, then ever later. A peer that refuses for `retryHereFor` has Kafka
+    /// keep the event; what no retry topic takes waits here, until it is given up or expires.
+    private mutating func resend(_ id: DeliveryID, after failure: AttemptFailure, now: Moment) {
+        counts.unprocessed += 1
+        guard isKept(id) else { return }
+        deliveries.update(id) { $0.attempts -= 1 }
+        guard !supersededByNewer(id, now: now) else { return }
+        let refusals = min(deliveries[id].refusals, .max - 1) + 1
+        let firstFailureAt = deliveries[id].firstFailureAt ?? now.instant
+        deliveries.update(id) {
+            $0.refusals = refusals
+            $0.firstFailureAt = firstFailureAt
+        }
+        let delay = retry.delay(afterRefusals: Int(refusals), using: &random)
+        guard delay > .zero else {
+            move(id, to: .inLane, isFirst: true, now: now)
+            return
+        }
+        let due = now.advanced(by: delay)
+        guard due.instant > firstFailureAt + settings.retryHereFor else {
+            backOff(id, until: due, now: now)
+            return
+        }
+        // Where no retry topic fits, there is nothing to end it for before it is given up.
+        let delivery = deliveries[id]
+        let deferral = retry.deferral(of: delivery, because: failure, waitingFor: .zero, now: now)
+        if deferral != nil || due.timestamp > retry.giveUpAt(delivery, now: now) {
+            postpone(id, because: failure, now: now)
+        } else {
+            backOff(id, until: due, now: now)
+        }
+    }
+
+    /// Waits in memory, if there is still time then.
+    private mutating func backOff(_ id: DeliveryID, until due: Moment, now: Moment) {
+        if deliveries[id].arrival.content.isExpired(at: due.timestamp) {
+            conclude(id, with: .expired, now: now)
+        } else {
+            move(id, to: .waiting, until: due.instant)
+        }
+    }
+
+    /// The token had expired: a new one, and one more try at once.
+    private mutating func refreshProviderToken(
+        _ id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        actions.append(
+            .refreshProviderToken(
+                credential: deliveries[id].routeInUse.credential,
+                sentAt: deliveries[id].sentAt ?? now.instant
+            )
+        )
+        guard isKept(id) else { return }
+        guard !deliveries[id].isProviderTokenRefreshed else {
+            // A fresh token did not help, or APNs allows none yet: no event will fare better.
+            parkCredential(of: id, after: failure, now: now)
+            return
+        }
+        guard !supersededByNewer(id, now: now) else { return }
+        deliveries.update(id) { $0.isProviderTokenRefreshed = true }
+        countRetry(because: failure.reason)
+        approach(id, now: now)
+    }
+
+    /// Parks the delivery's credential, and takes the delivery out of its way.
+    private mutating func parkCredential(
+        of id: DeliveryID,
+        after failure: AttemptFailure,
+        now: Moment
+    ) {
+        let credential = deliveries[id].routeInUse.credential
+        let sentAt = deliveries[id].sentAt ?? now.instant
+        dispatch.park(credential, failure.reason, sentAt: sentAt, now: now.instant)
+        guard isKept(id) else { return }
+        let parking = dispatch.parking(of: credential)
+        // Sent with the key before: the present one may do.
+        if parking.isReplaced(since: sentAt), deliveries[id].attempts < settings.retry.attempts {
+            guard !supersededByNewer(id, now: now) else { return }
+            countRetry(because: failure.reason)
+            approach(id, now: now)
+            return
+        }
+        postpone(id, because: failure, notBefore: parking.nextDeadline, now: now)
+    }
+
+    /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
+    /// the newest is worth sending.
+    ///
+    /// What is to wait longer than for a retry from memory goes to a retry topic, all but the
+    /// delivery that was refused: it is its caller's.
+    private mutating func throttle(
+        _ device: KeyedHash,
+        after refused: (id: DeliveryID, failure: AttemptFailure),
+        until: Instant,
+        now: Moment
+    ) {
+        let longest = now.instant + settings.retryHereFor
+        dispatch.throttled(device, until: min(until, longest))
+        let line = dispatch.line(of: device)
+        if deliveries[refused.id].arrival.isBroadcast {
+            for older in line.dropFirst() { supersede(older, now: now) }
+            return
+        }
+        var seen: Set<CollapseID> = []
+        for id in line {
+            guard let collapseID = deliveries[id].event?.collapseID else { continue }
+            if !seen.insert(collapseID).inserted { supersede(id, now: now) }
+        }
+        guard until > longest, settings.canPostpone else { return }
+        for id in dispatch.line(of: device).reversed() where id != refused.id {
+            postpone(id, because: refused.failure, notBefore: until, now: now)
+        }
+    }
+
+    /// Counts a retry under its reason; what APNs calls it, and we do not know, under one.
+    private mutating func countRetry(because reason: Reason) {
+        counts.retries += 1
+        if case .unknownAPNs = reason {
+            retriesByReason[.unknownAPNs(""), default: 0] += 1
+        } else {
+            retriesByReason[reason, default: 0] += 1
+        }
+    }
+
+    // MARK: - Ends
+
+    /// What waits in a blocked lane goes to a retry topic, with all that waits for its device; it
+    /// says why.
+    private mutating func postponeBlocked(_ id: DeliveryID, lane: Int, now: Moment) {
+        let (failure, notBefore) = dispatch.blockage(lane: lane)
+        // Behind it the device's next ones would come to the lane one by one.
+        let line = deliveries[id].device.map { dispatch.line(of: $0) } ?? [id]
+        for member in line.reversed() {
+            counts.madeRoom += 1
+            postpone(member, because: failure, notBefore: notBefore, now: now)
+        }
+    }
+
+    /// Puts a delivery off to a retry topic, or ends it where no tier fits.
+    ///
+    /// The delivery has no stream. Where no tier fits, it is `undeliverable` for the reason of this
+    /// failure; what has expired already is `expired`.
+    ///
+    /// - Parameters:
+    ///   - id: the delivery.
+    ///   - failure: what its last attempt died of, or what keeps it from being attempted.
+    ///   - notBefore: when the next attempt makes sense, from `Retry-After` for instance.
+    ///   - now: the present moment.
+    private mutating func postpone(
+        _ id: DeliveryID,
+        because failure: AttemptFailure,
+        notBefore: Instant? = nil,
+        now: Moment
+    ) {
+        leaveLine(id)
+        guard isKept(id) else { return }
+        guard !isExpired(id, now: now) else {
+            conclude(id, with: .expired, now: now)
+            return
+        }
+        let wait = notBefore.map { $0 - now.instant } ?? .zero
+        let deferral = retry.deferral(
+            of: deliveries[id],
+            because: failure,
+            waitingFor: wait,
+            now: now
+        )
+        guard let deferral else {
+            conclude(
+                id,
+                with: .undeliverable(failure.reason, status: failure.httpStatus),
+                now: now
+            )
+            return
+        }
+        deliveries.update(id) { $0.decision = .deferral(DecidedDeferral(deferral)) }
+        publish(.retry, of: id)
+    }
+
+    /// Decides the outcome of an event and has it published.
+    private mutating func conclude(
+        _ id: DeliveryID,
+        with conclusion: consuming Conclusion,
+        now: Moment
+    ) {
+        if settings.isTransactional, !isKept(id) { return }
+        leaveLine(id)
+        let arrival = deliveries[id].arrival
+        precondition(arrival.isEvent, "no event has a conclusion")
+        if let names = deliveries[id].hashes {
+            actions += hygiene.ended(&conclusion, names, arrival, deliveries[id].route, now: now)
+        }
+        if let route = deliveries[id].route {
+            conclusion.credential = settings.credentials[route.credential].name
+        }
+        conclusion.completedAt = now.timestamp
+        // Most are, and nothing more is to be published than the outcome.
+        let isPlain = conclusion.isAccepted && !conclusion.isTokenReadmitted
+        deliveries.update(id) {
+            $0.conclusion = conclusion
+            $0.decision = .concluded
+        }
+        publish(isPlain ? .outcome : records(of: id), of: id)
+    }
+
+    /// Ends a delivery that is no valid event, with whatever of it could be read.
+    private mutating func conclude(_ id: DeliveryID, as invalid: InvalidEvent, now: Moment) {
+        if settings.isTransactional, !isKept(id) { return }
+        let outcome = Outcome(
+            kind: .invalid,
+            reason: .local(invalid.reason),
+            decidedBy: .heliograph,
+            subject: OutcomeSubject(of: invalid),
+            violations: invalid.violations,
+            attempts: deliveries[id].totalAttempts,
+            receivedAt: deliveries[id].arrival.firstReceivedAt,
+            completedAt: now.timestamp
+        )
+        deliveries.update(id) { $0.decision = .invalid(InvalidRecord(outcome)) }
+        publish(records(of: id), of: id)
+    }
+
+    /// The records that an outcome consists of.
+    private func records(of id: DeliveryID) -> Publications {
+        guard let outcome = deliveries[id].outcome else { return .outcome }
+        var records: Publications = .outcome
+        if settings.publishesTokenStatus, outcome.concernsToken { records.insert(.tokenStatus) }
+        if settings.publishesDeadLetters, outcome.isDeadLetter { records.insert(.deadLetter) }
+        return records
+    }
+
+    /// Has the records of a decided delivery published: now, or in the next transaction.
+    private mutating func publish(_ records: Publications, of id: DeliveryID) {
+        move(id, to: .publishing(records))
+        publishing.decided(id, records)
+        if settings.isTransactional { assignment.settlementAnnounced() }
+    }
+
+    /// Ends a delivery without an outcome: whoever owns the partition reads the record again.
+    ///
+    /// `isUndone`: it had come to an outcome, which is not written: it is no duplicate of its own
+    /// return.
+    private mutating func release(_ id: DeliveryID, isUndone: Bool = false) {
+        counts.released += 1
+        let arrival = deliveries[id].arrival
+        assignment.letGo(arrival.record.partition, arrival.ledgerEntry)
+        remove(id, isUndone: isUndone)
+    }
+
+    /// Takes the delivery out of the shard's hands.
+    ///
+    /// - Returns: The delivery as it was.
+    @discardableResult
+    @inline(__always)
+    private mutating func remove(_ id: DeliveryID, isUndone: Bool) -> Delivery {
+        leaveLine(id)
+        left(deliveries[id].place, id)
+        let delivery = deliveries.take(id)
+        if isUndone || !delivery.hasOutcome, let names = delivery.hashes {
+            hygiene.released(names, delivery.arrival)
+        }
+        intake.left(delivery.arrival)
+        return delivery
+    }
+
+    // MARK: - The end of an assignment
+
+    /// Lets go of what is held: nobody waits for it to come due.
+    private mutating func releaseHeld() {
+        for id in intake.takeAllHeld() {
+            intake.entered(deliveries[id].arrival)
+            release(id)
+        }
+    }
+
+    /// Lets go of what has no stream and no outcome: the partitions' next owner sends it.
+    ///
+    /// What is in flight stays, so that its outcome is published; it moves an offset only if its
+    /// partition comes back.
+    private mutating func releaseWaiting() {
+        dropTransaction()
+        releaseHeld()
+        intake.forgetSchemaWaits()
+        for id in deliveries.identifiers where deliveries[id].place.isBeforeSending { release(id) }
+    }
+
+    /// The assignment is over: its outcomes are its next owner's to find and to publish.
+    private mutating func dropTransaction() {
+        guard let dropped = publishing.dropAll() else { return }
+        for id in dropped { release(id, isUndone: true) }
+        if !publishing.isCommitting { assignment.commitFinished(failed: []) }
+    }
+
+    /// Does the present transaction again from its beginning.
+    private mutating func abortTransaction(now: Moment) {
+        if publishing.undo(now: now.instant) { undone() }
+    }
+
+    private mutating func undone() {
+        assignment.commitFinished(failed: assignment.partitions)
+        assignment.settlementAnnounced()
+    }
+
+    private mutating func transactionEnded(_ answer: OutcomeTransactions.Answer) {
+        switch answer {
+        case .undone: undone()
+        case .ended(let reason): actions.append(.stop(reason))
+        case .committed, .nothing: break
+        }
+    }
+
+    // MARK: - Queries
 
     /// How many records the shard may take from Kafka now.
-    public mutating func intakeBudget(now: Instant) -> Int {
-        gate.budget(now: now)
-    }
+    public mutating func intakeBudget(now: Instant) -> Int { intake.budget(now: now) }
 
     /// How many bytes of them, as the gate counts them: the shard stops behind the record that uses
     /// them up, which is known once that is decoded.
-    public var intakeByteBudget: Int { gate.byteBudget }
+    public var intakeByteBudget: Int { intake.byteBudget }
 
     /// When the next turn is due, if nothing happens before.
     public func nextDeadline(now: Instant) -> Instant? {
@@ -139,25 +1387,28 @@ public struct DeliveryEngine: Sendable {
             deadline = min(deadline ?? instant, instant)
         }
         consider(deliveries.nextDeadline?.at)
-        consider(retries.nextDue)
-        consider(nextHeldDeadline)
-        consider(republications.nextDue)
-        consider(schemaWaits.nextDue)
-        consider(gate.nextDeadline)
-        consider(membership.nextDeadline())
-        consider(transactions?.nextDeadline)
-        consider(rates.nextDeadline)
-        if rates.waitingCount > 0 || gate.isNearlyFull { consider(nextSweep) }
-        consider(wakes.next(now: now))
+        consider(retry.nextDeadline)
+        consider(intake.nextDeadline)
+        consider(publishing.nextDeadline)
+        consider(assignment.nextDeadline())
+        consider(dispatch.nextDeadline(now: now, isNearlyFull: intake.isNearlyFull))
         return deadline
     }
 
+    /// The next delivery whose schema has come, to be decoded again and handed to `recordDecoded`.
+    ///
+    /// One after the other, because all of them may be too much work for one turn.
+    public mutating func nextToDecode() -> DeliveryID? { intake.nextToDecode() }
+
     /// The delivery, unless it has left: a copy of all its fields.
-    public func delivery(_ id: DeliveryID) -> Delivery? { deliveries[id] }
+    public func delivery(_ id: DeliveryID) -> Delivery? {
+        deliveries.contains(id) ? deliveries[id] : nil
+    }
 
     /// Lends the delivery, unless it has left, to who looks at more than a field of it for every
     /// event.
     public mutating func lend(_ id: DeliveryID, to body: (borrowing Delivery) -> Void) {
+        guard deliveries.contains(id) else { return }
         deliveries.update(id) { body($0) }
     }
 
@@ -165,7 +1416,8 @@ public struct DeliveryEngine: Sendable {
     ///
     /// Lends the engine as `request`.
     public mutating func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
-        guard let sentAt = deliveries[id]?.sentAt, let route = deliveries[id]?.route
+        guard deliveries.contains(id), let sentAt = deliveries[id].sentAt,
+            let route = deliveries[id].route
         else { return nil }
         return DeliveryAttempt(route: route, sentAt: sentAt)
     }
@@ -175,32 +1427,79 @@ public struct DeliveryEngine: Sendable {
     /// Changes nothing, but is `mutating`: another module lends the engine, which is large, without
     /// a copy only to what may change it.
     public mutating func request(_ id: DeliveryID) -> DeliveryRequest? {
-        guard let route = deliveries[id]?.route, let arrival = deliveries[id]?.arrival else {
-            return nil
-        }
-        return DeliveryRequest(route: route, arrival: arrival)
+        guard deliveries.contains(id), let route = deliveries[id].route else { return nil }
+        return DeliveryRequest(route: route, arrival: deliveries[id].arrival)
     }
 
-    public var inFlightEvents: Int { gate.events + tierHold.count }
-    public var inFlightBytes: Int { gate.bytes + tierHold.byteCount }
+    /// Has the caches fetch what will be looked at soon; changes nothing else.
+    ///
+    /// To be called for each place of a batch before its turn. `ahead` tells whose part to fetch:
+    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
+    /// that the engine is lent and not copied.
+    @inline(__always)
+    public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
+        deliveries.lookAhead(ahead)
+    }
+
+    public var inFlightEvents: Int { intake.events }
+    public var inFlightBytes: Int { intake.bytes }
     /// Retry records in hand that are not due.
-    public var heldEvents: Int { tierHold.count }
-    public var heldBytes: Int { tierHold.byteCount }
-    public var isIntakePaused: Bool { gate.isPaused }
+    public var heldEvents: Int { intake.heldEvents }
+    public var heldBytes: Int { intake.heldBytes }
     /// Records may come of every assigned partition: no bound is reached, nothing is held back.
     public var isIntakeOpen: Bool {
-        membership.isTakingRecords && membership.heldBack.isEmpty && gate.isOpen
+        assignment.isTakingRecords && assignment.heldBack.isEmpty && intake.isOpen
     }
-    public var assignedPartitions: [PartitionID] { membership.partitions }
+    public var assignedPartitions: [PartitionID] { assignment.partitions }
 
     /// True once the group was left: nothing will be committed any more.
-    public var hasLeftGroup: Bool { membership.phase == .left }
+    public var hasLeftGroup: Bool { assignment.phase == .left }
+
+    /// Where reading of the partition stands; nil when nobody knows.
+    public func position(of partition: PartitionID) -> Offset? {
+        assignment.position(of: partition)
+    }
+
+    /// The lowest offset of the partition that is not settled, or the next one to be read; nil when
+    /// nobody knows.
+    public func unsettledOffset(of partition: PartitionID) -> Offset? {
+        assignment.unsettledOffset(of: partition)
+    }
+
+    /// Whether Kafka was told to stand still with the partition.
+    public func isPaused(_ partition: PartitionID) -> Bool { intake.isPaused(partition) }
 
     /// The connections of a route.
-    public func pool(of route: Route) -> PoolMachine { lanes[route.index].pool }
+    public func pool(of route: Route) -> PoolMachine { dispatch.pool(of: route) }
 
     /// Deliveries of a route that wait for a stream.
-    public func waitingCount(of route: Route) -> Int { lanes[route.index].waiting.count }
+    public func waitingCount(of route: Route) -> Int { dispatch.waitingCount(of: route) }
+
+    public func breaker(of route: Route) -> CircuitBreaker { dispatch.breaker(of: route) }
+
+    public func parking(of credential: Int) -> CredentialParking {
+        dispatch.parking(of: credential)
+    }
+
+    /// The route's fuse; nil: the configuration has none.
+    public func tokenFuse(of route: Route) -> TokenFuse? { hygiene.fuse(of: route) }
+
+    /// Deliveries that wait for their app's rate limit.
+    public var rateLimitedCount: Int { dispatch.rateLimitedCount }
+
+    /// Deliveries whose schema is being fetched, or has come without their having been decoded.
+    public var awaitingSchemaCount: Int { intake.awaitingSchemaCount }
+
+    public var hasToDecode: Bool { intake.hasToDecode }
+
+    /// The transactions of the shard's producer; nil: outcomes are not written in any.
+    public var transactions: OutcomeTransactions? { publishing.transactions }
+
+    /// When the oldest event in hand was read, if any is without an acknowledged outcome.
+    ///
+    /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
+    /// Looks at every delivery: not for every turn.
+    public var oldestArrival: Instant? { deliveries.oldestArrival }
 }
 
 /// What happened since the start; only ever grows.

@@ -6,10 +6,15 @@ import Vocabulary
 /// The deliveries in flight are also linked in the order in which they were sent. All attempts
 /// have the same time limit, so the first of the list is the next to run out of it, and an answer
 /// takes its delivery out in constant time.
+///
+/// The slot is the only truth about a delivery; a queue is an order of tickets, which are void once
+/// their delivery has moved on. So nothing is ever searched in a queue.
 struct DeliveryTable: Sendable {
     /// A delivery, behind what the table itself keeps of it: who asks for one needs both.
     private struct Slot {
         var generation: UInt32 = 1
+        /// Grows with each move and is never reset: an older ticket is void.
+        var moves: UInt32 = 0
         var previous = DeliveryTable.none
         var next = DeliveryTable.none
         var isTaken = true
@@ -34,13 +39,12 @@ struct DeliveryTable: Sendable {
         let index: Int
         if let reused = free.popLast() {
             index = reused
-            slots[index].delivery = Delivery(arrival: arrival, phase: .waitingForStream)
+            slots[index].delivery = Delivery(arrival: arrival)
             slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
-            let delivery = Delivery(arrival: arrival, phase: .waitingForStream)
-            slots.append(Slot(delivery: delivery))
+            slots.append(Slot(delivery: Delivery(arrival: arrival)))
         }
         return identifier(ofSlot: index)
     }
@@ -49,34 +53,58 @@ struct DeliveryTable: Sendable {
     ///
     /// Inlined, because what is returned is moved once more.
     ///
-    /// - Returns: What stood there, moved out of it; nil when it had left.
+    /// - Returns: What stood there, moved out of it.
     @inline(__always)
-    mutating func take(_ id: DeliveryID) -> Delivery? {
-        guard contains(id) else { return nil }
+    mutating func take(_ id: DeliveryID) -> Delivery {
+        requireTaken(id)
         slots[id.index].generation &+= 1
+        slots[id.index].moves &+= 1
         slots[id.index].isTaken = false
         free.append(id.index)
-        var taken = Delivery(arrival: nothing, phase: .waitingForStream)
+        var taken = Delivery(arrival: nothing)
         swap(&taken, &slots[id.index].delivery)
         return taken
     }
 
-    /// The delivery, unless it has left.
+    /// The delivery, which is in hand.
     ///
     /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
     /// (let alone a coroutine, which allocates its frame) would copy them all.
-    subscript(id: DeliveryID) -> Delivery? {
-        @inline(__always) get { contains(id) ? slots[id.index].delivery : nil }
+    subscript(id: DeliveryID) -> Delivery {
+        @inline(__always) get {
+            requireTaken(id)
+            return slots[id.index].delivery
+        }
     }
 
-    /// Changes the delivery where it is, unless it has left.
-    ///
-    /// A subscript that could be set would be a coroutine in the way of the optimizer: it inlines
-    /// none that is ended in two places, and `?.` does so.
+    /// Changes the delivery where it is.
     @inline(__always)
     mutating func update(_ id: DeliveryID, _ change: (inout Delivery) -> Void) {
-        guard contains(id) else { return }
+        requireTaken(id)
         change(&slots[id.index].delivery)
+    }
+
+    @inline(__always)
+    private func requireTaken(_ id: DeliveryID) {
+        precondition(contains(id), "a delivery that has left is asked for")
+    }
+
+    // MARK: Tickets
+
+    /// Moves the delivery: every ticket of it is void from now on.
+    @inline(__always)
+    mutating func move(_ id: DeliveryID, to place: Delivery.Place) -> Ticket {
+        requireTaken(id)
+        slots[id.index].moves &+= 1
+        slots[id.index].delivery.place = place
+        return Ticket(slot: id.slot, moves: slots[id.index].moves)
+    }
+
+    /// Whose ticket it is; nil: it is void.
+    @inline(__always)
+    func holder(of ticket: Ticket) -> DeliveryID? {
+        slots[Int(ticket.slot)].moves == ticket.moves
+            ? DeliveryID(slot: ticket.slot, generation: slots[Int(ticket.slot)].generation) : nil
     }
 
     @inline(__always)
@@ -96,7 +124,7 @@ struct DeliveryTable: Sendable {
         var oldest: Instant?
         for index in slots.indices {
             guard slots[index].isTaken else { continue }
-            if case .waitingForDue = slots[index].delivery.phase { continue }
+            if case .held = slots[index].delivery.place { continue }
             let arrival = slots[index].delivery.arrival.receivedAt.instant
             oldest = min(oldest ?? arrival, arrival)
         }
@@ -129,7 +157,7 @@ struct DeliveryTable: Sendable {
 
     // MARK: In flight
 
-    /// The next delivery in flight to run out of time.
+    /// The next delivery on a stream to run out of time.
     var nextDeadline: (delivery: DeliveryID, at: Instant)? {
         guard oldest != Self.none else { return nil }
         return (identifier(ofSlot: Int(oldest)), slots[Int(oldest)].deadline)

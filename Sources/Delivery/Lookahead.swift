@@ -1,5 +1,5 @@
 import CPrefetch
-public import Vocabulary
+import Vocabulary
 
 /// What belongs to a delivery in memory, each found through the one before.
 ///
@@ -21,18 +21,6 @@ public enum DeliveryPart: CaseIterable, Sendable {
         case .arrival: 4
         case .bytes: 2
         }
-    }
-}
-
-extension DeliveryEngine {
-    /// Has the caches fetch what will be looked at soon; changes nothing else.
-    ///
-    /// To be called for each place of a batch before its turn. `ahead` tells whose part to fetch:
-    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
-    /// that the engine is lent and not copied.
-    @inline(__always)
-    public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
-        deliveries.lookAhead(ahead)
     }
 }
 

@@ -44,12 +44,14 @@ extension World {
         var batch: [Action] = []
         swap(&batch, &actions)
         member.engine.takeActions(into: &batch)
-        if plan.isTransactional { noteEnded(by: member, wanting: batch) }
         for action in batch {
             chronicle?.note(action, of: member.id, at: now)
             mix(action, of: member)
-            carryOut(action, for: member)
         }
+        // What ends in a turn may follow from a word of the same turn, and makes way for what is sent.
+        for action in batch where action.isTokenWord { carryOut(action, for: member) }
+        noteEnded(by: member, wanting: batch)
+        for action in batch where !action.isTokenWord { carryOut(action, for: member) }
         swap(&batch, &actions)
         checkTimeLimits(of: member)
         let (hasLeft, deadline) = member.engine.lend { engine in
@@ -243,6 +245,15 @@ extension World {
 
     mutating func latency(_ draw: Draw, of member: MemberID) -> Duration {
         dice[draw, member].milliseconds(2...40)
+    }
+}
+
+extension Action {
+    fileprivate var isTokenWord: Bool {
+        switch self {
+        case .suppressToken, .readmitToken: true
+        default: false
+        }
     }
 }
 

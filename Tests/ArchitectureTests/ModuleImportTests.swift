@@ -30,15 +30,22 @@ private let allowedImports: [String: Set<String>] = [
 private let root = URL(filePath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-private func sources(of module: String) throws -> [(name: String, lines: [Substring])] {
+struct SourceFile {
+    /// `Module/File.swift`.
+    let name: String
+    let lines: [Substring]
+}
+
+func sources(of module: String) throws -> [SourceFile] {
     let folder = root.appending(path: "Sources/\(module)")
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
-    var sources: [(name: String, lines: [Substring])] = []
+    var sources: [SourceFile] = []
     for case let file as URL in files ?? FileManager.DirectoryEnumerator() {
         guard file.pathExtension == "swift" else { continue }
         let text = try String(contentsOf: file, encoding: .utf8)
         let name = "\(module)/\(file.lastPathComponent)"
-        sources.append((name, text.split(separator: "\n", omittingEmptySubsequences: false)))
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        sources.append(SourceFile(name: name, lines: lines))
     }
     return sources
 }
@@ -84,13 +91,6 @@ private func sources(of module: String) throws -> [(name: String, lines: [Substr
 @Suite struct SourceStyleTests {
     private static let modules =
         allowedImports.keys.sorted() + ["Service", "heliograph", "heliograph-lab"]
-
-    @Test(arguments: modules)
-    func `no file is longer than a reader's patience`(module: String) throws {
-        for file in try sources(of: module) where !file.name.contains(".v1.swift") {
-            #expect(file.lines.count <= 400, "\(file.name) misses a noun")
-        }
-    }
 
     /// What a record passes.
     ///

@@ -427,7 +427,7 @@ struct Desk {
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         _ = try desk.arrive(0, of: Desk.otherTier, history: desk.history(dueIn: 30))
         _ = desk.turn(after: .seconds(10))
-        #expect(!desk.engine.isIntakePaused)
+        #expect(!desk.engine.isPaused(Desk.source))
         #expect(desk.engine.intakeBudget(now: desk.now.instant) > 0)
         #expect(desk.engine.inFlightEvents == 2)
         #expect(desk.isAccountedFor)
@@ -443,7 +443,7 @@ struct Desk {
         // At the hard limit everything is paused.
         _ = desk.turn(after: .seconds(1))
         _ = desk.turn(after: .seconds(1))
-        #expect(desk.engine.isIntakePaused)
+        #expect(desk.engine.isPaused(Desk.source))
         // What is due waits for room, and asks for no turn before there is any.
         let full = desk.turn(after: .seconds(18))
         #expect(Desk.sent(full) == nil)

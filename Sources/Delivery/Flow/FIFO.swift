@@ -7,6 +7,8 @@ struct FIFO<Element> {
     var count: Int { elements.count - head }
     var isEmpty: Bool { head == elements.count }
     var first: Element? { isEmpty ? nil : elements[head] }
+    var last: Element? { isEmpty ? nil : elements.last }
+    var all: ArraySlice<Element> { elements[head...] }
 
     mutating func append(_ element: Element) {
         elements.append(element)
@@ -34,8 +36,8 @@ struct FIFO<Element> {
         return element
     }
 
-    mutating func popLast() -> Element? {
-        isEmpty ? nil : elements.removeLast()
+    mutating func popLast() {
+        elements.removeLast()
     }
 
     mutating func removeAll(where isUnwanted: (Element) -> Bool) {
@@ -45,10 +47,7 @@ struct FIFO<Element> {
     }
 
     /// The element so many places behind the front.
-    subscript(position: Int) -> Element {
-        get { elements[head + position] }
-        set { elements[head + position] = newValue }
-    }
+    subscript(position: Int) -> Element { elements[head + position] }
 }
 
 extension FIFO: Sendable where Element: Sendable {}

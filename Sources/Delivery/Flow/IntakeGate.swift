@@ -30,11 +30,6 @@ public struct IntakeGate: Hashable, Sendable {
         }
     }
 
-    public enum Change: Hashable, Sendable {
-        case pause
-        case resume
-    }
-
     private enum Phase: Hashable, Sendable {
         /// Next: `full`.
         case open
@@ -71,25 +66,24 @@ public struct IntakeGate: Hashable, Sendable {
         bytes -= byteCount
     }
 
-    public mutating func timeAdvanced(now: Instant) -> Change? {
+    /// - Returns: whether `isPaused` has changed.
+    public mutating func timeAdvanced(now: Instant) -> Bool {
+        let wasPaused = isPaused
         switch phase {
         case .open:
-            guard room == 0 else { return nil }
+            guard room == 0 else { break }
             phase = .full(since: now, nextTrickle: now + limits.trickleInterval)
-            return nil
         case .full(let since, _):
             if room > 0 {
                 phase = .open
-                return nil
+            } else if since + limits.pauseAfter <= now || isAtLimit {
+                phase = .paused
             }
-            guard since + limits.pauseAfter <= now || isAtLimit else { return nil }
-            phase = .paused
-            return .pause
         case .paused:
-            guard events * 2 <= limits.events, bytes * 2 <= limits.bytes else { return nil }
+            guard events * 2 <= limits.events, bytes * 2 <= limits.bytes else { break }
             phase = .open
-            return .resume
         }
+        return isPaused != wasPaused
     }
 
     /// How many records the shard may ask for now.

@@ -22,17 +22,24 @@ public struct RateLimit: Hashable, Sendable {
 }
 
 /// The rate limits with the deliveries that wait for them, each in its own queue.
+///
+/// As in `WeightedQueues`, a delivery leaves by its ticket's becoming void.
 struct RateLimits: Sendable {
+    private struct Queue: Sendable {
+        var bucket: TokenBucket
+        var tickets = FIFO<Ticket>()
+        /// Of them, the live ones.
+        var count = 0
+    }
+
     private let limits: [RateLimit]
-    private var buckets: [TokenBucket]
-    private var waiting: [FIFO<DeliveryID>]
+    private var queues: [Queue]
 
     init(_ limits: [RateLimit]) {
         self.limits = limits
-        buckets = limits.map {
-            TokenBucket(perSecond: $0.requestsPerSecond, burst: $0.burst)
+        queues = limits.map {
+            Queue(bucket: TokenBucket(perSecond: $0.requestsPerSecond, burst: $0.burst))
         }
-        waiting = limits.map { _ in FIFO() }
     }
 
     var isEmpty: Bool { limits.isEmpty }
@@ -54,35 +61,51 @@ struct RateLimits: Sendable {
         return best
     }
 
-    /// - Returns: true when it may go at once; else it waits in its limit's queue.
-    mutating func passed(_ id: DeliveryID, limit: Int, now: Instant) -> Bool {
-        if waiting[limit].isEmpty, buckets[limit].take(now: now) { return true }
-        waiting[limit].append(id)
-        return false
+    /// Asks for one to go at once, past nobody who waits.
+    ///
+    /// - Returns: false when it has to wait.
+    mutating func take(from limit: Int, now: Instant) -> Bool {
+        queues[limit].count == 0 && queues[limit].bucket.take(now: now)
     }
 
-    /// The next delivery that may go now.
-    mutating func popDue(now: Instant) -> DeliveryID? {
-        for index in waiting.indices where !waiting[index].isEmpty {
-            if buckets[index].take(now: now) { return waiting[index].popFirst() }
+    mutating func append(_ ticket: Ticket, to limit: Int) {
+        queues[limit].tickets.append(ticket)
+        queues[limit].count += 1
+    }
+
+    /// A live ticket of that queue has become void.
+    mutating func left(_ limit: Int) {
+        precondition(queues[limit].count > 0, "more left than came")
+        queues[limit].count -= 1
+    }
+
+    /// The next delivery that may go now; its ticket is about to become void.
+    mutating func popDue(now: Instant, where isLive: (Ticket) -> Bool) -> Ticket? {
+        for index in queues.indices where queues[index].count > 0 {
+            guard queues[index].bucket.take(now: now) else { continue }
+            while let ticket = queues[index].tickets.popFirst() {
+                if isLive(ticket) { return ticket }
+            }
         }
         return nil
     }
 
-    mutating func removeAll(where isUnwanted: (DeliveryID) -> Bool) {
-        for index in waiting.indices { waiting[index].removeAll(where: isUnwanted) }
+    /// Every live ticket, queue by queue; drops the void ones.
+    mutating func sweep(where isLive: (Ticket) -> Bool) -> [Ticket] {
+        for index in queues.indices { queues[index].tickets.removeAll { !isLive($0) } }
+        return queues.flatMap(\.tickets.all)
     }
 
     var nextDeadline: Instant? {
         var deadline: Instant?
-        for index in waiting.indices where !waiting[index].isEmpty {
-            guard let next = buckets[index].nextToken else { continue }
+        for queue in queues where queue.count > 0 {
+            guard let next = queue.bucket.nextToken else { continue }
             deadline = min(deadline ?? next, next)
         }
         return deadline
     }
 
-    var waitingCount: Int { waiting.reduce(0) { $0 + $1.count } }
+    var waitingCount: Int { queues.reduce(0) { $0 + $1.count } }
 }
 
 extension RateLimit {

@@ -36,9 +36,8 @@ extension World {
         _ event: SimulatedEvent,
         by member: Member
     ) {
-        // What is carried out now was decided after the turn before. Of one in a transaction the world
-        // hears before the list does of what the same turn has suppressed.
-        if !plan.isTransactional, let readmittedAt = member.tokens.readmitted[event.device],
+        // What is carried out now was decided after the turn before.
+        if let readmittedAt = member.tokens.readmitted[event.device],
             readmittedAt < member.turnBefore, member.tokens.dead[event.device] == nil
         {
             found(.suppressedIsDead, "device \(event.device) is alive, as its process knows")

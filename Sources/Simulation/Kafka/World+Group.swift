@@ -53,7 +53,8 @@ extension World {
         defer { wake(member) }
         let assigned = group.assignment[id] ?? []
         let isSilent = isKafkaDown > 0 || isUndecided(assigned)
-        let isFailure = isSilent || strikes(plan.chances.offsetFetchFails, .storedOffsets, of: member)
+        let isFailure =
+            isSilent || strikes(plan.chances.offsetFetchFails, .storedOffsets, of: member)
         if isFailure { coverage.note(.offsetFetchFailed) }
         // Now and then Kafka answers for most of them.
         let isPartial = isFailure && !isSilent && dice[.storedOffsets, member].comesUp(0.5)

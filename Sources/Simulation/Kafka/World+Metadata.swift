@@ -9,13 +9,16 @@ extension World {
         of partition: PartitionID,
         for member: Member
     ) -> String {
-        guard strikes(plan.chances.metadataForged, .metadata, of: member) else { return stored.metadata }
+        guard strikes(plan.chances.metadataForged, .metadata, of: member) else {
+            return stored.metadata
+        }
         coverage.note(.metadataForged)
         let text = stored.metadata
         switch dice[.metadata, member].number(below: 6) {
         case 0: return ""
         case 1: return "{\"committed-by\":\"another tool\"}"
-        case 2: let length = dice[.metadata, member].number(0...max(1, text.utf8.count - 1))
+        case 2:
+            let length = dice[.metadata, member].number(0...max(1, text.utf8.count - 1))
             return String(text.prefix(length))
         case 3: return changed(text, for: member)
         // Rightly sealed, but for another partition.

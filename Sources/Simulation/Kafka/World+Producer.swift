@@ -34,7 +34,6 @@ extension World {
     ) {
         guard let facts = member.delivery(delivery), let event = event(of: facts.record)
         else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
-        beginPublishing(delivery, publications, facts, event, by: member)
         for publication in Publication.allCases where publications.contains(publication) {
             produce(PublicationTag(delivery, publication), facts, event, by: member)
         }

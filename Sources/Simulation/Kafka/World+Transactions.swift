@@ -43,7 +43,10 @@ extension World {
     private mutating func call(_ call: TransactionalCall, by member: Member) {
         member.callNumber += 1
         member.call = call
-        after(latency(.transaction, of: member), .transactionalCallMade(member.id, member.callNumber, call))
+        after(
+            latency(.transaction, of: member),
+            .transactionalCallMade(member.id, member.callNumber, call)
+        )
     }
 
     /// What has ended stands in no line any more, even if no transaction takes it yet; to be called
@@ -52,14 +55,22 @@ extension World {
         for delivery in member.engine.transactions?.waiting ?? [] {
             beginPublishing(delivery, by: member)
         }
-        for case .publishAgain(let delivery, _) in actions {
-            beginPublishing(delivery, by: member)
+        for action in actions {
+            switch action {
+            case .publish(let delivery, let records):
+                guard let facts = member.delivery(delivery), let event = event(of: facts.record)
+                else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
+                beginPublishing(delivery, records, facts, event, by: member)
+            case .publishAgain(let delivery, _) where plan.isTransactional:
+                beginPublishing(delivery, by: member)
+            default: break
+            }
         }
     }
 
     private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {
         guard member.publishing[delivery] == nil, let facts = member.delivery(delivery),
-            case .publishing(let records) = facts.phase, let event = event(of: facts.record)
+            case .publishing(let records) = facts.place, let event = event(of: facts.record)
         else { return }
         beginPublishing(delivery, records, facts, event, by: member)
     }

@@ -35,7 +35,8 @@ extension World {
         let environment = state.route.environment
         // Nobody answers, not even with a refusal: the engine's own limit ends it.
         guard !isSilent(environment) else { return }
-        guard apns.refusing[environment, default: 0] == 0, !strikes(plan.chances.connectFails, .connection, of: member)
+        guard apns.refusing[environment, default: 0] == 0,
+            !strikes(plan.chances.connectFails, .connection, of: member)
         else {
             coverage.note(.connectFailed)
             return endConnection(connection, of: member)

@@ -50,7 +50,9 @@ extension World {
         within delay: Duration
     ) {
         let chances = plan.chances
-        if strikes(chances.goAway, .trouble, of: member) { after(.zero, .goAwaySent(member.id, connection)) }
+        if strikes(chances.goAway, .trouble, of: member) {
+            after(.zero, .goAwaySent(member.id, connection))
+        }
         if strikes(chances.connectionBreaks, .trouble, of: member) {
             coverage.note(.connectionBroken)
             after(delay / 2, .connectionEnded(member.id, connection))

@@ -7,7 +7,8 @@ extension World {
         coverage.note(.schemaFetched)
         let isDown = isRegistryDown > 0
         let succeeds = !isDown && !strikes(plan.chances.schemaFetchFails, .schema, of: member)
-        let delay = isDown
+        let delay =
+            isDown
             ? dice[.schema, member].seconds(0...5) : latency(.schema, of: member) * 2
         after(delay, .schemaAnswered(member.id, schema, succeeds: succeeds))
     }

@@ -2,14 +2,6 @@ import Delivery
 import Testing
 
 @Suite struct WeightedQueuesTests {
-    private func queues(weights: [Int], counts: [Int]) -> WeightedQueues<Int> {
-        var queues = WeightedQueues<Int>(weights: weights)
-        for (queue, count) in counts.enumerated() {
-            for _ in 0..<count { queues.append(queue, to: queue) }
-        }
-        return queues
-    }
-
     @Test(
         arguments: [
             (weights: [1], counts: [3], order: [0, 0, 0]),
@@ -23,11 +15,10 @@ import Testing
         ]
     )
     func `queues are served by their weights`(weights: [Int], counts: [Int], order: [Int]) {
-        var queues = queues(weights: weights, counts: counts)
-        var served: [Int] = []
-        while let next = queues.popFirst() { served.append(next) }
+        var bench = QueueBench(weights: weights, counts: counts)
+        let served = bench.popAll()
         #expect(served == order)
-        #expect(queues.isEmpty)
+        #expect(bench.queues.isEmpty)
     }
 
     @Test(arguments: [[1, 1], [1, 9], [9, 1], [3, 5, 7]])
@@ -36,41 +27,42 @@ import Testing
             var counts = weights.map { _ in 1_000 }
             counts[newcomer] = 0
             for servedBefore in 0..<40 {
-                var queues = queues(weights: weights, counts: counts)
-                for _ in 0..<servedBefore { queues.popFirst() }
-                queues.append(newcomer, to: newcomer)
+                var bench = QueueBench(weights: weights, counts: counts)
+                for _ in 0..<servedBefore { _ = bench.pop() }
+                bench.append(newcomer, to: newcomer)
                 var waited = 0
-                while let next = queues.popFirst(), next != newcomer { waited += 1 }
+                while let next = bench.pop(), next != newcomer { waited += 1 }
                 #expect(waited <= weights.reduce(0, +) - weights[newcomer])
             }
         }
     }
 
     @Test func `the first is looked at without being taken`() {
-        var queues = queues(weights: [1, 1], counts: [1, 1])
-        let looks = (0..<3).map { _ in queues.first() }
+        var bench = QueueBench(weights: [1, 1], counts: [1, 1])
+        let looks = (0..<3).map { _ in bench.first?.value }
         #expect(looks == [0, 0, 0])
-        queues.popFirst()
-        let next = queues.first()
+        _ = bench.pop()
+        let next = bench.first?.value
         #expect(next == 1)
     }
 
     @Test func `what comes later is looked at where the queue is served for so long`() {
-        var queues = queues(weights: [2, 1], counts: [3, 1])
-        let served = (0..<4).map { queues.ahead($0) }
+        var bench = QueueBench(weights: [2, 1], counts: [3, 1])
+        let served = (0..<4).map { bench.queues.ahead($0)?.value }
         #expect(served == [0, 0, 0, nil])
-        for _ in 0..<2 { queues.popFirst() }
-        let next = queues.first()
-        #expect(next == 1 && queues.ahead(0) == 1 && queues.ahead(1) == nil)
+        for _ in 0..<2 { _ = bench.pop() }
+        let next = bench.first?.value
+        let ahead = (0..<2).map { bench.queues.ahead($0)?.value }
+        #expect(next == 1 && ahead == [1, nil])
     }
 
     @Test func `the newest of the longest queue is given up first`() {
-        var queues = WeightedQueues<Int>(weights: [1, 1])
-        queues.append(10, to: 0)
-        for element in 20..<23 { queues.append(element, to: 1) }
-        let given = (0..<4).map { _ in queues.popLast() }
+        var bench = QueueBench(weights: [1, 1], counts: [0, 0])
+        bench.append(10, to: 0)
+        for value in 20..<23 { bench.append(value, to: 1) }
+        let given = (0..<4).map { _ in bench.popLast() }
         #expect(given.first == 22)
-        #expect(given.count == 4 && queues.isEmpty)
+        #expect(given.count == 4 && bench.queues.isEmpty)
     }
 
     @Test(
@@ -89,13 +81,101 @@ import Testing
         limit: Int,
         order: [Int]
     ) {
-        var queues = WeightedQueues<Int>(weights: elements.map { _ in 1 })
-        for (queue, elements) in elements.enumerated() {
-            for element in elements { queues.append(element, to: queue) }
+        var bench = QueueBench(weights: elements.map { _ in 1 }, counts: elements.map { _ in 0 })
+        for (queue, values) in elements.enumerated() {
+            for value in values { bench.append(value, to: queue) }
         }
-        queues.bringForward(lookingAt: limit) { $0 >= 10 }
-        var served: [Int] = []
-        while let next = queues.popFirst() { served.append(next) }
+        bench.bringForward(lookingAt: limit) { $0 >= 10 }
+        let served = bench.popAll()
         #expect(served == order)
+    }
+
+    @Test func `what is void is neither counted, nor looked at, nor served`() {
+        var bench = QueueBench(weights: [1, 1], counts: [0, 0])
+        for value in [10, 11, 12, 13] { bench.append(value, to: 0) }
+        for value in [20, 21] { bench.append(value, to: 1) }
+        for value in [10, 12, 21] { bench.leave(value) }
+        #expect(bench.queues.count == 3 && bench.queues.count(of: 0) == 2)
+        // Of the two live ones of the first queue, the second is wanted.
+        bench.bringForward(lookingAt: 2) { $0 == 13 }
+        let newest = bench.popLast()
+        #expect(newest == 11)
+        let (swept, served) = (bench.sweep(), bench.popAll())
+        #expect(swept == [13, 20] && served == [13, 20])
+    }
+}
+
+/// The queues, and who in them is void.
+private struct QueueBench {
+    struct Element {
+        let value: Int
+        let queue: Int
+        let number: Int
+    }
+
+    private(set) var queues: WeightedQueues<Element>
+    private var elements: [Element] = []
+    private var void: Set<Int> = []
+
+    /// So many in each queue, each with its queue's number.
+    init(weights: [Int], counts: [Int]) {
+        queues = WeightedQueues(weights: weights)
+        for (queue, count) in counts.enumerated() {
+            for _ in 0..<count { append(queue, to: queue) }
+        }
+    }
+
+    mutating func append(_ value: Int, to queue: Int) {
+        let element = Element(value: value, queue: queue, number: elements.count)
+        elements.append(element)
+        queues.append(element, to: queue)
+    }
+
+    var first: Element? {
+        mutating get {
+            let void = void
+            return queues.first { !void.contains($0.number) }
+        }
+    }
+
+    mutating func pop() -> Int? {
+        guard let element = first else { return nil }
+        queues.served()
+        return left(element)
+    }
+
+    mutating func popAll() -> [Int] {
+        var values: [Int] = []
+        while let value = pop() { values.append(value) }
+        return values
+    }
+
+    mutating func popLast() -> Int? {
+        let void = void
+        return queues.last { !void.contains($0.number) }.map { left($0) }
+    }
+
+    mutating func leave(_ value: Int) {
+        for element in elements where element.value == value { _ = left(element) }
+    }
+
+    mutating func bringForward(lookingAt limit: Int, _ isWanted: (Int) -> Bool) {
+        let void = void
+        queues.bringForward(
+            lookingAt: limit,
+            where: { !void.contains($0.number) },
+            preferring: { isWanted($0.value) }
+        )
+    }
+
+    mutating func sweep() -> [Int] {
+        let void = void
+        return queues.sweep { !void.contains($0.number) }.map(\.value)
+    }
+
+    private mutating func left(_ element: Element) -> Int {
+        void.insert(element.number)
+        queues.left(element.queue)
+        return element.value
     }
 }

@@ -4,7 +4,7 @@ public import Vocabulary
 /// out of it.
 ///
 /// Eager protocol: an assignment comes whole and goes whole.
-public struct GroupMembership: Sendable {
+public struct Assignment: Sendable {
     public enum Phase: Hashable, Sendable {
         /// Nothing is assigned. Next: `fetchingOffsets`, `consuming` (an assignment of nothing),
         /// `releasing`.

@@ -9,7 +9,7 @@ import Vocabulary
 /// A pause throws away what was fetched ahead, and a resume fetches it again. So a partition
 /// stands still for a part of its tier's delay at least: what comes due meanwhile is a little
 /// late, and goes out at once.
-struct TierHold: Sendable {
+struct HeldRecords: Sendable {
     struct Held: Hashable, Sendable {
         let delivery: DeliveryID
         let partition: PartitionID
@@ -80,6 +80,6 @@ struct TierHold: Sendable {
     /// Forgets the partitions, when everything was taken.
     mutating func reset() {
         precondition(queue.nextDue == nil, "records are still held")
-        self = TierHold()
+        self = HeldRecords()
     }
 }

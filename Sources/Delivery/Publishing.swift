@@ -1,0 +1,164 @@
+import Vocabulary
+
+/// The records that say how deliveries ended, until Kafka has them: which are to be produced, and
+/// which again. With transactions, which of them belong together (decision 0016).
+struct Publishing: Sendable {
+    /// Between two tries to produce a record.
+    private static let pause = Duration.seconds(1)
+
+    /// Nil: outcomes are written one by one, and offsets after them.
+    private(set) var transactions: OutcomeTransactions?
+    /// To be produced in this turn.
+    private var due: [Action] = []
+    /// To be produced once more, later.
+    private var retries = TimedQueue<PublicationTag>()
+
+    init(_ settings: EngineSettings) {
+        transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
+    }
+
+    // MARK: Records
+
+    /// A delivery has ended: these records say so.
+    mutating func decided(_ id: DeliveryID, _ records: Publications) {
+        if transactions == nil {
+            due.append(.publish(id, records))
+        } else {
+            transactions?.announced(id, records)
+        }
+    }
+
+    /// Kafka did not take the record: once more after a while.
+    mutating func failed(_ tag: PublicationTag, now: Instant) {
+        retries.insert(tag, due: now + Self.pause)
+    }
+
+    /// The producer was given up: whatever it had not acknowledged is produced again. What is to be
+    /// done in this turn goes to the new one, and needs it no second time.
+    mutating func producerReplaced(
+        _ unacknowledged: [(delivery: DeliveryID, records: Publications)]
+    ) {
+        retries = TimedQueue()
+        var untold: Set<DeliveryID> = []
+        due.removeAll { action in
+            guard case .publish(let id, _) = action else { return true }
+            untold.insert(id)
+            return false
+        }
+        for (delivery, records) in unacknowledged where !untold.contains(delivery) {
+            produceAgain(records, of: delivery)
+        }
+    }
+
+    /// The next record whose wait is over.
+    mutating func popDue(now: Instant) -> PublicationTag? { retries.popDue(now: now) }
+
+    mutating func again(_ tag: PublicationTag) {
+        due.append(.publishAgain(tag.delivery, tag.publication))
+    }
+
+    private mutating func produceAgain(_ records: Publications, of delivery: DeliveryID) {
+        for publication in Publication.allCases where records.contains(publication) {
+            due.append(.publishAgain(delivery, publication))
+        }
+    }
+
+    /// What is to be produced, in order, and forgotten here.
+    mutating func takeRecords(into actions: inout [Action]) {
+        actions += due
+        due.removeAll(keepingCapacity: true)
+    }
+
+    var nextDeadline: Instant? {
+        guard let next = transactions?.nextDeadline else { return retries.nextDue }
+        return min(next, retries.nextDue ?? next)
+    }
+
+    // MARK: Transactions
+
+    var isTransactional: Bool { transactions != nil }
+
+    /// Kafka will never take this record; its delivery goes without it.
+    mutating func withdraw(_ tag: PublicationTag) { transactions?.withdraw(tag) }
+
+    /// All records of a delivery in the transaction are acknowledged, or it has left.
+    mutating func memberFinished() { transactions?.memberFinished() }
+
+    /// Kafka did not take a record of the transaction: all of it is done again.
+    ///
+    /// - Returns: whether there was one to do again.
+    mutating func undo(now: Instant) -> Bool {
+        guard isTakingRecords else { return false }
+        transactions?.recordFailed(now: now)
+        return true
+    }
+
+    /// The topic refuses a record of this delivery as it is: the transaction is done again, a second
+    /// time without it.
+    ///
+    /// - Returns: whether there was one to do again.
+    mutating func undo(refused id: DeliveryID, now: Instant) -> Bool {
+        guard isTakingRecords else { return false }
+        transactions?.refused(id, now: now)
+        return true
+    }
+
+    private var isTakingRecords: Bool {
+        switch transactions?.phase {
+        case .open, .closing: true
+        case .opening, .committing, .aborting, .ended, nil: false
+        }
+    }
+
+    mutating func callSucceeded() -> OutcomeTransactions.Answer {
+        transactions?.callSucceeded() ?? .nothing
+    }
+
+    mutating func callFailed(
+        _ failure: TransactionFailure,
+        isInDoubt: Bool,
+        now: Instant
+    ) -> OutcomeTransactions.Answer {
+        transactions?.callFailed(failure, isInDoubt: isInDoubt, now: now) ?? .nothing
+    }
+
+    mutating func producerFailed(
+        _ failure: TransactionFailure,
+        now: Instant
+    ) -> OutcomeTransactions.Answer {
+        transactions?.producerFailed(failure, now: now) ?? .nothing
+    }
+
+    /// The assignment is over: its outcomes are its next owner's to find and to publish.
+    ///
+    /// - Returns: the deliveries that are not to be published any more; nil without transactions.
+    mutating func dropAll() -> [DeliveryID]? { transactions?.dropAll() }
+
+    /// Whether a commit is under way.
+    var isCommitting: Bool { transactions?.phase == .committing }
+
+    mutating func timeAdvanced(now: Instant) { transactions?.timeAdvanced(now: now) }
+
+    /// The deliveries that enter the transaction now; their records are to be produced.
+    mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
+        let admitted = transactions?.admit(now: now) ?? []
+        for (id, records) in admitted { produceAgain(records, of: id) }
+        return admitted
+    }
+
+    /// A commit is due: the transaction takes no more.
+    mutating func close() { transactions?.close() }
+
+    /// Who is in the transaction that can be committed now; nil: there is none.
+    var membersToCommit: [DeliveryID]? {
+        guard let transactions, transactions.isReadyToCommit else { return nil }
+        return transactions.members
+    }
+
+    /// - Returns: false when there was nothing to commit.
+    mutating func commit(_ commits: [PartitionCommit]) -> Bool {
+        transactions?.commit(commits) ?? false
+    }
+
+    mutating func takeSteps() -> [TransactionStep] { transactions?.takeSteps() ?? [] }
+}

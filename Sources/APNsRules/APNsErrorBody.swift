@@ -1,3 +1,4 @@
+import JSON
 public import Vocabulary
 
 /// What an error's body says: `{"reason":"…","timestamp":…}`.
@@ -23,25 +24,20 @@ public struct APNsErrorBody: Hashable, Sendable {
     /// Reads a body; a longer one than `maxByteCount` is ignored.
     public init(parsing bytes: some Collection<UInt8>) {
         guard bytes.count <= Self.maxByteCount else { return }
-        var scanner = FlatObjectScanner(bytes: Array(bytes))
-        guard let members = scanner.members() else { return }
-        for member in members {
-            switch (member.name, member.value) {
-            case ("reason", .string(let text)): reason = Reason(apnsText: text)
-            case ("timestamp", let value): read(timestamp: value)
+        var document = JSONDocument()
+        guard (try? document.parse(Array(bytes))) != nil, document.root.kind == .object
+        else { return }
+        var members = document.children(of: document.root)
+        while let (name, value) = document.nextMember(&members) {
+            switch document.string(name) {
+            case "reason":
+                if let text = document.string(value) { reason = Reason(apnsText: text) }
+            case "timestamp":
+                hasTimestamp = value.kind != .null
+                let milliseconds = value.kind == .integer ? document.integer(value) : nil
+                timestamp = milliseconds.map(Timestamp.init(milliseconds:))
             default: break
             }
-        }
-    }
-
-    private mutating func read(timestamp value: FlatObjectScanner.Value) {
-        timestamp = nil
-        switch value {
-        case .null: hasTimestamp = false
-        case .integer(let milliseconds):
-            hasTimestamp = true
-            timestamp = Timestamp(milliseconds: milliseconds)
-        case .string, .other: hasTimestamp = true
         }
     }
 

@@ -6,7 +6,7 @@ private let allowedImports: [String: Set<String>] = [
     "Vocabulary": ["CSHA1"],
     "JSON": ["CSimdjson", "CRE2"],
     "EventSchema": ["Vocabulary", "JSON"],
-    "APNsRules": ["Vocabulary"],
+    "APNsRules": ["Vocabulary", "JSON"],
     "ConnectionPool": ["Vocabulary"],
     "Delivery": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "CPrefetch"],
     "Simulation": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"],

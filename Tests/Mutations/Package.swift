@@ -28,7 +28,7 @@ let package = Package(
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
         module("EventSchema", ["Vocabulary", "JSON"]),
-        module("APNsRules", ["Vocabulary"]),
+        module("APNsRules", ["Vocabulary", "JSON"]),
         module("ConnectionPool", ["Vocabulary"]),
         module(
             "Delivery",

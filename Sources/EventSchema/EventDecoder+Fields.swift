@@ -111,8 +111,8 @@ extension EventDecoder {
 
     borrowing func isMetadata(_ node: JSONNode) -> Bool {
         guard node.isObject, node.count <= 16 else { return false }
-        var cursor = ChildCursor(node)
-        while let (_, value) = cursor.nextMember(in: check.document) {
+        var cursor = check.document.children(of: node)
+        while let (_, value) = check.document.nextMember(&cursor) {
             if !value.isString { return false }
         }
         return true

@@ -95,7 +95,7 @@ struct EventFields {
         }
         @inline(__always)
         func value(_ symbol: Int) -> JSONNode? {
-            present.contains(SymbolSet(symbol)) ? check.member(symbol, of: root) : nil
+            present.contains(SymbolSet(symbol)) ? check.member(symbol) : nil
         }
         id = value(names.id)
         deviceToken = value(names.deviceToken)
@@ -117,8 +117,8 @@ struct EventFields {
     init(_ root: JSONNode, _ document: JSONDocument) {
         guard root.isObject else { return }
         var seen: UInt32 = 0
-        var cursor = ChildCursor(root)
-        while let (name, value) = cursor.nextMember(in: document) {
+        var cursor = document.children(of: root)
+        while let (name, value) = document.nextMember(&cursor) {
             guard let position = Self.table.position(of: name, in: document) else { continue }
             let bit = UInt32(1) << UInt32(position)
             if seen & bit == 0 {

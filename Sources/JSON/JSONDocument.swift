@@ -91,22 +91,22 @@ extension JSONDocument {
     /// It traps if the last `parse` failed, or none was made.
     public var root: JSONNode { node(at: 0) }
 
-    func node(at index: Int) -> JSONNode {
+    /// The node of a tape entry; it traps where there is none.
+    @inline(__always)
+    public func node(at index: Int) -> JSONNode {
         precondition(index < entryCount, "a node of another document")
         return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
+    @inline(__always)
     public func children(of container: JSONNode) -> JSONCursor {
-        switch container.kind {
-        case .array, .object:
-            JSONCursor(index: container.index + 1, remaining: container.count)
-        case .null, .false, .true, .integer, .number, .string, .escapedString:
-            JSONCursor(index: container.index, remaining: 0)
-        }
+        let count = container.isObject || container.isArray ? container.count : 0
+        return JSONCursor(index: container.index + 1, remaining: count)
     }
 
     /// The next item of an array.
+    @inline(__always)
     public func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
@@ -116,6 +116,7 @@ extension JSONDocument {
     }
 
     /// The next member of an object, in source order.
+    @inline(__always)
     public func nextMember(
         _ cursor: inout JSONCursor
     ) -> (name: JSONNode, value: JSONNode)? {

@@ -2,8 +2,6 @@
 ///
 /// It means something only together with the `JSONDocument` that gave it out, until the next
 /// `parse`; after that it names some other value, or traps, but never reads foreign memory.
-/// Its fields are open because no body of a `package` declaration is inlined into another module,
-/// while fields are read in place.
 public struct JSONNode: Hashable, Sendable {
     public enum Kind: UInt8, Hashable, Sendable {
         case null
@@ -45,10 +43,9 @@ public struct JSONNode: Hashable, Sendable {
         }
     }
 
-    @inline(__always) public var isString: Bool {
-        kind == .string || kind == .escapedString
-    }
-
+    @inline(__always) public var isObject: Bool { kind == .object }
+    @inline(__always) public var isArray: Bool { kind == .array }
+    @inline(__always) public var isString: Bool { kind == .string || kind == .escapedString }
     @inline(__always) public var isNumber: Bool { kind == .integer || kind == .number }
 
     /// The value's bytes in the source, quotes and brackets included.
@@ -72,7 +69,7 @@ public struct JSONNode: Hashable, Sendable {
     @inline(__always) public var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
 
     /// The tape index behind the value and all that is inside it.
-    @inline(__always) var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+    @inline(__always) public var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
 }
 
 /// A string that is looked for often: its bytes, and their hash as the parser computes it.

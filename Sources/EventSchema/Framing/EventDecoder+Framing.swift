@@ -78,13 +78,7 @@ extension EventDecoder {
 
     /// No event has such a member, so whatever has it means to be a CloudEvent.
     private mutating func isCloudEvent(_ root: JSONNode) -> Bool {
-        guard root.isObject else { return false }
-        var cursor = ChildCursor(root)
-        let hash = Self.specVersion.contentHash
-        while let (name, _) = cursor.nextMember(in: check.document, where: { $0 == hash }) {
-            if check.document.isEqual(name, to: Self.specVersion) { return true }
-        }
-        return false
+        check.document.member(of: root, named: Self.specVersion) != nil
     }
 
     private static let specVersion = JSONName("specversion")

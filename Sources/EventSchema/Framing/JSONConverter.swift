@@ -7,8 +7,8 @@ enum JSONConverter {
     static func violation(_ value: JSONNode, _ document: JSONDocument) -> Violation? {
         guard value.isObject, value.count == 2 else { return nil }
         var names: Set<String> = []
-        var cursor = ChildCursor(value)
-        while let (name, _) = cursor.nextMember(in: document) {
+        var cursor = document.children(of: value)
+        while let (name, _) = document.nextMember(&cursor) {
             names.insert(document.string(name) ?? "")
         }
         guard names == ["schema", "payload"] else { return nil }

@@ -36,8 +36,8 @@ struct StructuredCloudEvent {
         var data: JSONNode?
         var base64: JSONNode?
         var seen: UInt32 = 0
-        var cursor = ChildCursor(root)
-        while let (name, value) = cursor.nextMember(in: document) {
+        var cursor = document.children(of: root)
+        while let (name, value) = document.nextMember(&cursor) {
             guard let position = Self.table.position(of: name, in: document) else { continue }
             let bit = UInt32(1) << UInt32(position)
             guard seen & bit == 0 else {

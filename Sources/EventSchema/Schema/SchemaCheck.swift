@@ -94,8 +94,8 @@ struct SchemaCheck {
     /// It holds while children are checked, because theirs are other levels. It mutates nothing,
     /// but what does not mutate may be given a copy of the whole.
     @inline(__always)
-    mutating func member(_ symbol: Int, of object: JSONNode) -> JSONNode {
-        document.node(at: Int(places[level &* 64 &+ symbol]), as: object)
+    mutating func member(_ symbol: Int) -> JSONNode {
+        document.node(at: Int(places[level &* 64 &+ symbol]))
     }
 
     private mutating func findMembers(of object: JSONNode, for program: SchemaProgram) {

@@ -17,8 +17,8 @@ extension SchemaExplainer {
         case .members: explainMembers(instruction, value)
         case .items: explainItems(instruction, value)
         case .propertyNames:
-            var cursor = ChildCursor(value)
-            while let (name, _) = cursor.nextMember(in: check.document) {
+            var cursor = check.document.children(of: value)
+            while let (name, _) = check.document.nextMember(&cursor) {
                 visit(instruction.a, name, at: keyword)
             }
         case .required: explainMissing(instruction.a..<instruction.b, value, keyword)
@@ -102,8 +102,8 @@ extension SchemaExplainer {
         _ object: JSONNode
     ) {
         let rule = program.memberRules[Int(instruction.a)]
-        var cursor = ChildCursor(object)
-        while let (name, member) = cursor.nextMember(in: check.document) {
+        var cursor = check.document.children(of: object)
+        while let (name, member) = check.document.nextMember(&cursor) {
             var isKnown = false
             if let position = program.position(of: name, in: rule.properties, check.document) {
                 isKnown = true
@@ -161,8 +161,8 @@ extension SchemaExplainer {
         let rule = program.itemRules[Int(instruction.a)]
         let keywords = program.notes.itemKeywords[Int(instruction.a)]
         var position = 0
-        var cursor = ChildCursor(array)
-        while let item = cursor.nextItem(in: check.document) {
+        var cursor = check.document.children(of: array)
+        while let item = check.document.nextItem(&cursor) {
             if position < rule.prefix.count {
                 let node = program.operands[Int(rule.prefix.lowerBound) + position]
                 visit(node, item, at: "\(keywords.prefix)/\(position)")
@@ -179,8 +179,8 @@ extension SchemaExplainer {
         _ keyword: String
     ) {
         var matches: Int32 = 0
-        var cursor = ChildCursor(array)
-        while let item = cursor.nextItem(in: check.document) {
+        var cursor = check.document.children(of: array)
+        while let item = check.document.nextItem(&cursor) {
             if program.admits(instruction.a, item, &check) { matches += 1 }
         }
         let isTooFew = matches < instruction.b

@@ -117,7 +117,7 @@ struct SchemaExplainer {
         let isForObjects = instruction.operation == .unevaluatedProperties
         guard (isForObjects ? value.isObject : value.isArray) else { return }
         var position = 0
-        var cursor = ChildCursor(value)
+        var cursor = check.document.children(of: value)
         while let child = program.nextChild(&cursor, isForObjects, check.document) {
             if !marks.contains(position) {
                 visit(instruction.a, child, at: program.notes.keywords[index])

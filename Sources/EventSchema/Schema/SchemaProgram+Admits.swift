@@ -17,7 +17,7 @@ extension SchemaProgram {
             return admitsMarking(entry, value, &check)
         }
         // Most subschemas begin with `type`, and many have nothing else.
-        var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
+        var index = entry.kinds & value.kind.bit == 0 ? entry.firstStep : entry.behindType
         while index < entry.behindSteps {
             let step = steps[Int(index)]
             index &+= 1
@@ -40,7 +40,7 @@ extension SchemaProgram {
     @inline(__always)
     func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
         let entry = nodes[Int(node)]
-        guard entry.isSimple, entry.kinds & value.kindBit != 0 else {
+        guard entry.isSimple, entry.kinds & value.kind.bit != 0 else {
             return admits(node, value, &check)
         }
         return check.spend(value) && holds(steps[Int(entry.behindType)], value, &check)
@@ -49,7 +49,7 @@ extension SchemaProgram {
     /// Whether an item, or the value of a member, of the present value keeps to a node.
     @inline(__always)
     func admitsChild(_ node: Int32, _ child: JSONNode, _ check: inout SchemaCheck) -> Bool {
-        if nodes[Int(node)].admittedKinds & child.kindBit != 0 { return true }
+        if nodes[Int(node)].admittedKinds & child.kind.bit != 0 { return true }
         guard child.isObject || child.isArray else { return admitsInPlace(node, child, &check) }
         check.enterChild()
         defer { check.leaveChild() }
@@ -79,7 +79,9 @@ extension SchemaProgram {
             return value.isString ? holdsForString(instruction, value, &check) : true
         case .maxBytes:
             guard value.isString else { return value.byteCount <= Int(instruction.a) }
-            guard value.isEscaped else { return value.byteCount - 2 <= Int(instruction.a) }
+            guard value.kind == .escapedString else {
+                return value.byteCount - 2 <= Int(instruction.a)
+            }
             guard check.spend(steps: value.byteCount >> 5) else { return false }
             return check.document.content(of: value).count <= Int(instruction.a)
         case .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf:
@@ -139,7 +141,7 @@ extension SchemaProgram {
             return admits(test.node, value, &check)
         }
         guard names.contains(SymbolSet(Int(test.symbol))) else { return false }
-        let member = check.member(Int(test.symbol), of: value)
+        let member = check.member(Int(test.symbol))
         return check.document.isEqual(member, to: Int(test.text), in: self.names)
     }
 
@@ -157,8 +159,8 @@ extension SchemaProgram {
         case .contains:
             guard check.spend(steps: array.count >> 2) else { return false }
             var matches: Int32 = 0
-            var cursor = ChildCursor(array)
-            while let item = cursor.nextItem(in: check.document) {
+            var cursor = check.document.children(of: array)
+            while let item = check.document.nextItem(&cursor) {
                 guard admitsChild(instruction.a, item, &check) else { continue }
                 matches += 1
                 if instruction.c == .max, matches >= instruction.b { return true }
@@ -168,8 +170,8 @@ extension SchemaProgram {
         default:
             let rule = itemRules[Int(instruction.a)]
             var operand = rule.prefix.lowerBound
-            var cursor = ChildCursor(array)
-            while let item = cursor.nextItem(in: check.document) {
+            var cursor = check.document.children(of: array)
+            while let item = check.document.nextItem(&cursor) {
                 if operand < rule.prefix.upperBound {
                     guard admitsChild(operands[Int(operand)], item, &check) else {
                         return false

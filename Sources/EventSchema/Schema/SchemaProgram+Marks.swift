@@ -109,7 +109,7 @@ extension SchemaProgram {
         let isForObjects = instruction.operation == .unevaluatedProperties
         guard (isForObjects ? value.isObject : value.isArray) else { return true }
         var position = 0
-        var cursor = ChildCursor(value)
+        var cursor = check.document.children(of: value)
         while let child = nextChild(&cursor, isForObjects, check.document) {
             if !marks.contains(position), !admitsChild(instruction.a, child, &check) {
                 return false
@@ -122,11 +122,11 @@ extension SchemaProgram {
 
     /// The next item of an array, or the next member's value.
     func nextChild(
-        _ cursor: inout ChildCursor,
+        _ cursor: inout JSONCursor,
         _ isForObjects: Bool,
         _ document: JSONDocument
     ) -> JSONNode? {
-        isForObjects ? cursor.nextMember(in: document)?.value : cursor.nextItem(in: document)
+        isForObjects ? document.nextMember(&cursor)?.value : document.nextItem(&cursor)
     }
 
     /// Marks the children that an instruction looks at, whether they keep to it or not.
@@ -137,13 +137,13 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) {
         var position = 0
-        var cursor = ChildCursor(value)
+        var cursor = check.document.children(of: value)
         switch (instruction.operation, value.kind) {
         case (.members, .object):
             let rule = memberRules[Int(instruction.a)]
             if rule.additional >= 0 { return marks.insertAll() }
             guard check.spend(steps: value.count >> 3) else { return }
-            while let (name, _) = cursor.nextMember(in: check.document) {
+            while let (name, _) = check.document.nextMember(&cursor) {
                 if isNamed(name, by: rule, &check) { marks.insert(position) }
                 position += 1
             }
@@ -153,7 +153,7 @@ extension SchemaProgram {
             for position in 0..<min(rule.prefix.count, value.count) { marks.insert(position) }
         case (.contains, .array):
             guard check.spend(steps: value.count >> 2) else { return }
-            while let item = cursor.nextItem(in: check.document) {
+            while let item = check.document.nextItem(&cursor) {
                 if admitsChild(instruction.a, item, &check) { marks.insert(position) }
                 position += 1
             }

@@ -17,8 +17,8 @@ extension SchemaProgram {
             guard has(instruction.a, object, &check) else { return true }
             return admits(instruction.b, object, &check)
         default:
-            var cursor = ChildCursor(object)
-            while let (name, _) = cursor.nextMember(in: check.document) {
+            var cursor = check.document.children(of: object)
+            while let (name, _) = check.document.nextMember(&cursor) {
                 guard admits(instruction.a, name, &check) else { return false }
             }
             return true
@@ -56,7 +56,7 @@ extension SchemaProgram {
         let nodes = Int(memberRules[rule].symbolNodes)
         var rest = named
         while let symbol = rest.popFirst() {
-            let member = check.member(symbol, of: object)
+            let member = check.member(symbol)
             guard admitsChild(operands[nodes + symbol], member, &check) else { return false }
         }
         return true
@@ -68,27 +68,25 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) -> Bool {
         guard check.spend(steps: object.count >> 3) else { return false }
-        var cursor = ChildCursor(object)
+        var cursor = check.document.children(of: object)
         if rule.patterns.isEmpty, rule.properties.count == 0 {
             guard rule.additional >= 0 else { return true }
-            while let (_, member) = cursor.nextMember(in: check.document) {
+            while let (_, member) = check.document.nextMember(&cursor) {
                 guard admitsChild(rule.additional, member, &check) else { return false }
             }
             return true
         }
         guard rule.patterns.isEmpty, rule.additional < 0 else {
-            while let (name, member) = cursor.nextMember(in: check.document) {
+            while let (name, member) = check.document.nextMember(&cursor) {
                 guard admitsMember(rule, name, member, &check) else { return false }
             }
             return true
         }
         // Most members of an open object are strangers: one look at the table tells.
         let table = rule.properties
-        while let (name, member) = cursor.nextMember(
-            in: check.document,
-            where: { mayName($0, in: table) }
-        ) {
-            guard admitsMember(rule, name, member, &check) else { return false }
+        while let (name, member) = check.document.nextMember(&cursor) {
+            guard !mayName(name.hash, in: table) || admitsMember(rule, name, member, &check)
+            else { return false }
         }
         return true
     }

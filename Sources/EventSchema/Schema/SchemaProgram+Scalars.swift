@@ -28,7 +28,7 @@ extension SchemaProgram {
         switch instruction.operation {
         case .minLength:
             // A scalar is at most four bytes, and never fewer than one.
-            return !value.isEscaped && value.byteCount - 2 >= Int(instruction.a) * 4
+            return value.kind != .escapedString && value.byteCount - 2 >= Int(instruction.a) * 4
                 || check.document.scalarCount(of: value) >= Int(instruction.a)
         case .maxLength:
             // No string has more scalars than bytes.
@@ -58,7 +58,8 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) -> Bool {
         let byteCount =
-            value.isEscaped ? check.document.content(of: value).count : value.byteCount - 2
+            value.kind == .escapedString
+            ? check.document.content(of: value).count : value.byteCount - 2
         guard byteCount <= Int(rule.maxByteCount) else { return false }
         // A scalar is at most four bytes, and never fewer than one.
         if byteCount < Int(rule.minLength) * 4 || byteCount > Int(rule.maxLength) {
@@ -113,7 +114,7 @@ extension SchemaProgram {
         let index = Int(limit)
         if limits[index].isInteger {
             let other = limits[index].integer
-            if number.isPlainInteger {
+            if number.kind == .integer {
                 if let integer = document.integer(number) {
                     return integer < other ? -1 : integer > other ? 1 : 0
                 }
@@ -166,8 +167,8 @@ extension SchemaProgram {
                 check.spend(steps: value.count &+ value.byteCount >> 6)
             else { return false }
             var operand = Int(literal.first)
-            var cursor = ChildCursor(value)
-            while let item = cursor.nextItem(in: check.document) {
+            var cursor = check.document.children(of: value)
+            while let item = check.document.nextItem(&cursor) {
                 guard isEqual(item, operands[operand], &check) else { return false }
                 operand += 1
             }

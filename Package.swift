@@ -105,7 +105,7 @@ let package = Package(
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module(
             "AdminHTTP",
-            ["Telemetry", "HTTPServer"],
+            ["Telemetry", "JSON", "HTTPServer"],
             // The sources of the status page; `scripts/embed-page` writes them as Swift.
             exclude: ["Page"]
         ),

@@ -47,10 +47,7 @@ package struct Readiness: Hashable, Sendable {
     package var isReady: Bool { obstacles.isEmpty }
 
     var json: String {
-        let reasons = obstacles.map { obstacle in
-            "{\"part\":\(JSONText.quoted(obstacle.part)),"
-                + "\"reason\":\(JSONText.quoted(obstacle.reason))}"
-        }
+        let reasons = obstacles.map { "{\"part\":\($0.part.json),\"reason\":\($0.reason.json)}" }
         return "{\"ready\":\(isReady),\"reasons\":[\(reasons.joined(separator: ","))]}"
     }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Telemetry
 
 extension StatusDocument {
@@ -8,10 +9,10 @@ extension StatusDocument {
     package var utf8: [UInt8] {
         let metrics = families.map { family in
             let samples = family.samples.filter { $0.suffix != "_bucket" }.map(Self.json)
-            return "\(JSONText.quoted(family.name)):\(Self.list(samples))"
+            return "\(family.name.json):\(Self.list(samples))"
         }
         let text = """
-            {"version":\(JSONText.quoted(version)),"state":\(JSONText.quoted(state)),\
+            {"version":\(version.json),"state":\(state.json),\
             "uptime_seconds":\(uptimeSeconds),"readiness":\(readiness.json),\
             "reasons":\(Self.list(reasons.map(\.json))),\
             "history":\(history.json),\
@@ -22,11 +23,9 @@ extension StatusDocument {
     }
 
     private static func json(_ sample: MetricFamily.Sample) -> String {
-        var members = sample.labels.map {
-            "\(JSONText.quoted($0.name)):\(JSONText.quoted($0.value))"
-        }
+        var members = sample.labels.map { "\($0.name.json):\($0.value.json)" }
         if !sample.suffix.isEmpty {
-            members.append("\"sample\":\(JSONText.quoted(String(sample.suffix.dropFirst())))")
+            members.append("\"sample\":\(String(sample.suffix.dropFirst()).json)")
         }
         // A number of Prometheus may be what JSON has no word for.
         let value = Double(sample.value)?.isFinite == true ? sample.value : "null"
@@ -42,11 +41,11 @@ extension StatusDocument {
 extension StatusDocument.ExplainedReason {
     fileprivate var json: String {
         """
-        {"reason":\(JSONText.quoted(count.reason)),\
-        "decided_by":\(JSONText.quoted(count.decidedBy)),\
+        {"reason":\(count.reason.json),\
+        "decided_by":\(count.decidedBy.json),\
         "outcomes":\(count.outcomes.json),"refusals":\(count.refusals.json),\
         "last_seen_seconds":\(count.lastSeenSeconds.map { "\($0)" } ?? "null"),\
-        "meaning":\(JSONText.quoted(meaning)),"remedy":\(JSONText.quoted(remedy))}
+        "meaning":\(meaning.json),"remedy":\(remedy.json)}
         """
     }
 }
@@ -57,7 +56,7 @@ extension StatusReasonCount.Count {
 
 extension StatusDocument.Setting {
     fileprivate var json: String {
-        "{\"key\":\(JSONText.quoted(key)),\"value\":\(JSONText.quoted(value))}"
+        "{\"key\":\(key.json),\"value\":\(value.json)}"
     }
 }
 
@@ -78,7 +77,7 @@ extension StatusHistory {
     private static func object(_ columns: [Column]) -> String {
         let members = columns.filter { $0.values.contains { $0 != nil } }.map { column in
             let values = column.values.map { number($0) }.joined(separator: ",")
-            return "\(JSONText.quoted(column.name)):[\(values)]"
+            return "\(column.name.json):[\(values)]"
         }
         return "{\(members.joined(separator: ","))}"
     }
@@ -89,5 +88,14 @@ extension StatusHistory {
         let rounded = (value * 10_000).rounded() / 10_000
         return rounded == rounded.rounded() && abs(rounded) < 1e15
             ? "\(Int64(rounded))" : "\(rounded)"
+    }
+}
+
+extension String {
+    /// With its quotes and escapes.
+    var json: String {
+        var writer = JSONWriter()
+        writer.string(self)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

@@ -21,7 +21,7 @@ private let allowedImports: [String: Set<String>] = [
     "YAML": ["CYAML"],
     "HTTPServer": ["CLinux", "Foundation", "Glibc", "Synchronization"],
     "Commands": ["Vocabulary", "Foundation", "Glibc"],
-    "AdminHTTP": ["Telemetry", "HTTPServer"],
+    "AdminHTTP": ["Telemetry", "JSON", "HTTPServer"],
     "APNsSimulator": [
         "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",
     ],

@@ -34,9 +34,9 @@ public enum ProviderTokenText {
         let header = #"{"alg":"ES256","kid":"\#(identity.keyID)"}"#
         let claims = #"{"iss":"\#(identity.teamID)","iat":\#(issuedAt.seconds)}"#
         var text: [UInt8] = []
-        Base64URL.append(Array(header.utf8), to: &text)
+        Base64.url.append(Array(header.utf8), to: &text)
         text.append(UInt8(ascii: "."))
-        Base64URL.append(Array(claims.utf8), to: &text)
+        Base64.url.append(Array(claims.utf8), to: &text)
         return text
     }
 
@@ -45,7 +45,7 @@ public enum ProviderTokenText {
         precondition(signature.count == 64, "an ES256 signature is 64 bytes, not DER")
         var text = signingInput
         text.append(UInt8(ascii: "."))
-        Base64URL.append(signature, to: &text)
+        Base64.url.append(signature, to: &text)
         return text
     }
 }

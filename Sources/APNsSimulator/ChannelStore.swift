@@ -35,7 +35,10 @@ package struct ChannelStore: Hashable, Sendable {
     mutating func create(in app: App, isStored: Bool, maxChannels: Int) -> String? {
         let count = apps[app]?.count ?? 0
         guard count < maxChannels else { return nil }
-        let id = Base64.text((0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+        var text: [UInt8] = []
+        let bytes = (0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        Base64.standard.append(bytes, to: &text)
+        let id = String(decoding: text, as: UTF8.self)
         apps[app, default: [:]][id] = Channel(isStored: isStored)
         return id
     }
@@ -79,33 +82,5 @@ package struct ChannelStore: Hashable, Sendable {
                 channel(id, in: app).map { (app.environment, app.bundleID, id, $0) }
             }
         }
-    }
-}
-
-/// Base64 with padding (RFC 4648, 4), as channel IDs are written.
-enum Base64 {
-    private static let digits = Array(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
-    )
-
-    static func text(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = Array(bytes[start..<min(start + 3, bytes.count)])
-            let padded = group + [UInt8](repeating: 0, count: 3 - group.count)
-            let number = padded.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            for place in 0...3 {
-                let digit = digits[Int(number >> UInt32(18 - 6 * place) & 63)]
-                text.append(place <= group.count ? digit : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// Whether the text could be one.
-    static func isWellFormed(_ text: String) -> Bool {
-        let content = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }
-        return !text.isEmpty && text.utf8.count.isMultiple(of: 4)
-            && text.utf8.count - content.count <= 2 && content.allSatisfy { digits.contains($0) }
     }
 }

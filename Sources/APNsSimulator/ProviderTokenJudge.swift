@@ -60,7 +60,7 @@ struct ProviderTokenJudge {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3,
             let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
-            let signature = Base64URL.decode(parts[2]), signature.count == 64,
+            let signature = Base64.url.decode(parts[2]), signature.count == 64,
             header["alg"]?.string == "ES256",
             let keyID = header["kid"]?.string, keyID.utf8.count == 10,
             let teamID = claims["iss"]?.string, teamID.utf8.count == 10,
@@ -95,7 +95,7 @@ struct ProviderTokenJudge {
     }
 
     private static func json(_ part: ArraySlice<UInt8>) -> JSONValue? {
-        guard let bytes = Base64URL.decode(part) else { return nil }
+        guard let bytes = Base64.url.decode(part) else { return nil }
         do throws(JSONError) {
             return try JSONValue.parse(bytes)
         } catch {

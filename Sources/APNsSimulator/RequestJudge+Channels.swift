@@ -74,7 +74,8 @@ extension RequestJudge {
         }
         guard let range = head[.channelID] else { return missing("MissingChannelId") }
         let id = String(decoding: bytes[range], as: UTF8.self)
-        guard id.utf8.count <= 256, Base64.isWellFormed(id) else { return missing("BadChannelId") }
+        guard (1...256).contains(range.count), Base64.standard.decode(bytes[range]) != nil
+        else { return missing("BadChannelId") }
         guard channels.channel(id, in: app) != nil else { return missing("ChannelNotRegistered") }
         return .success(id)
     }

@@ -1,3 +1,5 @@
+import Vocabulary
+
 /// What a file is that should hold a key or a certificate in PEM and does not.
 enum KeyFileGuess {
     /// The noun for a file without any PEM block, and what to do with it.
@@ -40,7 +42,7 @@ enum KeyFileGuess {
     }
 
     private static func base64(_ text: String) -> (noun: String, advice: String)? {
-        guard text.utf8.count >= 32, let bytes = Base64.decoded(Array(text.utf8)) else {
+        guard text.utf8.count >= 32, let bytes = Base64.standard.decode(text.utf8) else {
             return nil
         }
         if String(decoding: bytes, as: UTF8.self).contains("-----BEGIN ") {

@@ -1,3 +1,5 @@
+import Vocabulary
+
 /// The PEM blocks of a text (RFC 7468), also of one that came out of shape on its way here.
 ///
 /// Read are line ends of any kind, or `\n` written out, or spaces in their place; indentation;
@@ -72,7 +74,8 @@ struct PEMText {
         }
         // The armor of others (RFC 9580) has a checksum behind its Base64.
         guard !label.hasPrefix("PGP ") else { return block }
-        guard block.base64.allSatisfy(Base64.isDigit) else {
+        guard block.base64.allSatisfy({ Base64.standard.isDigit($0) || $0 == UInt8(ascii: "=") })
+        else {
             throw Problem(text: "is damaged: '\(label)' has a character that is not Base64")
         }
         return block
@@ -113,7 +116,7 @@ extension PEMText.Block {
 
     /// What is wrong with its DER, as far as its length shows it; nil: nothing.
     var damage: String? {
-        guard let bytes = Base64.decoded(base64) else {
+        guard let bytes = Base64.standard.decode(base64) else {
             return "is damaged: its Base64 is not whole"
         }
         // What an older key holds is encrypted as a whole.

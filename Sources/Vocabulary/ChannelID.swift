@@ -13,22 +13,11 @@ public struct ChannelID: Hashable, Sendable {
         guard (1...Self.maxByteCount).contains(bytes.count) else { return nil }
         let digits = bytes.prefix { $0 != UInt8(ascii: "=") }
         let padding = bytes.dropFirst(digits.count)
-        guard !digits.isEmpty, digits.allSatisfy(\.isBase64Digit), padding.count <= 2,
+        guard !digits.isEmpty,
+            digits.allSatisfy({ Base64.standard.isDigit($0) || Base64.url.isDigit($0) }),
+            padding.count <= 2,
             padding.allSatisfy({ $0 == UInt8(ascii: "=") })
         else { return nil }
         base64 = text
-    }
-}
-
-extension UInt8 {
-    /// A digit of either alphabet of RFC 4648.
-    fileprivate var isBase64Digit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"),
-            UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }

@@ -145,7 +145,7 @@ import Vocabulary
         )
         let parts = input.split(separator: UInt8(ascii: "."))
         let decoded = try parts.map { part in
-            String(decoding: try #require(Base64URL.decode(part)), as: UTF8.self)
+            String(decoding: try #require(Base64.url.decode(part)), as: UTF8.self)
         }
         #expect(
             decoded == [
@@ -171,31 +171,5 @@ import Vocabulary
     ])
     func `identifiers are ten letters or digits`(keyID: String, teamID: String) {
         #expect(ProviderTokenIdentity(keyID: keyID, teamID: teamID) == nil)
-    }
-}
-
-@Suite struct Base64URLTests {
-    /// RFC 4648, 10, without padding; and the two characters of the URL-safe alphabet.
-    @Test(arguments: [
-        ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"),
-        ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"), ("~~?", "fn4_"), ("~~>", "fn4-"),
-    ])
-    func `text goes there and back`(plain: String, coded: String) {
-        var text: [UInt8] = []
-        Base64URL.append(Array(plain.utf8), to: &text)
-        #expect(String(decoding: text, as: UTF8.self) == coded)
-        #expect(Base64URL.decode(coded.utf8) == Array(plain.utf8))
-    }
-
-    @Test func `every octet survives`() {
-        let octets = (0...255).map { UInt8($0) }
-        var text: [UInt8] = []
-        Base64URL.append(octets, to: &text)
-        #expect(Base64URL.decode(text) == octets)
-    }
-
-    @Test(arguments: ["Z", "Zg==", "Zm9v+", "Zm9/", "Zm 9", "Zm9v\n", "Zh"])
-    func `what no encoder makes is refused`(text: String) {
-        #expect(Base64URL.decode(text.utf8) == nil)
     }
 }

@@ -1,4 +1,3 @@
-import APNsRules
 import APNsSimulator
 import HTTP2IO
 import Testing
@@ -149,9 +148,9 @@ import Vocabulary
         let scenario = try ScenarioFile.parse(Array("{\"strictness\":\(switches)}".utf8))
         var judge = try RequestJudge(keys: [fixture.registered()], scenario: scenario)
         var input: [UInt8] = []
-        Base64URL.append(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8), to: &input)
+        Base64.url.append(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8), to: &input)
         input.append(UInt8(ascii: "."))
-        Base64URL.append(Array(claims.utf8), to: &input)
+        Base64.url.append(Array(claims.utf8), to: &input)
         var connection = ConnectionFacts(environment: .production)
         let token = try Fixture.sign(input, with: fixture.pem)
         #expect(

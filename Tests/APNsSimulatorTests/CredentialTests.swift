@@ -1,4 +1,3 @@
-import APNsRules
 import APNsSimulator
 import HTTP2IO
 import Testing
@@ -76,9 +75,9 @@ import Vocabulary
         var judge = try RequestJudge(keys: [fixture.registered()])
         var connection = ConnectionFacts(environment: .production)
         var input: [UInt8] = []
-        Base64URL.append(Array(header.utf8), to: &input)
+        Base64.url.append(Array(header.utf8), to: &input)
         input.append(UInt8(ascii: "."))
-        Base64URL.append(Array(claims.utf8), to: &input)
+        Base64.url.append(Array(claims.utf8), to: &input)
         let token = try Fixture.sign(input, with: fixture.pem)
         #expect(
             answer(&judge, token, &connection)

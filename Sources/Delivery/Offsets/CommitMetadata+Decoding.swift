@@ -1,4 +1,3 @@
-import APNsRules
 public import Vocabulary
 
 extension CommitMetadata {
@@ -18,7 +17,7 @@ extension CommitMetadata {
             characters.count > Self.prefix.count,
             let codec = Codec(rawValue: characters[Self.prefix.count])
         else { throw .foreign }
-        guard let payload = Base64URL.decode(characters[(Self.prefix.count + 1)...]),
+        guard let payload = Base64.url.decode(characters[(Self.prefix.count + 1)...]),
             payload.count > Self.fixedByteCount
         else { throw .malformed }
         let sealed = payload.dropLast(4)

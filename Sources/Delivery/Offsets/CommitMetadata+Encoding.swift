@@ -1,4 +1,3 @@
-import APNsRules
 public import Vocabulary
 
 extension CommitMetadata {
@@ -30,7 +29,7 @@ extension CommitMetadata {
         let checksum = Self.checksum(of: partition, base: kept.base, codec: codec, payload)
         payload += Self.littleEndian(checksum)
         var text = (mark == nil ? Self.prefix : Self.prefixWithMark) + [codec.rawValue]
-        Base64URL.append(payload, to: &text)
+        Base64.url.append(payload, to: &text)
         return (String(decoding: text, as: UTF8.self), kept != self.settled)
     }
 }

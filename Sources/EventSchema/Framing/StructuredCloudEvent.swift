@@ -73,7 +73,8 @@ struct StructuredCloudEvent {
         switch (data, base64) {
         case (let data?, nil): return .json(data)
         case (nil, let base64?):
-            guard base64.isString, let bytes = Base64.decode(document.content(of: base64)) else {
+            guard base64.isString, let bytes = Base64.standard.decode(document.content(of: base64))
+            else {
                 throw error("data_base64 is no Base64 text", at: "/data_base64")
             }
             return .bytes(bytes)

@@ -26,6 +26,14 @@ extension Configuration {
         effectiveValues = reader.effectiveValues
         locations = reader.locations
     }
+
+    /// Every key, in the order of the reference.
+    package static var keys: [KeyDefinition] {
+        let file = ConfigurationFile([], name: "")
+        let reader = ConfigurationReader(file: file, environment: [:], isDescribing: true)
+        _ = Configuration(reading: reader)
+        return reader.definitions
+    }
 }
 
 extension Configuration.Kafka {

@@ -2,13 +2,13 @@ import Vocabulary
 import YAML
 
 /// One key of the configuration, as the reference lists it.
-struct KeyDefinition: Hashable, Sendable {
+package struct KeyDefinition: Hashable, Sendable {
     /// With `[]` for the entries of a list, as `apns.credentials[].key_file`.
-    var path: String
-    var type: String
+    package var path: String
+    package var type: String
     /// Nil: the key must be set.
-    var defaultText: String?
-    var documentation: String
+    package var defaultText: String?
+    package var documentation: String
 }
 
 /// One effective value, as the summary prints it.

@@ -1,15 +1,8 @@
+import Service
+
 /// `docs/configuration.md`, from the definitions that the reader itself uses.
-package enum ConfigurationReference {
-    package static var markdown: String {
-        let file = ConfigurationFile([], name: "")
-        let reader = ConfigurationReader(file: file, environment: [:], isDescribing: true)
-        _ = Configuration(reading: reader)
-        var text = introduction
-        for definition in reader.definitions {
-            text += row(definition)
-        }
-        return text
-    }
+enum ConfigurationReference {
+    static let markdown = Configuration.keys.map(row).reduce(introduction, +)
 
     private static let introduction = """
         # Configuration
@@ -54,7 +47,7 @@ package enum ConfigurationReference {
     private static func row(_ definition: KeyDefinition) -> String {
         let names = definition.path.replacing("[]", with: ".<n>").split(separator: ".")
         let variable =
-            ConfigurationReader.prefix
+            "HELIOGRAPH_"
             + names.map { $0 == "<n>" ? "<n>" : $0.uppercased() }.joined(separator: "_")
         let suffix = definition.path == "kafka.properties" ? "_<property>" : ""
         let defaultText = definition.defaultText.map { "`\($0)`" } ?? "required"

@@ -1,8 +1,9 @@
+import APNsRules
 import Vocabulary
 
 extension ReasonTable {
     /// The whole page `docs/reasons.md`.
-    public static var markdown: String {
+    static var markdown: String {
         var page = """
             # Reasons
 
@@ -24,7 +25,7 @@ extension ReasonTable {
         page +=
             "\n## Statuses without a reason that decides\n\nThe first row that fits decides.\n\n"
         page += header
-        for row in statusRows { page += row.markdown }
+        for row in rows where row.reason == nil { page += row.markdown }
         page += """
 
             ## Reasons of APNs for broadcasts and channels
@@ -41,7 +42,7 @@ extension ReasonTable {
             page += "| `\(disposition.rawValue)` | \(disposition.broadcastMeaning) |\n"
         }
         page += "\n" + header
-        for row in broadcastRows { page += row.markdown }
+        for row in rows(of: .broadcast) { page += row.markdown }
         page += """
 
             ## Reasons of Heliograph itself

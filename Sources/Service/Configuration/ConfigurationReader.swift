@@ -37,6 +37,8 @@ final class ConfigurationReader {
     private(set) var locations: [String: ConfigurationLocation] = [:]
     /// Where single values are wrong, once all are read.
     private var unsoundPaths: Set<String> = []
+    /// The same, and what they are part of.
+    private var unsoundWholes: Set<String> = []
 
     init(file: ConfigurationFile, environment: [String: String], isDescribing: Bool = false) {
         self.file = file
@@ -74,16 +76,20 @@ final class ConfigurationReader {
     /// Every value is read; what follows looks at several of them together.
     func endReading() {
         unsoundPaths = Set(problems.map(\.path))
+        unsoundWholes = Set(unsoundPaths.flatMap(Self.wholes))
     }
 
     /// Whether nothing was wrong with the value at a path, or with a part of it.
     ///
     /// Otherwise something may stand for it that nobody has written.
     func isSound(_ path: String) -> Bool {
-        !unsoundPaths.contains { unsound in
-            unsound.isEmpty || unsound == path || path.hasPrefix("\(unsound).")
-                || unsound.hasPrefix("\(path).")
-        }
+        !unsoundWholes.contains(path) && unsoundPaths.isDisjoint(with: Self.wholes(path))
+    }
+
+    /// What a value is part of, from the whole file on, and the value itself.
+    private static func wholes(_ path: String) -> [String] {
+        let ends = path.indices.filter { path[$0] == "." } + [path.endIndex]
+        return [""] + ends.map { String(path[..<$0]) }
     }
 
     func report(_ message: String, at path: String, _ location: ConfigurationLocation? = nil) {

@@ -14,9 +14,6 @@ public struct SchemaLibrary: Sendable {
         index.defaultDraft = defaultDraft
     }
 
-    /// The URIs by which documents are found, without those of the metaschemas.
-    public var uris: [String] { index.documentURIs }
-
     /// Adds a document, which is found by its base URI and by its own `$id`.
     ///
     /// Whether its keywords make sense is checked when a schema refers to it.

@@ -18,6 +18,8 @@ COPY Package.swift ./
 # The manifest names the targets of Benchmarks and Tests; nothing of them is built.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
+# Schemas become part of the programs.
+COPY schemas schemas
 COPY Sources Sources
 COPY scripts/build scripts/build
 # Nothing is downloaded from here on: the sources need the toolchain and Debian's libraries only.

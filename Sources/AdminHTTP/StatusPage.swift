@@ -1,21 +1,11 @@
+import CFiles
+import COpenSSL
+import Vocabulary
+
 /// The page at `/`: one file, no request to anywhere but `status.json`.
 ///
-/// Its sources stand in `Page/`; `scripts/embed-page` writes them as Swift, because the image is
-/// one binary.
+/// Its sources stand in `Page/`.
 enum StatusPage {
-    /// A file of `Page/`.
-    struct Part: Hashable, Sendable {
-        let name: String
-        /// Of the text, in Base64: how the policy names it (CSP Level 3, 2.3.1).
-        let sha256: String
-        let text: String
-    }
-
-    private static let styles: [Part] = [.statusCSS]
-    private static let scripts: [Part] = [
-        .formatJS, .tablesJS, .chartsJS, .adviceJS, .sectionsJS, .statusJS,
-    ]
-
     /// Only what stands in this file runs, even if someone slips markup in.
     static let policy = """
         default-src 'none'; \
@@ -27,23 +17,46 @@ enum StatusPage {
 
     /// The page with its styles and scripts in it.
     static let html: String = {
-        var page = Part.statusHTML.text
+        var page = text("status.html")
         for style in styles {
             page.replace(
-                "<link rel=\"stylesheet\" href=\"\(style.name)\">",
-                with: "<style>\(style.text)</style>"
+                "<link rel=\"stylesheet\" href=\"\(style)\">",
+                with: "<style>\(text(style))</style>"
             )
         }
         for script in scripts {
             page.replace(
-                "<script src=\"\(script.name)\"></script>",
-                with: "<script>\(script.text)</script>"
+                "<script src=\"\(script)\"></script>",
+                with: "<script>\(text(script))</script>"
             )
         }
-        return page + "\n"
+        return page
     }()
 
-    private static func hashes(_ parts: [Part]) -> String {
-        parts.map { "'sha256-\($0.sha256)'" }.joined(separator: " ")
+    private static let styles = ["status.css"]
+    private static let scripts = [
+        "format.js", "tables.js", "charts.js", "advice.js", "sections.js", "status.js",
+    ]
+
+    /// A file of `Page/`.
+    private static func text(_ name: String) -> String {
+        // SAFETY: the text ends with a NUL, and stays.
+        unsafe String(cString: hg_file_text("page/\(name)"))
+    }
+
+    /// The texts as the policy names them (CSP Level 3, 2.3.1).
+    private static func hashes(_ names: [String]) -> String {
+        names.map { "'sha256-\(sha256(text($0)))'" }.joined(separator: " ")
+    }
+
+    private static func sha256(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        var digest = [UInt8](repeating: 0, count: 32)
+        // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
+        let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+        precondition(status == 1, "no SHA-256")
+        var hash: [UInt8] = []
+        Base64.standard.append(digest, to: &hash)
+        return String(decoding: hash, as: UTF8.self)
     }
 }

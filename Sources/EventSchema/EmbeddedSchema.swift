@@ -1,15 +1,29 @@
-/// A shipped schema, compiled into the binary so that it needs no file beside it.
+import CFiles
+
+/// A shipped schema, part of the binary so that it needs no file beside it.
 public struct EmbeddedSchema: Hashable, Sendable {
     /// The stem of its file in `schemas/`.
     public let name: String
-    /// The file's text, without the last line end.
+    /// The file's text.
     public let text: String
+
+    public static let notificationEventV1 = EmbeddedSchema("notification-event.v1")
+    public static let broadcastEventV1 = EmbeddedSchema("broadcast-event.v1")
+    public static let notificationOutcomeV1 = EmbeddedSchema("notification-outcome.v1")
+    public static let tokenStatusV1 = EmbeddedSchema("token-status.v1")
+    public static let apsPayloadV1 = EmbeddedSchema("aps-payload.v1")
 
     /// Every shipped schema.
     public static let all: [EmbeddedSchema] = [
         .notificationEventV1, .broadcastEventV1, .notificationOutcomeV1, .tokenStatusV1,
         .apsPayloadV1,
     ]
+
+    private init(_ name: String) {
+        self.name = name
+        // SAFETY: the text ends with a NUL, and stays.
+        text = unsafe String(cString: hg_file_text("schemas/\(name).schema.json"))
+    }
 
     /// The schema, ready to validate; traps if the shipped text is broken, which a test rules out.
     public func compiled() -> Schema {

@@ -1,4 +1,6 @@
 import AdminHTTP
+import Foundation
+import HTTP2IO
 import HTTPServer
 import Telemetry
 import Testing
@@ -106,6 +108,37 @@ import Testing
             #expect(!answer.body.contains("://"))
             #expect(answer.body.contains("fetch(\"status.json\""))
         }
+    }
+
+    @Test func `the page is made of its files, and its policy names each of them`() async throws {
+        let folder = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/AdminHTTP/Page")
+        let files = try FileManager.default.contentsOfDirectory(
+            at: folder,
+            includingPropertiesForKeys: nil
+        )
+        try await withServer { address in
+            let answer = try await LoopbackRequest.send("GET", "/", to: address)
+            for file in files where file.pathExtension != "html" {
+                let text = try String(contentsOf: file, encoding: .utf8)
+                let element = file.pathExtension == "js" ? "script" : "style"
+                #expect(answer.body.contains("<\(element)>\(text)</\(element)>"))
+                let policy = answer.head.split(separator: "\(element)-src ").last?.prefix {
+                    $0 != ";"
+                }
+                #expect(policy?.contains("'sha256-\(Self.sha256(text))'") == true)
+            }
+            #expect(!answer.body.contains("src=") && !answer.body.contains("stylesheet"))
+        }
+    }
+
+    private static func sha256(_ text: String) -> String {
+        let digits = Array(SHA256.hexadecimal(of: Array(text.utf8)))
+        let digest = stride(from: 0, to: 64, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return Data(digest).base64EncodedString()
     }
 
     @Test(arguments: [1, 20])

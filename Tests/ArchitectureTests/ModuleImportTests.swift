@@ -5,7 +5,7 @@ import Testing
 private let allowedImports: [String: Set<String>] = [
     "Vocabulary": ["CSHA1"],
     "JSON": ["CSimdjson", "CRE2"],
-    "EventSchema": ["Vocabulary", "JSON"],
+    "EventSchema": ["Vocabulary", "JSON", "CFiles"],
     "APNsRules": ["Vocabulary", "JSON"],
     "ConnectionPool": ["Vocabulary"],
     "Delivery": ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "CPrefetch"],
@@ -21,7 +21,7 @@ private let allowedImports: [String: Set<String>] = [
     "YAML": ["CYAML"],
     "HTTPServer": ["CLinux", "Foundation", "Glibc", "Synchronization"],
     "Commands": ["Vocabulary", "Foundation", "Glibc"],
-    "AdminHTTP": ["Telemetry", "JSON", "HTTPServer"],
+    "AdminHTTP": ["Vocabulary", "Telemetry", "JSON", "HTTPServer", "CFiles", "COpenSSL"],
     "APNsSimulator": [
         "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",
     ],

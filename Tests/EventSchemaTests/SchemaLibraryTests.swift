@@ -1,4 +1,6 @@
+import CFiles
 import EventSchema
+import Foundation
 import JSON
 import Testing
 
@@ -108,6 +110,24 @@ import Testing
         #expect(throws: SchemaError.self) { _ = try Schema(text: Array(text.utf8)) }
         let named = #"{"$schema":"http://json-schema.org/draft-07/schema#",\#(text.dropFirst())"#
         #expect(try !admits(try Schema(text: Array(named.utf8)), "[1]"))
+    }
+
+    @Test func `each metaschema in the program is its file`() throws {
+        let folder = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/CFiles/Metaschemas")
+        let files = try FileManager.default.contentsOfDirectory(
+            at: folder,
+            includingPropertiesForKeys: nil
+        )
+        #expect(files.count == 10)
+        for file in files {
+            let bytes = try Array(Data(contentsOf: file))
+            let uri = try #require(try JSONValue.parse(bytes)["$id"]?.string)
+            // SAFETY: the text ends with a NUL, and stays.
+            let text = unsafe String(cString: hg_file_text(uri.replacing("#", with: "")))
+            #expect(Array(text.utf8) == bytes, "\(file.lastPathComponent)")
+        }
     }
 
     @Test(arguments: [

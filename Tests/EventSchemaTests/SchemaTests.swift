@@ -13,7 +13,7 @@ private let zeros = String(repeating: "0", count: 400)
     @Test func `each embedded schema is the file in schemas`() throws {
         for schema in EmbeddedSchema.all {
             let file = Self.root.appending(path: "schemas/\(schema.name).schema.json")
-            #expect(try String(contentsOf: file, encoding: .utf8) == schema.text + "\n")
+            #expect(try String(contentsOf: file, encoding: .utf8) == schema.text)
         }
         let folder = try FileManager.default.contentsOfDirectory(
             atPath: Self.root.appending(path: "schemas").path(percentEncoded: false)

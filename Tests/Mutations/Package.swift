@@ -24,10 +24,11 @@ let package = Package(
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSHA1"),
+        .target(name: "CFiles", exclude: ["Metaschemas"]),
         .systemLibrary(name: "CPrefetch"),
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
-        module("EventSchema", ["Vocabulary", "JSON"]),
+        module("EventSchema", ["Vocabulary", "JSON", "CFiles"]),
         module("APNsRules", ["Vocabulary", "JSON"]),
         module("ConnectionPool", ["Vocabulary"]),
         module(

@@ -1,3 +1,4 @@
+import CFiles
 import JSON
 
 /// The documents that schemas may refer to; nothing is ever fetched.
@@ -47,12 +48,21 @@ public struct SchemaLibrary: Sendable {
         }
     }
 
+    /// Those of both drafts.
+    private static let metaschemaURIs =
+        [
+            "schema", "meta/core", "meta/applicator", "meta/unevaluated", "meta/validation",
+            "meta/format-annotation", "meta/format-assertion", "meta/content", "meta/meta-data",
+        ].map { "https://json-schema.org/draft/2020-12/\($0)" }
+        + ["http://json-schema.org/draft-07/schema"]
+
     private static let metaschemas: SchemaIndex = {
         var index = SchemaIndex()
         do {
-            for metaschema in Metaschema.all {
-                let root = try parse(Array(metaschema.text.utf8), document: metaschema.uri)
-                try index.add(root, baseURI: metaschema.uri)
+            for uri in metaschemaURIs {
+                // SAFETY: the text ends with a NUL, and stays.
+                let text = unsafe String(cString: hg_file_text(uri))
+                try index.add(try parse(Array(text.utf8), document: uri), baseURI: uri)
             }
         } catch {
             preconditionFailure("a metaschema that is built in is broken: \(error)")

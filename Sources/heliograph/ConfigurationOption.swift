@@ -4,13 +4,11 @@ import Service
 
 /// `--config FILE`, shared by the commands that need the configuration.
 enum ConfigurationOption {
-    static let variable = "HELIOGRAPH_CONFIG"
-
     static let config = Option.required(
         "config",
         .file,
         help: "The configuration file (YAML). HELIOGRAPH_... variables override its keys."
-    ).variable(variable)
+    ).variable(Configuration.fileVariable)
 
     /// Reads the configuration, or prints every problem with it and ends the process.
     static func load(_ file: String) -> Configuration {

@@ -10,7 +10,7 @@ enum FingerprintCommand {
         "config",
         .file,
         help: "A configuration that has log.fingerprint_key_file."
-    ).variable(ConfigurationOption.variable)
+    ).variable(Configuration.fileVariable)
     private static let keyFile = Option.optional(
         "key-file",
         .file,

@@ -27,6 +27,9 @@ extension Configuration {
         locations = reader.locations
     }
 
+    /// Names the configuration file to the commands; no key.
+    package static let fileVariable = "HELIOGRAPH_CONFIG"
+
     /// Every key, in the order of the reference.
     package static var keys: [KeyDefinition] {
         let file = ConfigurationFile([], name: "")

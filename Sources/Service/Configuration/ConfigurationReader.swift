@@ -33,7 +33,7 @@ final class ConfigurationReader {
     private(set) var definitions: [KeyDefinition] = []
     private(set) var effectiveValues: [EffectiveValue] = []
     private var definedPaths: Set<String> = []
-    private var knownVariables: Set = [ConfigurationReader.fileVariable]
+    private var knownVariables: Set = [Configuration.fileVariable]
     private(set) var locations: [String: ConfigurationLocation] = [:]
     /// Where single values are wrong, once all are read.
     private var unsoundPaths: Set<String> = []
@@ -49,8 +49,6 @@ final class ConfigurationReader {
     }
 
     static let prefix = "HELIOGRAPH_"
-    /// Names the configuration file to the commands; no key.
-    static let fileVariable = "HELIOGRAPH_CONFIG"
 
     /// The file as a whole.
     func root() -> ConfigurationSection {

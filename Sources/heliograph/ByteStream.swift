@@ -1,4 +1,5 @@
 import Glibc
+import Service
 
 /// Standard output takes no more: what stands there is not all.
 struct OutputError: Error, CustomStringConvertible {
@@ -63,29 +64,9 @@ struct ByteStream {
         return nil
     }
 
-    /// Writes everything, and waits for room where a launcher has made a pipe non-blocking.
+    /// Writes everything, however long that takes.
     func write(_ bytes: [UInt8]) throws(OutputError) {
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { all in
-                unsafe Glibc.write(
-                    fileDescriptor,
-                    all.baseAddress?.advanced(by: written),
-                    all.count - written
-                )
-            }
-            if count >= 0 {
-                written += count
-            } else if errno == EAGAIN {
-                waitForRoom()
-            } else if errno != EINTR {
-                throw OutputError(code: errno)
-            }
-        }
-    }
-
-    private func waitForRoom() {
-        var interest = pollfd(fd: fileDescriptor, events: Int16(POLLOUT), revents: 0)
-        unsafe _ = poll(&interest, 1, -1)
+        let code = writeWhole(bytes, to: fileDescriptor, patienceMilliseconds: -1)
+        guard code == 0 else { throw OutputError(code: code) }
     }
 }

@@ -14,28 +14,36 @@ package enum StandardError {
     /// `descriptor`: another place that has to be treated so.
     package static func write(_ bytes: [UInt8], to descriptor: Int32 = STDERR_FILENO) {
         lock.withLock { _ in
-            var written = 0
-            while written < bytes.count {
-                let count = unsafe bytes.withUnsafeBytes { all in
-                    unsafe Glibc.write(
-                        descriptor,
-                        all.baseAddress?.advanced(by: written),
-                        all.count - written
-                    )
-                }
-                if count >= 0 {
-                    written += count
-                } else if errno == EAGAIN {
-                    guard hasRoom(descriptor) else { return }
-                } else if errno != EINTR {
-                    return
-                }
-            }
+            _ = writeWhole(bytes, to: descriptor, patienceMilliseconds: patienceMilliseconds)
         }
     }
+}
 
-    private static func hasRoom(_ descriptor: Int32) -> Bool {
-        var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        return unsafe poll(&interest, 1, patienceMilliseconds) == 1
+/// Writes everything, and waits for room where a launcher has made a pipe non-blocking.
+///
+/// - Parameters:
+///   - bytes: What is written.
+///   - descriptor: Where to.
+///   - patienceMilliseconds: How long to wait for room each time; -1: for ever.
+/// - Returns: 0, or why not everything is written, as errno(3) has it.
+package func writeWhole(
+    _ bytes: [UInt8],
+    to descriptor: Int32,
+    patienceMilliseconds: Int32
+) -> Int32 {
+    var written = 0
+    while written < bytes.count {
+        let count = unsafe bytes[written...].withUnsafeBytes {
+            unsafe write(descriptor, $0.baseAddress, $0.count)
+        }
+        if count >= 0 {
+            written += count
+        } else if errno == EAGAIN {
+            var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard unsafe poll(&interest, 1, patienceMilliseconds) != 0 else { return EAGAIN }
+        } else if errno != EINTR {
+            return errno
+        }
     }
+    return 0
 }

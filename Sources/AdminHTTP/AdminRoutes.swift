@@ -1,11 +1,15 @@
-import HTTPServer
+package import HTTPServer
 import Telemetry
 
 /// The pages of the admin port.
-struct AdminRoutes: Sendable {
-    let state: AdminState
+package struct AdminRoutes: Sendable {
+    private let state: AdminState
 
-    func answer(to request: HTTPRequest) -> HTTPResponse {
+    package init(state: AdminState) {
+        self.state = state
+    }
+
+    package func answer(to request: HTTPRequest) -> HTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else {
             var refusal = HTTPResponse(.methodNotAllowed, "GET and HEAD only\n")
             refusal.fields = [HTTPField("Allow", "GET, HEAD")]

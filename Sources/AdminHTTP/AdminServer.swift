@@ -7,24 +7,20 @@ package import HTTPServer
 package struct AdminServer: Sendable {
     private let address: HTTPAddress
     private let state: AdminState
-    private let limits: HTTPServer.Limits
     private let onTrouble: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - host: An IP address, or `localhost`.
     ///   - port: 0 is a free one.
     ///   - state: What the answers are made of.
-    ///   - limits: The standard ones, but for tests.
     ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
     package init(
         host: String,
         port: UInt16,
         state: AdminState,
-        limits: HTTPServer.Limits = .init(),
         onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         address = HTTPAddress(host: host, port: port)
-        self.limits = limits
         self.state = state
         self.onTrouble = onTrouble
     }
@@ -39,12 +35,9 @@ package struct AdminServer: Sendable {
         let server: HTTPServer
         do throws(HTTPServerError) {
             let routes = AdminRoutes(state: state)
-            server = try HTTPServer(
-                address,
-                name: "admin",
-                limits: limits,
-                onTrouble: onTrouble
-            ) { routes.answer(to: $0) }
+            server = try HTTPServer(address, name: "admin", onTrouble: onTrouble) {
+                routes.answer(to: $0)
+            }
         } catch {
             throw AdminServerError(error)
         }

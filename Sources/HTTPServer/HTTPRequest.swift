@@ -32,6 +32,13 @@ package struct HTTPRequest: Hashable, Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// As it would be read; fields have their names in lower case.
+    package init(_ method: String, _ path: String, _ fields: [HTTPField] = []) {
+        self.init(method: method, path: path, fields: fields, isPersistent: true)
+    }
+}
+
 /// Why a request is not taken; nothing behind it can be told apart from it.
 package enum RequestProblem: Error, Hashable, Sendable {
     case malformed

@@ -1,0 +1,116 @@
+import AdminHTTP
+import Foundation
+import HTTP2IO
+import HTTPServer
+import Telemetry
+import Testing
+
+@Suite struct AdminRoutesTests {
+    private static let obstacles = [
+        Readiness.Obstacle(part: "kafka", reason: "no \"broker\" answers"),
+        Readiness.Obstacle(part: "credential example", reason: "parked"),
+    ]
+
+    private func answer(
+        _ path: String,
+        to method: String = "GET",
+        isWell: Bool = true
+    ) -> HTTPResponse {
+        let readiness = Readiness(obstacles: isWell ? [] : Self.obstacles)
+        let state = AdminState(
+            isAlive: { isWell },
+            readiness: { readiness },
+            metrics: { Metrics(version: "1", shards: []).families },
+            statusJSON: { Array("{}".utf8) }
+        )
+        return AdminRoutes(state: state).answer(to: HTTPRequest(method, path))
+    }
+
+    @Test(
+        arguments: [
+            ("/live", true, .ok, "alive\n"),
+            ("/live", false, .unavailable, "not alive\n"),
+            ("/ready", true, .ok, "{\"ready\":true,\"reasons\":[]}\n"),
+            (
+                "/ready", false, .unavailable,
+                """
+                {"ready":false,"reasons":[{"part":"kafka","reason":"no \\"broker\\" answers"},\
+                {"part":"credential example","reason":"parked"}]}
+
+                """
+            ),
+            ("/startup", false, .ok, "started\n"),
+            ("/status.json", true, .ok, "{}"),
+            ("/elsewhere", true, .notFound, "not found\n"),
+            ("/live/x", true, .notFound, "not found\n"),
+        ] as [(String, Bool, HTTPResponse.Status, String)]
+    )
+    func `a path has its answer`(
+        path: String,
+        isWell: Bool,
+        status: HTTPResponse.Status,
+        body: String
+    ) {
+        let answer = answer(path, isWell: isWell)
+        #expect(answer.status == status)
+        #expect(String(decoding: answer.body, as: UTF8.self) == body)
+    }
+
+    @Test func `metrics say which format they are in`() {
+        let answer = answer("/metrics")
+        #expect(answer.contentType == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(answer.fields == [HTTPField("Vary", "Accept")])
+        #expect(String(decoding: answer.body, as: UTF8.self).contains("heliograph_shards 0\n"))
+    }
+
+    @Test(arguments: ["/", "/ready"])
+    func `HEAD is answered as GET is`(path: String) {
+        #expect(answer(path, to: "HEAD") == answer(path))
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
+    func `only GET and HEAD are answered`(method: String) {
+        let answer = answer("/live", to: method)
+        #expect(answer.status == .methodNotAllowed)
+        #expect(answer.fields == [HTTPField("Allow", "GET, HEAD")])
+    }
+
+    @Test func `the page asks nobody but its own server`() {
+        let answer = answer("/")
+        let page = String(decoding: answer.body, as: UTF8.self)
+        #expect(answer.fields.contains { $0.value.hasPrefix("default-src 'none'") })
+        #expect(page.hasPrefix("<!doctype html>"))
+        #expect(!page.contains("://") && !page.contains("src=") && !page.contains("stylesheet"))
+        #expect(page.contains("fetch(\"status.json\""))
+    }
+
+    @Test func `the page is made of its files, and its policy names each of them`() throws {
+        let folder = URL(filePath: #filePath)
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Sources/AdminHTTP/Page")
+        let files = try FileManager.default.contentsOfDirectory(
+            at: folder,
+            includingPropertiesForKeys: nil
+        )
+        let answer = answer("/")
+        let page = String(decoding: answer.body, as: UTF8.self)
+        let policy = try #require(answer.fields.first { $0.name == "Content-Security-Policy" })
+        for file in files where file.pathExtension != "html" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let element = file.pathExtension == "js" ? "script" : "style"
+            #expect(page.contains("<\(element)>\(text)</\(element)>"))
+            let sources = policy.value.split(separator: "; ").first {
+                $0.hasPrefix("\(element)-src")
+            }
+            #expect(sources?.contains("'sha256-\(Self.sha256(text))'") == true)
+        }
+    }
+
+    private static func sha256(_ text: String) -> String {
+        let digits = Array(SHA256.hexadecimal(of: Array(text.utf8)))
+        let digest = stride(from: 0, to: 64, by: 2).compactMap {
+            UInt8(String(digits[$0...$0 + 1]), radix: 16)
+        }
+        return Data(digest).base64EncodedString()
+    }
+}

@@ -60,11 +60,12 @@ enum DeliveryParts {
 
 /// An engine with one partition, one credential and one connection, which is answered at once.
 private struct Desk {
-    typealias Arrival = (record: Record, event: DecodedRecord)
+    typealias Incoming = (record: Record, event: DecodedRecord)
 
     private static let app = "com.example.Chat"
     private static let partition = PartitionID(index: 0)
     private var engine: DeliveryEngine
+    private let reader: ArrivalReader
     private var now = Moment(
         instant: Instant(nanoseconds: 0),
         timestamp: Timestamp(milliseconds: 1_769_851_800_000)
@@ -79,12 +80,12 @@ private struct Desk {
         do {
             let settings = try EngineSettings(credentials: [scope], retry: RetryPolicy())
             engine = DeliveryEngine(settings: settings, seed: 1)
+            reader = ArrivalReader(settings)
         } catch {
             preconditionFailure("\(error)")
         }
-        var table = PartitionTable()
-        _ = table.intern(TopicPartition(topic: KafkaTopic("notifications"), partition: 0))
-        engine.partitionsAssigned([Self.partition], of: table)
+        let name = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
+        engine.partitionsAssigned([AssignedPartition(Self.partition, named: name)])
         engine.storedOffsetsFetched([Self.partition: nil], now: now)
         // The first answer proves the credential; from then on many streams open at once.
         var first = nextArrivals(1)
@@ -92,8 +93,8 @@ private struct Desk {
     }
 
     /// The last one first: they are taken from the end.
-    mutating func nextArrivals(_ count: Int) -> [Arrival] {
-        let arrivals: [Arrival] = (0..<count).map { _ in
+    mutating func nextArrivals(_ count: Int) -> [Incoming] {
+        let arrivals: [Incoming] = (0..<count).map { _ in
             let digits = String(0x1000_0000 + nextOffset, radix: 16)
             guard let token = DeviceToken(String(repeating: digits, count: 8))
             else { preconditionFailure("no device token: \(digits)") }
@@ -120,10 +121,10 @@ private struct Desk {
     /// As many turns as it takes until every outcome is acknowledged.
     ///
     /// Arrivals are handed over, as a decoder hands over what it has just made.
-    mutating func deliver(_ arrivals: inout [Arrival]) {
+    mutating func deliver(_ arrivals: inout [Incoming]) {
         let wanted = settled + arrivals.count
         while let (record, event) = arrivals.popLast() {
-            engine.recordArrived(record, decoded: event, now: now)
+            engine.recordArrived(reader.read(record, event, now: now))
         }
         while settled < wanted {
             now.instant = now.instant + .milliseconds(1)

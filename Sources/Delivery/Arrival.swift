@@ -1,7 +1,7 @@
 import APNsRules
 public import Vocabulary
 
-/// What a delivery begins with, and what never changes: a record, and what it turned out to be.
+/// A record that came from Kafka: what it is, and what is told of it to the engine.
 ///
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference in place of twenty.
@@ -12,42 +12,27 @@ public final class Arrival: Sendable {
     public let content: Event
     /// What the event's request names the app by; see `APNsTopicRule.topic(of:)`.
     public let topic: APNsTopic
-    /// False for a record that is no valid event.
-    public let isEvent: Bool
-    let isBroadcast: Bool
-    /// By its place in the configuration.
-    let source: Int
-    let byteCount: Int
-    let ledgerEntry: OffsetLedger.Entry
-    public let receivedAt: Moment
-    private let rareFacts: RareFacts?
+    /// What could be read of a record that is no valid event.
+    public let invalid: InvalidEvent?
+    /// All that the engine looks at.
+    let facts: ArrivalFacts
 
-    init(
-        record: consuming Record,
-        event: consuming Event?,
-        receivedAt: Moment,
-        rareFacts: RareFacts?,
-        ledgerEntry: OffsetLedger.Entry,
-        source: Int
+    fileprivate init(
+        _ record: consuming Record,
+        _ content: consuming Event,
+        _ topic: consuming APNsTopic,
+        invalid: consuming InvalidEvent?,
+        _ facts: consuming ArrivalFacts
     ) {
-        byteCount = record.byteCount
-        self.record = consume record
-        if let event {
-            topic = APNsTopicRule.topic(of: event)
-            isBroadcast = event.isBroadcast
-            content = event
-            isEvent = true
-        } else {
-            topic = Self.noEvent.topic
-            isBroadcast = false
-            content = Self.noEvent.content
-            isEvent = false
-        }
-        self.receivedAt = receivedAt
-        self.rareFacts = rareFacts
-        self.ledgerEntry = ledgerEntry
-        self.source = source
+        self.record = record
+        self.content = content
+        self.topic = topic
+        self.invalid = invalid
+        self.facts = facts
     }
+
+    /// False for a record that is no valid event.
+    public var isEvent: Bool { facts.kind == .event }
 
     public var event: Event? { isEvent ? content : nil }
 
@@ -56,49 +41,97 @@ public final class Arrival: Sendable {
     /// Not the record's own, of another module: the record would be copied to call it.
     public var eventBytes: [UInt8] { record.decodedValue ?? record.valueAndKey }
 
+    /// What the event says of its time, as far as it could be read.
+    public var occurredAt: Timestamp? { invalid.map(\.occurredAt) ?? content.occurredAt }
+
+    public var receivedAt: Moment { facts.receivedAt }
+
+    /// By whom an event is sent; nil for what is never sent.
+    public var route: Route? { facts.route }
+
     /// What was tried in earlier rounds; nil for an event that comes from its source.
-    public var history: RetryHistory? { rareFacts?.history }
+    public var history: RetryHistory? { facts.history }
 
     /// It comes out of a retry topic.
-    public var isRetry: Bool { rareFacts?.isRetry ?? false }
+    public var isRetry: Bool { facts.isRetry }
 
     /// In the first round.
-    public var firstReceivedAt: Timestamp { rareFacts?.history?.receivedAt ?? receivedAt.timestamp }
+    public var firstReceivedAt: Timestamp {
+        facts.history?.receivedAt ?? facts.receivedAt.timestamp
+    }
+}
 
-    /// Streams opened in earlier rounds.
-    var earlierAttempts: Int { rareFacts?.history?.attempts ?? 0 }
-
-    /// The schema that has to be fetched before the event can be sent.
-    var awaitedSchema: SchemaReference? { rareFacts?.awaitedSchema }
-
-    /// The same record, whose event could be read only now.
-    func decoded(as event: Event) -> Arrival {
-        Arrival(
-            record: record,
-            event: event,
-            receivedAt: receivedAt,
-            rareFacts: .kept(history),
-            ledgerEntry: ledgerEntry,
-            source: source
-        )
+/// What decisions about a record depend on: no token and no payload.
+///
+/// The engine reads nothing else, so its inputs can be written down and played again.
+struct ArrivalFacts: Sendable {
+    enum Kind: UInt8, Sendable {
+        case event
+        case invalid
+        case tombstone
     }
 
-    private static let noEvent = (
-        content: Event(
-            id: "",
-            deviceToken: DeviceToken(checked: "00".utf8.span),
-            destination: .bundleID(""),
-            pushType: .alert,
-            payload: 0..<0
-        ),
-        topic: APNsTopic("")
-    )
+    let partition: PartitionID
+    let offset: Offset
+    /// Of the record in Kafka.
+    let fingerprint: UInt32
+    let byteCount: Int
+    /// The source topic's place in the configuration; a retry topic's is its source's.
+    let source: Int
+    let kind: Kind
+    let isBroadcast: Bool
+    let pushType: PushType
+    let receivedAt: Moment
+    /// Nil for no valid event, and for one that no credential covers.
+    let route: Route?
+    /// Of what has a route.
+    let names: DeliveryNames?
+    /// What the process has against the token: since when it is dead, or `SuppressionList.noted`.
+    let deadSince: Timestamp?
+    /// When the app last reported the token.
+    let tokenRegisteredAt: Timestamp?
+    /// Epoch seconds; 0 and nil: never.
+    let expiration: Int64?
+    /// Of the `collapse_id`.
+    let collapse: KeyedHash?
+    /// The rate limit that the event falls under, by its place in the configuration.
+    let rateLimit: Int?
+    fileprivate let rare: RareFacts?
+
+    /// What was tried in earlier rounds; nil for an event that comes from its source.
+    var history: RetryHistory? { rare?.history }
+
+    var isRetry: Bool { rare?.history != nil }
+
+    /// Streams opened in earlier rounds.
+    var earlierAttempts: Int { rare?.history?.attempts ?? 0 }
+
+    /// The schema that has to be fetched before more can be said.
+    var awaitedSchema: SchemaReference? { rare?.awaitedSchema }
+
+    @inline(__always)
+    func isExpired(at timestamp: Timestamp) -> Bool {
+        Event.isOver(expiration, at: timestamp)
+    }
+
+    /// Whether the app reported the token after APNs had called it dead, if it did.
+    func isRegistered(after unregisteredAt: Timestamp) -> Bool {
+        unregisteredAt == SuppressionList.noted
+            || tokenRegisteredAt.map { $0 > unregisteredAt } ?? false
+    }
+}
+
+/// A delivery's names in the tables of the engine.
+struct DeliveryNames: Hashable, Sendable {
+    /// Of the device's line, or of the channel's, which is in no table of tokens.
+    let target: KeyedHash
+    let notification: KeyedHash
 }
 
 /// Of a record that comes out of a retry topic, or names a schema that is not known.
 ///
 /// Apart, because few are.
-final class RareFacts: Sendable {
+private final class RareFacts: Sendable {
     let history: RetryHistory?
     let awaitedSchema: SchemaReference?
 
@@ -109,34 +142,235 @@ final class RareFacts: Sendable {
 
     /// Nil when there is nothing to keep.
     @inline(__always)
-    static func kept(
-        _ history: RetryHistory?,
-        awaiting schema: SchemaReference? = nil
-    ) -> RareFacts? {
+    static func kept(_ history: RetryHistory?, _ schema: SchemaReference?) -> RareFacts? {
         if case .none = history, schema == nil { return nil }
         return RareFacts(history, schema)
     }
-
-    var isRetry: Bool { history != nil }
 }
 
-extension Delivery {
-    public var record: Record { arrival.record }
-    public var event: Event? { arrival.event }
-    public var receivedAt: Moment { arrival.receivedAt }
-    public var history: RetryHistory? { arrival.history }
-    var ledgerEntry: OffsetLedger.Entry { arrival.ledgerEntry }
-    var byteCount: Int { arrival.byteCount }
-    var source: Int { arrival.source }
-}
+/// Makes of a decoded record what the engine is told of it: by whom it is sent, the names of its
+/// device and notification, the rate limit that it falls under.
+///
+/// It depends on the configuration only, and on the process's list of dead tokens, which it asks.
+public struct ArrivalReader: Sendable {
+    private let routing: CredentialRouting
+    private let rateLimits: [RateLimit]
+    private let key: HashKey
+    private let suppressesUnregistered: Bool
 
-extension Event {
-    /// Whether `expiration` has passed.
+    public init(_ settings: EngineSettings) {
+        routing = settings.routing
+        rateLimits = settings.rateLimits
+        key = settings.hygiene.hashKey
+        suppressesUnregistered = settings.hygiene.suppressesUnregistered
+    }
+
+    /// Reads a record that has arrived.
     ///
-    /// 0 is no moment: it asks for one attempt without storage.
+    /// - Parameters:
+    ///   - record: The record.
+    ///   - decoded: What it turned out to be.
+    ///   - fingerprint: Its fingerprint in Kafka; nil: the record is as it was read.
+    ///   - history: Its earlier rounds, when it comes out of a retry topic.
+    ///   - source: The source topic's place in the configuration.
+    ///   - now: This turn's moment.
+    ///   - deadSince: What the process's list of dead tokens has against a token.
+    /// - Returns: what the engine is told.
+    public func read(
+        _ record: consuming Record,
+        _ decoded: consuming DecodedRecord,
+        fingerprint: UInt32? = nil,
+        history: RetryHistory? = nil,
+        source: Int = 0,
+        now: Moment,
+        deadSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) -> Arrival {
+        let common = Common(
+            fingerprint: fingerprint ?? record.fingerprint,
+            history: history,
+            source: source,
+            receivedAt: now
+        )
+        switch consume decoded {
+        case .event(let event):
+            return read(record, event, common, awaiting: nil, deadSince)
+        case .awaitingSchema(let event, let schema):
+            return read(record, event, common, awaiting: schema, deadSince)
+        case .invalid(let invalid): return read(record, invalid, common, awaiting: nil)
+        case .unreadable(let invalid, let schema):
+            return read(record, invalid, common, awaiting: schema)
+        case .tombstone: return read(record, nil, common, awaiting: nil)
+        }
+    }
+
+    /// Reads a record anew that was decoded again, because its schema is here.
+    public func read(
+        again arrival: Arrival,
+        _ decoded: consuming DecodedRecord,
+        deadSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) -> Arrival {
+        read(
+            arrival.record,
+            decoded,
+            fingerprint: arrival.facts.fingerprint,
+            history: arrival.history,
+            source: arrival.facts.source,
+            now: arrival.receivedAt,
+            deadSince: deadSince
+        )
+    }
+
+    /// What is known of a record whatever it turns out to be.
+    private struct Common {
+        let fingerprint: UInt32
+        let history: RetryHistory?
+        let source: Int
+        let receivedAt: Moment
+    }
+
     @inline(__always)
-    public func isExpired(at timestamp: Timestamp) -> Bool {
-        guard let expiration, expiration != 0 else { return false }
-        return expiration <= timestamp.seconds
+    private func read(
+        _ record: consuming Record,
+        _ event: consuming Event,
+        _ common: Common,
+        awaiting schema: SchemaReference?,
+        _ deadSince: (KeyedHash) -> Timestamp?
+    ) -> Arrival {
+        let topic = APNsTopicRule.topic(of: event)
+        let choice = routing.route(
+            for: event.destination,
+            pushType: event.pushType,
+            environment: event.environment
+        )
+        let route = choice.map { Route(credential: $0.credential, environment: $0.environment) }
+        var names: DeliveryNames?
+        if let route { names = self.names(of: event, topic, route.environment) }
+        var since: Timestamp?
+        if suppressesUnregistered, !event.isBroadcast, let names {
+            since = deadSince(names.target)
+        }
+        var collapse: KeyedHash?
+        if let collapseID = event.collapseID { collapse = key.hash(of: collapseID) }
+        let facts = ArrivalFacts(
+            partition: record.partition,
+            offset: record.offset,
+            fingerprint: common.fingerprint,
+            byteCount: record.byteCount,
+            source: common.source,
+            kind: .event,
+            isBroadcast: event.isBroadcast,
+            pushType: event.pushType,
+            receivedAt: common.receivedAt,
+            route: route,
+            names: names,
+            deadSince: since,
+            tokenRegisteredAt: event.tokenRegisteredAt,
+            expiration: event.expiration,
+            collapse: collapse,
+            rateLimit: RateLimit.index(
+                in: rateLimits,
+                for: event.destination,
+                event.pushType
+            ),
+            rare: RareFacts.kept(common.history, schema)
+        )
+        return Arrival(record, event, topic, invalid: nil, facts)
+    }
+
+    private func read(
+        _ record: consuming Record,
+        _ invalid: consuming InvalidEvent?,
+        _ common: Common,
+        awaiting schema: SchemaReference?
+    ) -> Arrival {
+        let isTombstone = if case .none = invalid { true } else { false }
+        let facts = ArrivalFacts(
+            partition: record.partition,
+            offset: record.offset,
+            fingerprint: common.fingerprint,
+            byteCount: record.byteCount,
+            source: common.source,
+            kind: isTombstone ? .tombstone : .invalid,
+            isBroadcast: false,
+            pushType: .alert,
+            receivedAt: common.receivedAt,
+            route: nil,
+            names: nil,
+            deadSince: nil,
+            tokenRegisteredAt: nil,
+            expiration: nil,
+            collapse: nil,
+            rateLimit: nil,
+            rare: RareFacts.kept(common.history, schema)
+        )
+        return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
+    }
+
+    private func names(
+        of event: borrowing Event,
+        _ topic: APNsTopic,
+        _ environment: APNsEnvironment
+    ) -> DeliveryNames {
+        switch event.target {
+        case .device(let token):
+            let (target, notification) = key.hashes(
+                ofEvent: event.id,
+                token,
+                topic: topic,
+                environment: environment
+            )
+            return DeliveryNames(target: target, notification: notification)
+        case .channel(let channel):
+            return DeliveryNames(
+                target: key.hash(of: channel, environment: environment),
+                notification: key.hash(ofEvent: event.id, channel)
+            )
+        }
+    }
+
+    fileprivate static let noTopic = APNsTopic("")
+    fileprivate static let noEvent = Event(
+        id: "",
+        deviceToken: DeviceToken(checked: "00".utf8.span),
+        destination: .bundleID(""),
+        pushType: .alert,
+        payload: 0..<0
+    )
+}
+
+extension Arrival {
+    /// What stands in a slot that is free.
+    static func ofNothing() -> Arrival {
+        let moment = Moment(
+            instant: Instant(nanoseconds: 0),
+            timestamp: Timestamp(milliseconds: 0)
+        )
+        let record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: nil
+        )
+        let facts = ArrivalFacts(
+            partition: record.partition,
+            offset: record.offset,
+            fingerprint: 0,
+            byteCount: 0,
+            source: 0,
+            kind: .tombstone,
+            isBroadcast: false,
+            pushType: .alert,
+            receivedAt: moment,
+            route: nil,
+            names: nil,
+            deadSince: nil,
+            tokenRegisteredAt: nil,
+            expiration: nil,
+            collapse: nil,
+            rateLimit: nil,
+            rare: nil
+        )
+        return Arrival(record, ArrivalReader.noEvent, ArrivalReader.noTopic, invalid: nil, facts)
     }
 }

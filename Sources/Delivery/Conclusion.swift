@@ -16,6 +16,25 @@ public struct Conclusion: Sendable {
     var httpStatus: Int?
     public internal(set) var reason: Reason?
 
+    /// APNs spoke of the token itself, or the token is alive though it was known as dead: a
+    /// token-status record goes out with the outcome.
+    var concernsToken: Bool {
+        switch (kind, reason) {
+        case (.unregistered, _): true
+        case (.rejected, .apns(.badDeviceToken)?), (.rejected, .apns(.deviceTokenNotForTopic)?):
+            true
+        default: isTokenReadmitted
+        }
+    }
+
+    /// Nobody got the notification, and the event itself is worth keeping.
+    var isDeadLetter: Bool {
+        switch kind {
+        case .invalid, .undeliverable: true
+        case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate: false
+        }
+    }
+
     var isAccepted: Bool {
         if case .accepted = kind { true } else { false }
     }
@@ -40,6 +59,11 @@ public struct Conclusion: Sendable {
             httpStatus: answer.status,
             reason: answer.reason ?? .local(.unexplainedStatus)
         )
+    }
+
+    /// The record is no valid event.
+    static func invalid(_ reason: LocalReason) -> Conclusion {
+        Conclusion(kind: .invalid, reason: .local(reason))
     }
 
     static var expired: Conclusion { Conclusion(kind: .expired, reason: .local(.expired)) }

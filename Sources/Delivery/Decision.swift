@@ -8,18 +8,8 @@ public import Vocabulary
 public enum Decision: Sendable {
     /// The event has ended as the delivery's `conclusion` says.
     case concluded
-    /// The record is no valid event.
-    case invalid(InvalidRecord)
     /// The event goes on in a retry topic.
     case deferral(DecidedDeferral)
-}
-
-public final class InvalidRecord: Sendable {
-    public let outcome: Outcome
-
-    init(_ outcome: consuming Outcome) {
-        self.outcome = outcome
-    }
 }
 
 public final class DecidedDeferral: Sendable {
@@ -35,14 +25,14 @@ extension Delivery {
     public var outcome: Outcome? {
         switch decision {
         case .concluded?: concludedOutcome
-        case .invalid(let record)?: record.outcome
         case .deferral?, nil: nil
         }
     }
 
     /// The same for who knows that the event is concluded.
     public var concludedOutcome: Outcome {
-        Outcome(
+        if let invalid = arrival.invalid { return outcome(of: invalid) }
+        return Outcome(
             kind: conclusion.kind,
             reason: conclusion.reason,
             decidedBy: conclusion.decidedBy,
@@ -61,6 +51,19 @@ extension Delivery {
         )
     }
 
+    private func outcome(of invalid: InvalidEvent) -> Outcome {
+        Outcome(
+            kind: conclusion.kind,
+            reason: conclusion.reason,
+            decidedBy: conclusion.decidedBy,
+            subject: OutcomeSubject(of: invalid),
+            violations: invalid.violations,
+            attempts: totalAttempts,
+            receivedAt: arrival.firstReceivedAt,
+            completedAt: conclusion.completedAt
+        )
+    }
+
     /// Whether the event has ended for a reason other than itself: something else was wrong, and
     /// could have been fixed in time.
     ///
@@ -73,12 +76,12 @@ extension Delivery {
         case .undeliverable: return true
         case .expired:
             return conclusion.reason == .local(.expired)
-                && !arrival.content.isExpired(at: arrival.firstReceivedAt)
+                && !facts.isExpired(at: arrival.firstReceivedAt)
         case .rejected:
             let verdict = Verdict.classify(
                 status: conclusion.httpStatus ?? 0,
                 reason: conclusion.reason,
-                kind: arrival.isBroadcast ? .broadcast : .device
+                kind: facts.isBroadcast ? .broadcast : .device
             )
             return verdict.fault == .credential
         }
@@ -90,7 +93,7 @@ extension Delivery {
 
     var hasOutcome: Bool {
         switch decision {
-        case .concluded?, .invalid?: true
+        case .concluded?: true
         case .deferral?, nil: false
         }
     }

@@ -31,8 +31,9 @@ public struct Delivery: Sendable {
     // In the order of how often they are looked at: by the time that an answer comes, a delivery
     // has left the caches, and most inputs then fetch its beginning only.
     public internal(set) var arrival: Arrival
-    /// Nil for what is never sent.
-    public internal(set) var route: Route?
+    let ledgerEntry: OffsetLedger.Entry
+    /// What was last heard against its token.
+    var deadSince: Timestamp?
     /// It has a place in its device's line; false before, and once it has left.
     var isInLine = false
     /// The endpoint answered one of its attempts with a failure of its own, or not at all.
@@ -43,8 +44,6 @@ public struct Delivery: Sendable {
     public internal(set) var place = Place.undecided
     /// When the present or last stream was asked for.
     public internal(set) var sentAt: Instant?
-    /// Nil for what has no route.
-    var hashes: DeliveryHashes?
     /// When it came to the end of its route's queue.
     var queuedAt: Instant?
     /// Streams opened and not given back unprocessed, in this round.
@@ -56,8 +55,6 @@ public struct Delivery: Sendable {
     /// Of no meaning unless `decision` is `concluded`; not optional, and no part of it, because to
     /// read one field of those the compiler copies all of them.
     public internal(set) var conclusion = Conclusion(kind: .undeliverable)
-    /// The rate limit that it falls under.
-    var rateLimit: Int?
     var firstFailureAt: Instant?
 }
 
@@ -87,17 +84,28 @@ extension Delivery.Place {
 }
 
 extension Delivery {
+    public var record: Record { arrival.record }
+    public var event: Event? { arrival.event }
+    public var receivedAt: Moment { arrival.receivedAt }
+    public var history: RetryHistory? { arrival.history }
+    /// By whom it is sent; nil for what is never sent.
+    public var route: Route? { arrival.route }
+
+    var facts: ArrivalFacts { arrival.facts }
+
     /// Its device, or its channel, while it has a place in that line.
-    var device: KeyedHash? { isInLine ? hashes?.token : nil }
+    var line: KeyedHash? { isInLine ? facts.names?.target : nil }
 
     /// Of a delivery that is on its way to a stream, or on one.
     var routeInUse: Route {
-        guard let route else { preconditionFailure("a delivery without a route is sent") }
+        guard let route = facts.route else {
+            preconditionFailure("a delivery without a route is sent")
+        }
         return route
     }
 
     var settledRecord: SettledRecord {
-        SettledRecord(partition: record.partition, entry: ledgerEntry)
+        SettledRecord(partition: facts.partition, entry: ledgerEntry)
     }
 }
 

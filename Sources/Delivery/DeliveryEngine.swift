@@ -1,6 +1,5 @@
 public import APNsRules
 public import ConnectionPool
-import EventSchema
 public import Vocabulary
 
 /// One shard's records between arrival and committed offset.
@@ -58,7 +57,6 @@ public struct DeliveryEngine: Sendable {
         intake = Intake(settings)
         hygiene = Hygiene(
             settings.hygiene,
-            maxEvents: settings.intake.events,
             routeCount: Route.all(credentialCount: settings.credentials.count).count
         )
         dispatch = Dispatch(settings)
@@ -68,113 +66,69 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Inputs: records
 
-    /// The partition is of the source topic at that place of the configuration.
-    ///
-    /// To be told before the partition is assigned; one never told of belongs to the first.
-    public mutating func partitionNamed(_ partition: PartitionID, source: Int) {
-        intake.partitionNamed(partition, source: source)
-    }
-
     /// A record arrived from Kafka.
-    ///
-    /// - Parameters:
-    ///   - record: The record.
-    ///   - decoded: What it turned out to be.
-    ///   - fingerprint: Its fingerprint in Kafka; nil: the record is as it was read.
-    ///   - history: Its earlier rounds, when it comes out of a retry topic.
-    ///   - now: This turn's moment.
-    ///   - unregisteredSince: What the process's list of dead tokens has against a token.
-    /// - Returns: false when it is not taken; see `Assignment.recordArrived`.
     @discardableResult
-    public mutating func recordArrived(
-        _ record: consuming Record,
-        decoded: consuming DecodedRecord,
-        fingerprint: UInt32? = nil,
-        history: RetryHistory? = nil,
-        now: Moment,
-        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
-    ) -> Bool {
+    public mutating func recordArrived(_ arrival: Arrival) -> ArrivalReply {
+        let (facts, now) = (arrival.facts, arrival.facts.receivedAt)
+        let wait = intake.timeToHold(facts, now: now.timestamp)
+        var reply = ArrivalReply(stopsReading: wait != nil)
         let entry: OffsetLedger.Entry
         switch assignment.recordArrived(
-            record.partition,
-            record.offset,
-            fingerprint: fingerprint ?? record.fingerprint
+            facts.partition,
+            facts.offset,
+            fingerprint: facts.fingerprint
         ) {
         case .taken(let place): entry = place
         case .known:
             counts.skippedSettled += 1
-            return false
+            return reply
         case .repeated, nil:
-            return false
+            return reply
         }
+        reply.isTaken = true
         counts.consumed += 1
-        let rareFacts = RareFacts.kept(history)
-        switch consume decoded {
-        case .tombstone:
+        guard facts.kind != .tombstone else {
             counts.tombstones += 1
-            assignment.settle(record.partition, entry)
-        case .invalid(let invalid):
-            let (id, _) = insert(record, event: nil, rareFacts, entry: entry, now: now)
-            conclude(id, as: invalid, now: now)
-        case .unreadable(let invalid, let schema):
-            let (id, arrival) = insert(
-                record,
-                event: nil,
-                .kept(history, awaiting: schema),
-                entry: entry,
-                now: now
-            )
-            // What it is can be said without the registry; only why cannot.
-            if intake.hasFailed(schema) {
-                conclude(id, as: invalid, now: now)
-            } else {
-                awaitSchema(schema, id, arrival, now: now)
-            }
-        case .event(let event):
-            let (id, arrival) = insert(record, event: event, rareFacts, entry: entry, now: now)
-            if let wait = intake.timeToHold(arrival, now: now.timestamp) {
-                hold(id, arrival, for: wait, now: now)
-            } else {
-                route(id, arrival, unregisteredSince, now: now)
-            }
-        case .awaitingSchema(let event, let schema):
-            let (id, arrival) = insert(
-                record,
-                event: event,
-                .kept(history, awaiting: schema),
-                entry: entry,
-                now: now
-            )
-            if let wait = intake.timeToHold(arrival, now: now.timestamp) {
-                hold(id, arrival, for: wait, now: now)
-            } else {
-                awaitSchema(schema, id, arrival, now: now)
-            }
+            assignment.settle(facts.partition, entry)
+            return reply
         }
-        return true
+        if let names = facts.names {
+            hygiene.prefetch(names)
+            dispatch.prefetchLine(of: names.target)
+        }
+        intake.entered(facts)
+        let id = deliveries.insert(arrival, entry)
+        if let wait, facts.kind == .event {
+            move(id, to: .held)
+            intake.held(id, facts, for: wait, now: now.instant)
+        } else {
+            begin(id, now: now)
+        }
+        return reply
     }
 
-    /// A record that waited for its schema was decoded again.
-    public mutating func recordDecoded(
-        _ id: DeliveryID,
-        _ decoded: DecodedRecord,
-        now: Moment,
-        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
-    ) {
+    /// A record that waited for its schema was decoded again, and read again.
+    public mutating func recordDecoded(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
         guard deliveries.contains(id), deliveries[id].place == .awaitingSchema else { return }
-        switch decoded {
-        case .event(let event):
-            let arrival = deliveries[id].arrival.decoded(as: event)
-            deliveries.update(id) { $0.arrival = arrival }
+        precondition(arrival.facts.kind != .tombstone, "a record lost its value while it waited")
+        deliveries.update(id) {
+            $0.arrival = arrival
+            $0.deadSince = arrival.facts.deadSince
+        }
+        if let invalid = arrival.invalid {
+            // The registry was asked, and did not say.
+            conclude(id, with: .invalid(invalid.reason), now: now)
+        } else {
             move(id, to: .undecided)
-            route(id, arrival, unregisteredSince, now: now)
-        // The registry was asked, and did not say.
-        case .invalid(let invalid), .unreadable(let invalid, _):
-            conclude(id, as: invalid, now: now)
-        case .awaitingSchema(_, let schema):
-            move(id, to: .undecided)
-            awaitSchema(schema, id, deliveries[id].arrival, now: now)
-        case .tombstone: preconditionFailure("a record lost its value while it waited")
+            begin(id, now: now)
+        }
+    }
+
+    /// The process's list was asked of one of the `doubtfulTokens`.
+    public mutating func tokenHeard(_ token: KeyedHash, deadSince: Timestamp?, now: Instant) {
+        for id in dispatch.line(of: token) { deliveries.update(id) { $0.deadSince = deadSince } }
+        for id in intake.heldDue(now: now) where deliveries[id].facts.names?.target == token {
+            deliveries.update(id) { $0.deadSince = deadSince }
         }
     }
 
@@ -325,7 +279,7 @@ public struct DeliveryEngine: Sendable {
         } else {
             counts.terminal += 1
         }
-        assignment.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)
+        assignment.settle(delivery.facts.partition, delivery.ledgerEntry)
         return delivery
     }
 
@@ -428,20 +382,11 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - Inputs: the consumer group
 
-    /// The group gave these partitions to the shard, some of them of retry topics; `table` has
-    /// their names.
-    public mutating func partitionsAssigned(
-        _ partitions: [PartitionID],
-        of table: PartitionTable,
-        ofRetryTopics retryPartitions: Set<PartitionID> = []
-    ) {
-        actions.append(
-            assignment.partitionsAssigned(
-                partitions,
-                of: table,
-                ofRetryTopics: retryPartitions
-            )
-        )
+    /// The group gave these partitions to the shard.
+    public mutating func partitionsAssigned(_ partitions: [AssignedPartition]) {
+        let action = assignment.partitionsAssigned(partitions)
+        if action != .unassign { intake.assigned(partitions) }
+        actions.append(action)
     }
 
     /// Kafka was asked where the group stands.
@@ -459,7 +404,7 @@ public struct DeliveryEngine: Sendable {
         guard let begun = assignment.storedOffsetsFetched(stored, now: now.instant)
         else { return [] }
         actions.append(begun.action)
-        intake.assigned()
+        intake.assignmentBegan()
         return begun.ignored
     }
 
@@ -516,24 +461,17 @@ public struct DeliveryEngine: Sendable {
     // MARK: - The turn
 
     /// Lets time pass and decides what all the inputs since the last turn call for.
-    ///
-    /// `unregisteredSince` is what the process's list of dead tokens has against a token.
-    public mutating func turnEnded(
-        now: Moment,
-        unregisteredSince: (KeyedHash) -> Timestamp? = { _ in nil }
-    ) {
+    public mutating func turnEnded(now: Moment) {
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
         for schema in intake.schemasDue(now: now.instant) { actions.append(.fetchSchema(schema)) }
-        wakeHeld(now: now, unregisteredSince)
+        wakeHeld(now: now)
         while let id = dispatch.nextOfRate(now: now.instant, in: deliveries) {
             move(id, to: .inLane, now: now)
         }
         produceAgain(now: now)
         sweep(now: now)
-        for lane in dispatch.lanesDue(now: now.instant) {
-            turn(lane: lane, now: now, unregisteredSince)
-        }
+        for lane in dispatch.lanesDue(now: now.instant) { turn(lane: lane, now: now) }
         publishing.takeRecords(into: &actions)
         turnIntake(now: now)
         turnAssignment(now: now)
@@ -562,19 +500,11 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    private mutating func wakeHeld(
-        now: Moment,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) {
+    private mutating func wakeHeld(now: Moment) {
         while let id = intake.takeDue(now: now.instant) {
-            let arrival = deliveries[id].arrival
-            intake.entered(arrival)
+            intake.entered(deliveries[id].facts)
             move(id, to: .undecided)
-            if let schema = arrival.awaitedSchema {
-                awaitSchema(schema, id, arrival, now: now)
-            } else {
-                route(id, arrival, unregisteredSince, now: now)
-            }
+            begin(id, now: now)
         }
         intake.freePartitions(now: now.instant)
     }
@@ -601,7 +531,7 @@ public struct DeliveryEngine: Sendable {
                     expired.append(id)
                 } else if let blockedSince,
                     dispatch.hasWaitedTooLong(
-                        deliveries[id].arrival,
+                        deliveries[id].facts,
                         lane: lane,
                         blockedSince: blockedSince,
                         now: now.instant
@@ -621,28 +551,20 @@ public struct DeliveryEngine: Sendable {
     }
 
     private func isExpired(_ id: DeliveryID, now: Moment) -> Bool {
-        deliveries[id].arrival.content.isExpired(at: now.timestamp)
+        deliveries[id].facts.isExpired(at: now.timestamp)
     }
 
-    private mutating func turn(
-        lane: Int,
-        now: Moment,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) {
+    private mutating func turn(lane: Int, now: Moment) {
         dispatch.laneBegan(lane, now: now.instant)
         let mayBegin = assignment.mayBeginAttempts(now: now.instant)
-        if mayBegin { openStreams(lane: lane, now: now, unregisteredSince) }
+        if mayBegin { openStreams(lane: lane, now: now) }
         dispatch.reviewBlockage(lane: lane, now: now.instant)
         if mayBegin { makeRoom(lane: lane, now: now) }
         actions += dispatch.laneEnded(lane, now: now.instant)
     }
 
     /// Opens streams for what waits, as far as the connections have room.
-    private mutating func openStreams(
-        lane: Int,
-        now: Moment,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) {
+    private mutating func openStreams(lane: Int, now: Moment) {
         let deadline = now.instant + settings.requestTimeout
         while let id = dispatch.nextToSend(lane: lane, in: deliveries) {
             guard !isExpired(id, now: now) else {
@@ -650,19 +572,12 @@ public struct DeliveryEngine: Sendable {
                 conclude(id, with: .expired, now: now)
                 continue
             }
-            if let names = deliveries[id].hashes,
-                let word = hygiene.wordAtSending(
-                    names,
-                    deliveries[id].arrival,
-                    unregisteredSince
-                )
+            if let deadSince = deliveries[id].deadSince,
+                !deliveries[id].facts.isRegistered(after: deadSince)
             {
-                if let since = word.since, word.suppresses {
-                    dispatch.taken(lane: lane)
-                    conclude(id, with: .suppressed(since: since), now: now)
-                    continue
-                }
-                deliveries.update(id) { $0.hashes?.unregisteredAt = word.since }
+                dispatch.taken(lane: lane)
+                conclude(id, with: .suppressed(since: deadSince), now: now)
+                continue
             }
             guard let connection = dispatch.streamWanted(lane: lane, now: now.instant)
             else { return }
@@ -727,7 +642,7 @@ public struct DeliveryEngine: Sendable {
             switch delivery.place {
             case .publishing where isTransactional: false
             case _ where delivery.place.isBeforeSending && !mayBegin: false
-            default: assignment.isCurrent(delivery.record.partition, delivery.ledgerEntry)
+            default: assignment.isCurrent(delivery.facts.partition, delivery.ledgerEntry)
             }
         }
     }
@@ -776,7 +691,7 @@ public struct DeliveryEngine: Sendable {
         case .waiting:
             retry.entered(ticket, until: due ?? Instant(nanoseconds: .min))
         case .atRate:
-            guard let limit = deliveries[id].rateLimit else {
+            guard let limit = deliveries[id].facts.rateLimit else {
                 preconditionFailure("at a rate limit that does not concern it")
             }
             dispatch.enteredRate(ticket, limit: limit)
@@ -785,7 +700,7 @@ public struct DeliveryEngine: Sendable {
             dispatch.enteredLane(
                 ticket,
                 deliveries[id].routeInUse,
-                source: deliveries[id].arrival.source,
+                source: deliveries[id].facts.source,
                 isFirst: isFirst
             )
         case .undecided, .awaitingSchema, .held, .inLine, .onStream, .publishing: break
@@ -795,51 +710,38 @@ public struct DeliveryEngine: Sendable {
     private mutating func left(_ place: Delivery.Place, _ id: DeliveryID) {
         switch place {
         case .atRate:
-            if let limit = deliveries[id].rateLimit { dispatch.leftRate(limit: limit) }
+            if let limit = deliveries[id].facts.rateLimit { dispatch.leftRate(limit: limit) }
         case .inLane:
-            dispatch.leftLane(deliveries[id].routeInUse, source: deliveries[id].arrival.source)
+            dispatch.leftLane(deliveries[id].routeInUse, source: deliveries[id].facts.source)
         case .onStream: deliveries.returned(id)
         case .undecided, .awaitingSchema, .held, .inLine, .waiting, .publishing: break
         }
     }
 
-    private mutating func insert(
-        _ record: consuming Record,
-        event: consuming Event?,
-        _ rareFacts: RareFacts?,
-        entry: OffsetLedger.Entry,
-        now: Moment
-    ) -> (DeliveryID, Arrival) {
-        let source = intake.source(of: record.partition)
-        let arrival = Arrival(
-            record: record,
-            event: event,
-            receivedAt: now,
-            rareFacts: rareFacts,
-            ledgerEntry: entry,
-            source: source
-        )
-        intake.entered(arrival)
-        return (deliveries.insert(arrival), arrival)
-    }
-
-    private mutating func hold(
-        _ id: DeliveryID,
-        _ arrival: Arrival,
-        for wait: Duration,
-        now: Moment
-    ) {
-        move(id, to: .held)
-        intake.held(id, arrival, for: wait, now: now.instant)
+    /// What a record is waiting for, if for anything, or whether it is sent.
+    private mutating func begin(_ id: DeliveryID, now: Moment) {
+        let facts = deliveries[id].facts
+        if let schema = facts.awaitedSchema {
+            // What it is can be said without the registry; only why cannot.
+            if let invalid = deliveries[id].arrival.invalid, intake.hasFailed(schema) {
+                conclude(id, with: .invalid(invalid.reason), now: now)
+            } else {
+                awaitSchema(schema, id, facts, now: now)
+            }
+        } else if let invalid = deliveries[id].arrival.invalid {
+            conclude(id, with: .invalid(invalid.reason), now: now)
+        } else {
+            route(id, facts, now: now)
+        }
     }
 
     private mutating func awaitSchema(
         _ schema: SchemaReference,
         _ id: DeliveryID,
-        _ arrival: Arrival,
+        _ facts: ArrivalFacts,
         now: Moment
     ) {
-        switch intake.needs(schema, id, arrival, now: now.instant) {
+        switch intake.needs(schema, id, facts, now: now.instant) {
         case .giveUp:
             counts.madeRoom += 1
             postpone(id, because: .schemaUnavailable, now: now)
@@ -851,68 +753,53 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Finds out by whom an event is sent, and whether it is.
-    private mutating func route(
-        _ id: DeliveryID,
-        _ arrival: Arrival,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?,
-        now: Moment
-    ) {
-        let choice = settings.routing.route(
-            for: arrival.content.destination,
-            pushType: arrival.content.pushType,
-            environment: arrival.content.environment
-        )
-        guard let choice else {
+    /// Whether an event is sent.
+    private mutating func route(_ id: DeliveryID, _ facts: ArrivalFacts, now: Moment) {
+        guard let route = facts.route, let names = facts.names else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
-        let route = Route(credential: choice.credential, environment: choice.environment)
-        deliveries.update(id) { $0.route = route }
-        guard !arrival.content.isExpired(at: now.timestamp) else {
+        guard !facts.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return
         }
-        if let history = arrival.history, retry.isPastGiveUp(history, now: now.timestamp) {
+        if let history = facts.history, retry.isPastGiveUp(history, now: now.timestamp) {
             let reason = Reason(recorded: history.reason)
             conclude(id, with: .undeliverable(reason, status: nil), now: now)
             return
         }
-        let names = hygiene.hashes(of: arrival, route.environment, unregisteredSince)
-        dispatch.prefetchLine(of: names.token)
-        deliveries.update(id) { $0.hashes = names }
-        let hasLine = names.unregisteredAt != nil && dispatch.hasLine(names.token)
-        switch hygiene.arrived(arrival, names, hasLine: hasLine) {
+        let deadSince = hygiene.word(against: names.target, listed: deliveries[id].deadSince)
+        let hasLine = deadSince != nil && dispatch.hasLine(names.target)
+        switch hygiene.arrived(facts, names, deadSince: deadSince, hasLine: hasLine) {
         case .suppress(let since): conclude(id, with: .suppressed(since: since), now: now)
         case .duplicate: conclude(id, with: .duplicate, now: now)
-        case .send: joinLine(id, arrival, route, device: names.token, now: now)
+        case .send:
+            if deadSince != nil { hygiene.doubt(names.target) }
+            deliveries.update(id) { $0.deadSince = deadSince }
+            joinLine(id, facts, route, names.target, now: now)
         }
     }
 
     /// A delivery comes to the end of its device's line.
     private mutating func joinLine(
         _ id: DeliveryID,
-        _ arrival: Arrival,
+        _ facts: ArrivalFacts,
         _ route: Route,
-        device: KeyedHash,
+        _ device: KeyedHash,
         now: Moment
     ) {
-        let rateLimit = dispatch.rateLimit(for: arrival)
-        deliveries.update(id) {
-            $0.isInLine = true
-            $0.rateLimit = rateLimit
-        }
+        deliveries.update(id) { $0.isInLine = true }
         guard !dispatch.joined(id, device, on: route) else {
             approach(id, now: now)
             return
         }
         move(id, to: .inLine)
-        if arrival.isBroadcast {
+        if facts.isBroadcast {
             // A channel's newest broadcast says all that its older ones do, and better.
             for older in dispatch.line(of: device) where older != id { supersede(older, now: now) }
-        } else if let collapseID = arrival.content.collapseID, dispatch.isThrottled(device) {
+        } else if let collapse = facts.collapse, dispatch.isThrottled(device) {
             for older in dispatch.line(of: device).dropFirst()
-            where deliveries[older].event?.collapseID == collapseID {
+            where deliveries[older].facts.collapse == collapse {
                 supersede(older, now: now)
             }
         }
@@ -920,7 +807,7 @@ public struct DeliveryEngine: Sendable {
 
     /// First of its device's line: on to the route's queue, when the app's rate allows.
     private mutating func approach(_ id: DeliveryID, now: Moment) {
-        if let limit = deliveries[id].rateLimit,
+        if let limit = deliveries[id].facts.rateLimit,
             !dispatch.mayPass(limit: limit, now: now.instant)
         {
             move(id, to: .atRate)
@@ -933,12 +820,13 @@ public struct DeliveryEngine: Sendable {
     ///
     /// Called for every delivery that ends, is postponed or is let go; again does nothing.
     private mutating func leaveLine(_ id: DeliveryID) {
-        guard let device = deliveries[id].device else { return }
+        guard let line = deliveries[id].line else { return }
         deliveries.update(id) { $0.isInLine = false }
-        guard
-            let (next, notBefore) = dispatch.left(id, device, on: deliveries[id].routeInUse)
-        else { return }
-        move(next, to: .waiting, until: notBefore)
+        if let (next, notBefore) = dispatch.left(id, line, on: deliveries[id].routeInUse) {
+            move(next, to: .waiting, until: notBefore)
+        } else if hygiene.hasDoubts, !dispatch.hasLine(line) {
+            hygiene.lineEnded(line)
+        }
     }
 
     /// Ends a delivery that has no stream, because a newer one says the same better; one that is
@@ -956,7 +844,7 @@ public struct DeliveryEngine: Sendable {
     ///
     /// - Returns: whether it has ended.
     private mutating func supersededByNewer(_ id: DeliveryID, now: Moment) -> Bool {
-        guard deliveries[id].arrival.isBroadcast, let channel = deliveries[id].device,
+        guard deliveries[id].facts.isBroadcast, let channel = deliveries[id].line,
             !dispatch.isNewest(id, of: channel)
         else { return false }
         supersede(id, now: now)
@@ -977,17 +865,18 @@ public struct DeliveryEngine: Sendable {
             connection: connection,
             route: deliveries[id].routeInUse,
             sentAt: sentAt,
-            isBroadcast: deliveries[id].arrival.isBroadcast,
-            target: deliveries[id].hashes?.token,
-            line: deliveries[id].device
+            isBroadcast: deliveries[id].facts.isBroadcast,
+            target: deliveries[id].facts.names?.target,
+            line: deliveries[id].line
         )
     }
 
     /// Whether the delivery is still this shard's to finish; if not, lets go of it: its partition was
     /// given up meanwhile, and its new owner sends it.
     private mutating func isKept(_ id: DeliveryID) -> Bool {
-        let arrival = deliveries[id].arrival
-        if assignment.isCurrent(arrival.record.partition, arrival.ledgerEntry) { return true }
+        if assignment.isCurrent(deliveries[id].facts.partition, deliveries[id].ledgerEntry) {
+            return true
+        }
         release(id)
         return false
     }
@@ -1014,7 +903,7 @@ public struct DeliveryEngine: Sendable {
             $0.refusals = 0
             $0.firstFailureAt = plan.firstFailureAt
         }
-        if isDeviceThrottled, let device = deliveries[id].device {
+        if isDeviceThrottled, let device = deliveries[id].line {
             throttle(
                 device,
                 after: (id, failure),
@@ -1024,18 +913,18 @@ public struct DeliveryEngine: Sendable {
             // A newer event may have taken its place.
             guard deliveries.contains(id), !deliveries[id].hasOutcome else { return }
         }
-        let arrival = deliveries[id].arrival
+        let facts = deliveries[id].facts
         let (next, isDenied) = retry.decide(
             plan,
             credential: deliveries[id].routeInUse.credential,
-            canPostpone: settings.canPostpone(arrival),
+            canPostpone: settings.canPostpone(facts),
             now: now
         )
         if isDenied { counts.retriesDenied += 1 }
         switch next {
         case .later: postpone(id, because: failure, notBefore: plan.notBefore, now: now)
         case .again(let due):
-            if !arrival.content.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
+            if !facts.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
             backOff(id, until: due, now: now)
         }
     }
@@ -1047,7 +936,7 @@ public struct DeliveryEngine: Sendable {
         after failure: AttemptFailure,
         now: Moment
     ) {
-        guard settings.sentOnce.contains(deliveries[id].arrival.content.pushType) else {
+        guard settings.sentOnce.contains(deliveries[id].facts.pushType) else {
             tryAgain(id, after: failure, retryAfter: nil, now: now)
             return
         }
@@ -1092,7 +981,7 @@ public struct DeliveryEngine: Sendable {
 
     /// Waits in memory, if there is still time then.
     private mutating func backOff(_ id: DeliveryID, until due: Moment, now: Moment) {
-        if deliveries[id].arrival.content.isExpired(at: due.timestamp) {
+        if deliveries[id].facts.isExpired(at: due.timestamp) {
             conclude(id, with: .expired, now: now)
         } else {
             move(id, to: .waiting, until: due.instant)
@@ -1158,14 +1047,14 @@ public struct DeliveryEngine: Sendable {
         let longest = now.instant + settings.retryHereFor
         dispatch.throttled(device, until: min(until, longest))
         let line = dispatch.line(of: device)
-        if deliveries[refused.id].arrival.isBroadcast {
+        if deliveries[refused.id].facts.isBroadcast {
             for older in line.dropFirst() { supersede(older, now: now) }
             return
         }
-        var seen: Set<CollapseID> = []
+        var seen: Set<KeyedHash> = []
         for id in line {
-            guard let collapseID = deliveries[id].event?.collapseID else { continue }
-            if !seen.insert(collapseID).inserted { supersede(id, now: now) }
+            guard let collapse = deliveries[id].facts.collapse else { continue }
+            if !seen.insert(collapse).inserted { supersede(id, now: now) }
         }
         guard until > longest, settings.canPostpone else { return }
         for id in dispatch.line(of: device).reversed() where id != refused.id {
@@ -1190,7 +1079,7 @@ public struct DeliveryEngine: Sendable {
     private mutating func postponeBlocked(_ id: DeliveryID, lane: Int, now: Moment) {
         let (failure, notBefore) = dispatch.blockage(lane: lane)
         // Behind it the device's next ones would come to the lane one by one.
-        let line = deliveries[id].device.map { dispatch.line(of: $0) } ?? [id]
+        let line = deliveries[id].line.map { dispatch.line(of: $0) } ?? [id]
         for member in line.reversed() {
             counts.madeRoom += 1
             postpone(member, because: failure, notBefore: notBefore, now: now)
@@ -1246,48 +1135,48 @@ public struct DeliveryEngine: Sendable {
     ) {
         if settings.isTransactional, !isKept(id) { return }
         leaveLine(id)
-        let arrival = deliveries[id].arrival
-        precondition(arrival.isEvent, "no event has a conclusion")
-        if let names = deliveries[id].hashes {
-            actions += hygiene.ended(&conclusion, names, arrival, deliveries[id].route, now: now)
+        let facts = deliveries[id].facts
+        if let names = facts.names {
+            let words = hygiene.ended(
+                &conclusion,
+                facts,
+                names,
+                deadSince: deliveries[id].deadSince,
+                now: now
+            )
+            for word in words { spread(word) }
         }
-        if let route = deliveries[id].route {
+        if let route = facts.route {
             conclusion.credential = settings.credentials[route.credential].name
         }
         conclusion.completedAt = now.timestamp
-        // Most are, and nothing more is to be published than the outcome.
-        let isPlain = conclusion.isAccepted && !conclusion.isTokenReadmitted
+        var records: Publications = .outcome
+        // Most are accepted, and nothing more is to be published than the outcome.
+        if !conclusion.isAccepted || conclusion.isTokenReadmitted {
+            if settings.publishesTokenStatus, conclusion.concernsToken, !facts.isBroadcast {
+                records.insert(.tokenStatus)
+            }
+            if settings.publishesDeadLetters, conclusion.isDeadLetter {
+                records.insert(.deadLetter)
+            }
+        }
         deliveries.update(id) {
             $0.conclusion = conclusion
             $0.decision = .concluded
         }
-        publish(isPlain ? .outcome : records(of: id), of: id)
+        publish(records, of: id)
     }
 
-    /// Ends a delivery that is no valid event, with whatever of it could be read.
-    private mutating func conclude(_ id: DeliveryID, as invalid: InvalidEvent, now: Moment) {
-        if settings.isTransactional, !isKept(id) { return }
-        let outcome = Outcome(
-            kind: .invalid,
-            reason: .local(invalid.reason),
-            decidedBy: .heliograph,
-            subject: OutcomeSubject(of: invalid),
-            violations: invalid.violations,
-            attempts: deliveries[id].totalAttempts,
-            receivedAt: deliveries[id].arrival.firstReceivedAt,
-            completedAt: now.timestamp
-        )
-        deliveries.update(id) { $0.decision = .invalid(InvalidRecord(outcome)) }
-        publish(records(of: id), of: id)
-    }
-
-    /// The records that an outcome consists of.
-    private func records(of id: DeliveryID) -> Publications {
-        guard let outcome = deliveries[id].outcome else { return .outcome }
-        var records: Publications = .outcome
-        if settings.publishesTokenStatus, outcome.concernsToken { records.insert(.tokenStatus) }
-        if settings.publishesDeadLetters, outcome.isDeadLetter { records.insert(.deadLetter) }
-        return records
+    /// Tells the process's list, and what waits for the same token, of a word against it or for it.
+    private mutating func spread(_ word: Hygiene.Word) {
+        if let since = word.deadSince {
+            actions.append(.suppressToken(word.token, since: since))
+        } else {
+            actions.append(.readmitToken(word.token))
+        }
+        let line = dispatch.line(of: word.token)
+        for id in line { deliveries.update(id) { $0.deadSince = word.deadSince } }
+        if !line.isEmpty { hygiene.doubt(word.token) }
     }
 
     /// Has the records of a decided delivery published: now, or in the next transaction.
@@ -1303,8 +1192,7 @@ public struct DeliveryEngine: Sendable {
     /// return.
     private mutating func release(_ id: DeliveryID, isUndone: Bool = false) {
         counts.released += 1
-        let arrival = deliveries[id].arrival
-        assignment.letGo(arrival.record.partition, arrival.ledgerEntry)
+        assignment.letGo(deliveries[id].facts.partition, deliveries[id].ledgerEntry)
         remove(id, isUndone: isUndone)
     }
 
@@ -1317,10 +1205,8 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         left(deliveries[id].place, id)
         let delivery = deliveries.take(id)
-        if isUndone || !delivery.hasOutcome, let names = delivery.hashes {
-            hygiene.released(names, delivery.arrival)
-        }
-        intake.left(delivery.arrival)
+        if isUndone || !delivery.hasOutcome { hygiene.released(delivery.facts) }
+        intake.left(delivery.facts)
         return delivery
     }
 
@@ -1329,7 +1215,7 @@ public struct DeliveryEngine: Sendable {
     /// Lets go of what is held: nobody waits for it to come due.
     private mutating func releaseHeld() {
         for id in intake.takeAllHeld() {
-            intake.entered(deliveries[id].arrival)
+            intake.entered(deliveries[id].facts)
             release(id)
         }
     }
@@ -1399,6 +1285,15 @@ public struct DeliveryEngine: Sendable {
     ///
     /// One after the other, because all of them may be too much work for one turn.
     public mutating func nextToDecode() -> DeliveryID? { intake.nextToDecode() }
+
+    /// Tokens of which something waits that may be sent, with a word against them when the process's
+    /// list was asked last, or held for long since: to be asked again, before the turn's end.
+    public mutating func doubtfulTokens(now: Instant) -> [KeyedHash] {
+        let due = intake.heldDue(now: now)
+        guard hygiene.hasDoubts || !due.isEmpty else { return [] }
+        return hygiene.doubtfulTokens.union(due.compactMap { deliveries[$0].facts.names?.target })
+            .sorted { $0.rawValue < $1.rawValue }
+    }
 
     /// The delivery, unless it has left: a copy of all its fields.
     public func delivery(_ id: DeliveryID) -> Delivery? {
@@ -1500,6 +1395,15 @@ public struct DeliveryEngine: Sendable {
     /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
     /// Looks at every delivery: not for every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
+}
+
+/// What became of a record that arrived.
+public struct ArrivalReply: Hashable, Sendable {
+    /// False when the record is not the shard's to deliver: it was settled before, or is not of
+    /// the assignment. Its offset is not committed for it.
+    public var isTaken = false
+    /// Its partition is to stand still: it is a retry record before its time.
+    public var stopsReading = false
 }
 
 /// What happened since the start; only ever grows.

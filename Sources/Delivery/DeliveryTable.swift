@@ -35,16 +35,21 @@ struct DeliveryTable: Sendable {
 
     var count: Int { slots.count - free.count }
 
-    mutating func insert(_ arrival: Arrival) -> DeliveryID {
+    mutating func insert(_ arrival: Arrival, _ entry: OffsetLedger.Entry) -> DeliveryID {
+        let delivery = Delivery(
+            arrival: arrival,
+            ledgerEntry: entry,
+            deadSince: arrival.facts.deadSince
+        )
         let index: Int
         if let reused = free.popLast() {
             index = reused
-            slots[index].delivery = Delivery(arrival: arrival)
+            slots[index].delivery = delivery
             slots[index].isTaken = true
         } else {
             index = slots.count
             precondition(index < Self.capacity, "more deliveries than slots")
-            slots.append(Slot(delivery: Delivery(arrival: arrival)))
+            slots.append(Slot(delivery: delivery))
         }
         return identifier(ofSlot: index)
     }
@@ -61,7 +66,7 @@ struct DeliveryTable: Sendable {
         slots[id.index].moves &+= 1
         slots[id.index].isTaken = false
         free.append(id.index)
-        var taken = Delivery(arrival: nothing)
+        var taken = Delivery(arrival: nothing, ledgerEntry: .nowhere)
         swap(&taken, &slots[id.index].delivery)
         return taken
     }
@@ -192,28 +197,5 @@ struct DeliveryTable: Sendable {
 
     private func identifier(ofSlot index: Int) -> DeliveryID {
         DeliveryID(slot: UInt32(index), generation: slots[index].generation)
-    }
-}
-
-extension Arrival {
-    /// What stands in a slot that is free.
-    fileprivate static func ofNothing() -> Arrival {
-        Arrival(
-            record: Record(
-                partition: PartitionID(index: 0),
-                offset: Offset(0),
-                timestamp: nil,
-                key: nil,
-                value: nil
-            ),
-            event: nil,
-            receivedAt: Moment(
-                instant: Instant(nanoseconds: 0),
-                timestamp: Timestamp(milliseconds: 0)
-            ),
-            rareFacts: nil,
-            ledgerEntry: .nowhere,
-            source: 0
-        )
     }
 }

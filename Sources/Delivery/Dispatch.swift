@@ -126,12 +126,6 @@ struct Dispatch: Sendable {
 
     // MARK: Rates
 
-    /// The limit that an event falls under.
-    func rateLimit(for arrival: Arrival) -> Int? {
-        rates.isEmpty
-            ? nil : rates.limit(for: arrival.content.destination, arrival.content.pushType)
-    }
-
     /// - Returns: false when it has to wait for its turn.
     mutating func mayPass(limit: Int, now: Instant) -> Bool { rates.take(from: limit, now: now) }
 
@@ -496,9 +490,9 @@ struct Dispatch: Sendable {
         return pacing.lines(longerThan: allowance).flatMap { line in
             let newest = line.dropLast(allowance)
             guard let oldest = newest.last else { return newest }
-            let arrival = table[oldest].arrival
-            let isPatient = arrival.receivedAt.instant + Self.patience > now
-            return arrival.isBroadcast || isPatient ? [] : newest
+            let facts = table[oldest].facts
+            let isPatient = facts.receivedAt.instant + Self.patience > now
+            return facts.isBroadcast || isPatient ? [] : newest
         }
     }
 
@@ -535,14 +529,14 @@ struct Dispatch: Sendable {
     /// A broadcast waits on while its endpoint may come back, unless its lane holds more than its
     /// share: it has no retry topic to go to.
     func hasWaitedTooLong(
-        _ arrival: Arrival,
+        _ facts: ArrivalFacts,
         lane index: Int,
         blockedSince: Instant,
         now: Instant
     ) -> Bool {
-        guard !arrival.isBroadcast || !parking[Route(index: index).credential].isWorking
+        guard !facts.isBroadcast || !parking[Route(index: index).credential].isWorking
         else { return false }
-        return max(arrival.receivedAt.instant, blockedSince) + Self.patience <= now
+        return max(facts.receivedAt.instant, blockedSince) + Self.patience <= now
     }
 
     // MARK: Queries

@@ -25,8 +25,8 @@ struct Intake: Sendable {
     private var pauses = PartitionPauses()
     private var heldRecords = HeldRecords()
     private var schemaWaits = SchemaWaits()
-    /// By the partition's index; what is missing belongs to the first source.
-    private var sourceOfPartition: [Int] = []
+    /// Of the assignment: each partition's source.
+    private var sources: [PartitionID: Int] = [:]
 
     init(_ settings: EngineSettings) {
         self.settings = settings
@@ -38,37 +38,25 @@ struct Intake: Sendable {
         )
     }
 
-    // MARK: Sources
-
-    mutating func partitionNamed(_ partition: PartitionID, source: Int) {
-        precondition(settings.sourceWeights.indices.contains(source), "no source \(source)")
-        while sourceOfPartition.count <= partition.index { sourceOfPartition.append(0) }
-        sourceOfPartition[partition.index] = source
-    }
-
-    func source(of partition: PartitionID) -> Int {
-        partition.index < sourceOfPartition.count ? sourceOfPartition[partition.index] : 0
-    }
-
     // MARK: In hand
 
     @inline(__always)
-    mutating func entered(_ arrival: Arrival) {
-        gate.entered(byteCount: arrival.byteCount)
-        shares.entered(source: arrival.source, byteCount: arrival.byteCount)
+    mutating func entered(_ facts: ArrivalFacts) {
+        gate.entered(byteCount: facts.byteCount)
+        shares.entered(source: facts.source, byteCount: facts.byteCount)
     }
 
     @inline(__always)
-    mutating func left(_ arrival: Arrival) {
-        gate.left(byteCount: arrival.byteCount)
-        shares.left(source: arrival.source, byteCount: arrival.byteCount)
+    mutating func left(_ facts: ArrivalFacts) {
+        gate.left(byteCount: facts.byteCount)
+        shares.left(source: facts.source, byteCount: facts.byteCount)
     }
 
     // MARK: Retry records before their time
 
     /// How long the record is still to be held; nil: it may be sent.
-    func timeToHold(_ arrival: Arrival, now: Timestamp) -> Duration? {
-        guard let history = arrival.history else { return nil }
+    func timeToHold(_ facts: ArrivalFacts, now: Timestamp) -> Duration? {
+        guard let history = facts.history else { return nil }
         let wait = settings.later.wait(of: history, now: now)
         return wait > .zero ? wait : nil
     }
@@ -77,17 +65,17 @@ struct Intake: Sendable {
     ///
     /// It is not the intake's for now: records that wait must not keep others out. There is one for
     /// each partition of a retry topic, which is bound enough.
-    mutating func held(_ id: DeliveryID, _ arrival: Arrival, for wait: Duration, now: Instant) {
-        guard let history = arrival.history else {
+    mutating func held(_ id: DeliveryID, _ facts: ArrivalFacts, for wait: Duration, now: Instant) {
+        guard let history = facts.history else {
             preconditionFailure("only retry records are held")
         }
-        left(arrival)
+        left(facts)
         let delay = settings.later.delays[history.tier]
         heldRecords.hold(
             HeldRecords.Held(
                 delivery: id,
-                partition: arrival.record.partition,
-                byteCount: arrival.byteCount
+                partition: facts.partition,
+                byteCount: facts.byteCount
             ),
             until: now + wait,
             stopUntil: now + HeldRecords.shortestStop(ofDelay: delay)
@@ -132,10 +120,11 @@ struct Intake: Sendable {
     mutating func needs(
         _ schema: SchemaReference,
         _ id: DeliveryID,
-        _ arrival: Arrival,
+        _ facts: ArrivalFacts,
         now: Instant
     ) -> SchemaStep {
-        let canPostpone = arrival.isEvent && settings.canPostpone(arrival)
+        let isEvent = facts.kind == .event
+        let canPostpone = isEvent && settings.canPostpone(facts)
         let isFirst = schemaWaits.waits[schema] == nil
         if hasFailed(schema), schemaWaits.count >= settings.shareOfBlocked, canPostpone {
             return .giveUp
@@ -144,7 +133,7 @@ struct Intake: Sendable {
             SchemaWaits.Waiter(
                 delivery: id,
                 since: now,
-                isEvent: arrival.isEvent,
+                isEvent: isEvent,
                 canPostpone: canPostpone
             ),
             for: schema
@@ -215,8 +204,20 @@ struct Intake: Sendable {
 
     // MARK: Partitions
 
-    /// A new assignment starts unpaused.
-    mutating func assigned() { pauses.assigned() }
+    /// The group gave these partitions to the shard.
+    mutating func assigned(_ partitions: [AssignedPartition]) {
+        sources = [:]
+        for partition in partitions {
+            precondition(
+                settings.sourceWeights.indices.contains(partition.source),
+                "no source \(partition.source)"
+            )
+            sources[partition.id] = partition.source
+        }
+    }
+
+    /// The assignment is read from now on; it starts unpaused.
+    mutating func assignmentBegan() { pauses.assigned() }
 
     /// Something outside of the intake stops a partition, or lets it go on.
     mutating func reasonChanged() { pauses.reasonChanged() }
@@ -237,10 +238,10 @@ struct Intake: Sendable {
         where isStopped: (PartitionID) -> Bool
     ) -> [Action] {
         let (isFull, held, stopped) = (gate.isPaused, heldRecords, shares.stopped)
-        let sources = sourceOfPartition
+        let sources = sources
         return pauses.changes(of: partitions) { partition in
-            let source = partition.index < sources.count ? sources[partition.index] : 0
-            return isStopped(partition) || isFull || held.stops(partition) || stopped[source]
+            isStopped(partition) || isFull || held.stops(partition)
+                || stopped[sources[partition, default: 0]]
         }
     }
 
@@ -260,6 +261,9 @@ struct Intake: Sendable {
     var hasToDecode: Bool { !schemaWaits.answered.isEmpty }
 
     func isPaused(_ partition: PartitionID) -> Bool { pauses.isPaused(partition) }
+
+    /// Retry records whose time has come.
+    func heldDue(now: Instant) -> [DeliveryID] { heldRecords.due(now: now) }
 
     /// When something is due; where there is no room for a held record, what leaves wakes it.
     var nextDeadline: Instant? {

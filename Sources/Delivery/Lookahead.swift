@@ -36,7 +36,8 @@ extension DeliveryTable {
 extension Arrival {
     /// About what the object takes, and the allocator's word in front of what follows.
     private static let byteCountInMemory =
-        16 + MemoryLayout<Record>.stride + MemoryLayout<Event>.stride + 80
+        16 + MemoryLayout<Record>.stride + MemoryLayout<Event>.stride
+        + MemoryLayout<ArrivalFacts>.stride
 
     /// Longer values are read from one end to the other, which the CPU foresees by itself.
     private static let maxBytes = 512
@@ -52,6 +53,6 @@ extension Arrival {
         // bytes; the address is not read. To lend the elements would ask for their count at the
         // array's head, which is what must not be waited for.
         let start = unsafe unsafeBitCast(record.valueAndKey, to: UnsafeRawPointer.self)
-        unsafe hg_prefetch(start, min(32 + byteCount, Self.maxBytes))
+        unsafe hg_prefetch(start, min(32 + facts.byteCount, Self.maxBytes))
     }
 }

@@ -117,12 +117,12 @@ struct Retry: Sendable {
         waitingFor wait: Duration,
         now: Moment
     ) -> Deferral? {
-        guard settings.canPostpone(delivery.arrival) else { return nil }
+        guard settings.canPostpone(delivery.facts) else { return nil }
         let firstFailedAt = firstFailure(of: delivery, now: now)
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
         let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in
             let due = now.timestamp.advanced(by: delay)
-            return due < giveUpAt && !delivery.arrival.content.isExpired(at: due)
+            return due < giveUpAt && !delivery.facts.isExpired(at: due)
         }
         guard let tier else { return nil }
         return Deferral(
@@ -156,7 +156,7 @@ struct Retry: Sendable {
 
 extension Delivery {
     /// Streams opened in all rounds.
-    var totalAttempts: Int { attempts + arrival.earlierAttempts }
+    var totalAttempts: Int { attempts + facts.earlierAttempts }
 }
 
 extension Moment {

@@ -37,10 +37,8 @@ extension World {
         takeGroupEvent(member)
         decodeAgain(member)
         let wantsMore = takeRecords(member)
-        member.engine.turnEnded(
-            now: moment,
-            unregisteredSince: unregisteredSince(by: member)
-        )
+        hearOfTokens(member)
+        member.engine.turnEnded(now: moment)
         var batch: [Action] = []
         swap(&batch, &actions)
         member.engine.takeActions(into: &batch)
@@ -134,13 +132,16 @@ extension World {
         let skipped = member.engine.counts.skippedSettled
         let record = record(event, at: position, of: partition)
         let decoded = decoded(event, by: member)
-        let isTaken = member.engine.recordArrived(
+        let arrival = reader.read(
             record,
-            decoded: decoded,
+            decoded,
             history: history,
+            source: kafka.partitions[partition.index].source,
             now: moment,
-            unregisteredSince: unregisteredSince(by: member)
+            deadSince: deadSince(by: member)
         )
+        let reply = member.engine.recordArrived(arrival)
+        let isTaken = reply.isTaken
         if isTaken { checkConsumption(of: position, member.cursors[index], by: member) }
         let isTombstone = events[Int(event)].content == .tombstone
         let isSkipped =
@@ -153,10 +154,7 @@ extension World {
             let place = RecordPlace(partition: partition, offset: position)
             noteArrival(of: event, decoded, history, at: place, by: member)
         }
-        guard let history, settings.later.wait(of: history, now: timestamp) > .zero else {
-            return .record(byteCount: record.byteCount)
-        }
-        return .recordNotDue
+        return reply.stopsReading ? .recordNotDue : .record(byteCount: record.byteCount)
     }
 
     private func history(

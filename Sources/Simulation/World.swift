@@ -9,6 +9,7 @@ import Vocabulary
 package struct World {
     package let plan: FaultPlan
     let settings: EngineSettings
+    let reader: ArrivalReader
     var dice: DiceSet
     private(set) var now = Instant(nanoseconds: 0)
     /// How wrong the members' wall clocks are at present.
@@ -55,6 +56,7 @@ package struct World {
         self.plan = plan
         let settings = try World.settings(for: plan)
         self.settings = settings
+        reader = ArrivalReader(settings)
         dice = DiceSet(seed: plan.seed)
         apns = SimulatedAPNs(plan: plan, settings.hygiene.hashKey, &dice[.devices])
         let kafka = SimulatedKafka(plan: plan)

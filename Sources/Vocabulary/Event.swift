@@ -111,6 +111,20 @@ extension Event {
         )
     }
 
+    /// Whether `expiration` has passed.
+    public func isExpired(at timestamp: Timestamp) -> Bool {
+        Self.isOver(expiration, at: timestamp)
+    }
+
+    /// Whether such an expiration has passed.
+    ///
+    /// 0 is no moment: it asks for one attempt without storage.
+    @inline(__always)
+    public static func isOver(_ expiration: Int64?, at timestamp: Timestamp) -> Bool {
+        guard let expiration, expiration != 0 else { return false }
+        return expiration <= timestamp.seconds
+    }
+
     /// Nil for a broadcast.
     public var deviceToken: DeviceToken? {
         if case .device(let token) = target { token } else { nil }

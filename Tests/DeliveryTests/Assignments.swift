@@ -2,16 +2,60 @@ import Delivery
 import Vocabulary
 
 extension DeliveryEngine {
-    /// Assigns partitions of a topic of so many, which is all that most tests need.
+    /// Assigns partitions, by default of a topic of so many, which is all that most tests need.
     mutating func partitionsAssigned(
         _ partitions: [PartitionID],
-        ofRetryTopics retryPartitions: Set<PartitionID> = []
+        of table: PartitionTable? = nil,
+        ofRetryTopics retryPartitions: Set<PartitionID> = [],
+        source: (PartitionID) -> Int = { _ in 0 }
     ) {
-        var table = PartitionTable()
-        for index in 0...(partitions.map(\.index).max() ?? 0) {
-            let name = TopicPartition(topic: KafkaTopic("notifications"), partition: Int32(index))
-            _ = table.intern(name)
+        let assigned = partitions.map { partition in
+            AssignedPartition(
+                partition,
+                named: table?[partition]
+                    ?? TopicPartition(
+                        topic: KafkaTopic("notifications"),
+                        partition: Int32(partition.index)
+                    ),
+                source: source(partition),
+                isOfRetryTopic: retryPartitions.contains(partition)
+            )
         }
-        partitionsAssigned(partitions, of: table, ofRetryTopics: retryPartitions)
+        partitionsAssigned(assigned)
+    }
+
+    /// A record arrives, as the reader reads it.
+    ///
+    /// - Returns: whether it is taken.
+    @discardableResult
+    mutating func recordArrived(
+        _ record: Record,
+        _ decoded: DecodedRecord,
+        history: RetryHistory? = nil,
+        source: Int = 0,
+        by reader: ArrivalReader,
+        now: Moment,
+        deadSince: (KeyedHash) -> Timestamp? = { _ in nil }
+    ) -> Bool {
+        let arrival = reader.read(
+            record,
+            decoded,
+            history: history,
+            source: source,
+            now: now,
+            deadSince: deadSince
+        )
+        return recordArrived(arrival).isTaken
+    }
+
+    /// A record that waited for its schema turns out to be something.
+    mutating func recordDecoded(
+        _ id: DeliveryID,
+        _ decoded: DecodedRecord,
+        by reader: ArrivalReader,
+        now: Moment
+    ) {
+        guard let waiting = delivery(id)?.arrival else { return }
+        recordDecoded(id, reader.read(again: waiting, decoded), now: now)
     }
 }

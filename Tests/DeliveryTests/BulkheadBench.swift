@@ -13,6 +13,7 @@ struct BulkheadBench {
     static let mail = Route(credential: 1, environment: .production)
 
     var engine: DeliveryEngine
+    let reader: ArrivalReader
     var now = Moment(
         instant: Instant(nanoseconds: 0),
         timestamp: Timestamp(milliseconds: 1_700_000_000_000)
@@ -49,10 +50,10 @@ struct BulkheadBench {
         )
         change(&settings)
         engine = DeliveryEngine(settings: settings, seed: 1)
+        reader = ArrivalReader(settings)
         nextOffset = Array(repeating: 0, count: sources)
         let partitions = (0..<sources).map(PartitionID.init(index:))
-        for partition in partitions { engine.partitionNamed(partition, source: partition.index) }
-        engine.partitionsAssigned(partitions)
+        engine.partitionsAssigned(partitions) { $0.index }
         engine.storedOffsetsFetched(
             Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) }),
             now: now
@@ -134,7 +135,13 @@ struct BulkheadBench {
             value: [0x7B, 0x7D]
         )
         nextOffset[source] += 1
-        let isTaken = engine.recordArrived(record, decoded: .event(event), now: now)
+        let isTaken = engine.recordArrived(
+            record,
+            .event(event),
+            source: source,
+            by: reader,
+            now: now
+        )
         #expect(isTaken)
     }
 

@@ -13,6 +13,7 @@ struct Desk {
     static let startMilliseconds: Int64 = 1_700_000_000_000
 
     var engine: DeliveryEngine
+    let reader: ArrivalReader
     var now = Moment(
         instant: Instant(nanoseconds: 0),
         timestamp: Timestamp(milliseconds: Self.startMilliseconds)
@@ -38,6 +39,7 @@ struct Desk {
             intake: intake
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
+        reader = ArrivalReader(settings)
         let partitions = [Self.source, Self.tier, Self.otherTier]
         engine.partitionsAssigned(partitions)
         engine.storedOffsetsFetched(
@@ -81,7 +83,7 @@ struct Desk {
             value: [0x7B, 0x7D]
         )
         let decoded = schema.map { DecodedRecord.awaitingSchema(event, $0) } ?? .event(event)
-        engine.recordArrived(record, decoded: decoded, history: history, now: now)
+        engine.recordArrived(record, decoded, history: history, by: reader, now: now)
         return turn()
     }
 

@@ -13,6 +13,7 @@ struct Bench {
         return table
     }
     var engine: DeliveryEngine
+    let reader: ArrivalReader
     /// What the last `partitionComes` did not believe.
     var ignored: [IgnoredMetadata] = []
     /// The delivery last sent.
@@ -40,6 +41,7 @@ struct Bench {
             transactionTimeout: isTransactional ? .seconds(15) : nil
         )
         engine = DeliveryEngine(settings: settings, seed: seed)
+        reader = ArrivalReader(settings)
         guard isAssigned else { return }
         engine.partitionsAssigned([Self.partition], of: Self.table)
         engine.storedOffsetsFetched([Self.partition: nil], now: now)
@@ -82,7 +84,7 @@ struct Bench {
             key: nil,
             value: decoded == .tombstone ? nil : [0x7B, 0x7D]
         )
-        engine.recordArrived(record, decoded: decoded, now: now)
+        engine.recordArrived(record, decoded, by: reader, now: now)
         return turn()
     }
 

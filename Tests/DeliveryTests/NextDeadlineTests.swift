@@ -101,8 +101,9 @@ import Vocabulary
         )
         let isTaken = bench.engine.recordArrived(
             record,
-            decoded: schema.map { DecodedRecord.awaitingSchema(event, $0) } ?? .event(event),
+            schema.map { DecodedRecord.awaitingSchema(event, $0) } ?? .event(event),
             history: history,
+            by: bench.reader,
             now: bench.now
         )
         #expect(isTaken)

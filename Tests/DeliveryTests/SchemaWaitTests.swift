@@ -10,6 +10,7 @@ private let schema = SchemaReference.id(7)
 /// An engine with one assigned partition, room for two records, and a clock.
 private struct SchemaBench {
     var engine: DeliveryEngine
+    let reader: ArrivalReader
     var now = Moment(
         instant: Instant(nanoseconds: 0),
         timestamp: Timestamp(milliseconds: 1_700_000_000_000)
@@ -24,6 +25,7 @@ private struct SchemaBench {
             intake: IntakeGate.Limits(events: events, bytes: 1 << 20)
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
+        reader = ArrivalReader(settings)
         assign()
     }
 
@@ -56,9 +58,19 @@ private struct SchemaBench {
             value: [0x7B, 0x7D]
         )
         let decoded = DecodedRecord.awaitingSchema(try event(offset, expiration), schema)
-        let isTaken = engine.recordArrived(record, decoded: decoded, history: history, now: now)
+        let isTaken = engine.recordArrived(
+            record,
+            decoded,
+            history: history,
+            by: reader,
+            now: now
+        )
         #expect(isTaken)
         return turn()
+    }
+
+    mutating func recordDecoded(_ id: DeliveryID, _ decoded: DecodedRecord) {
+        engine.recordDecoded(id, decoded, by: reader, now: now)
     }
 
     func event(_ offset: Int64, _ expiration: Int64? = nil) throws -> Event {
@@ -115,9 +127,9 @@ private func fetches(_ actions: [Action]) -> Int {
         #expect(bench.engine.awaitingSchemaCount == 2)
         let waiting = [bench.engine.nextToDecode(), bench.engine.nextToDecode()].compactMap(\.self)
         #expect(waiting.map { bench.engine.delivery($0)?.record.offset.rawValue } == [0, 1])
-        bench.engine.recordDecoded(waiting[0], .event(try bench.event(0)), now: bench.now)
+        bench.recordDecoded(waiting[0], .event(try bench.event(0)))
         let invalid = InvalidEvent(reason: .schemaViolation, violations: [])
-        bench.engine.recordDecoded(waiting[1], .invalid(invalid), now: bench.now)
+        bench.recordDecoded(waiting[1], .invalid(invalid))
         let outcomes = bench.outcomes(bench.turn())
         #expect(outcomes.map(\.reason) == [.local(.schemaViolation)])
         #expect(bench.engine.waitingCount(of: Route(credential: 0, environment: .production)) == 1)
@@ -146,7 +158,7 @@ private func fetches(_ actions: [Action]) -> Int {
             value: [0, 0, 0, 0, 20, 8]
         )
         let decoded = DecodedRecord.unreadable(Self.noJSON, schema)
-        bench.engine.recordArrived(record, decoded: decoded, now: bench.now)
+        bench.engine.recordArrived(record, decoded, by: bench.reader, now: bench.now)
         return bench.turn()
     }
 
@@ -160,7 +172,7 @@ private func fetches(_ actions: [Action]) -> Int {
         let next = bench.engine.nextToDecode()
         let waiting = try #require(next)
         let avro = InvalidEvent(reason: .unusableSchema, violations: [])
-        bench.engine.recordDecoded(waiting, .invalid(avro), now: bench.now)
+        bench.recordDecoded(waiting, .invalid(avro))
         #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.unusableSchema)])
         #expect(bench.engine.awaitingSchemaCount == 0)
     }
@@ -171,7 +183,7 @@ private func fetches(_ actions: [Action]) -> Int {
         bench.engine.schemaFetchFailed(schema, now: bench.now)
         let next = bench.engine.nextToDecode()
         let waiting = try #require(next)
-        bench.engine.recordDecoded(waiting, .unreadable(Self.noJSON, schema), now: bench.now)
+        bench.recordDecoded(waiting, .unreadable(Self.noJSON, schema))
         #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.malformedEvent)])
         // The next ones end at once, and ask nobody until it is time to.
         let actions = unreadable(1, in: &bench)

@@ -12,6 +12,8 @@ private struct Backlog {
     static let prefetch = 5_000
 
     var engine: DeliveryEngine
+    private let reader: ArrivalReader
+    private let weightCount: Int
     /// Records that are in Kafka, by source.
     var written: [Int]
     private var fetched: [Int]
@@ -34,16 +36,15 @@ private struct Backlog {
             sourceWeights: weights
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
+        reader = ArrivalReader(settings)
         self.written = written
+        weightCount = weights.count
         fetched = written.map { _ in 0 }
         isPaused = written.map { _ in false }
         lastOutcome = written.map { _ in nil }
         outcomes = written.map { _ in 0 }
         let partitions = written.indices.map(PartitionID.init(index:))
-        for partition in partitions {
-            engine.partitionNamed(partition, source: min(partition.index, weights.count - 1))
-        }
-        engine.partitionsAssigned(partitions)
+        engine.partitionsAssigned(partitions) { min($0.index, weights.count - 1) }
         engine.storedOffsetsFetched(
             Dictionary(uniqueKeysWithValues: partitions.map { ($0, CommittedPosition?.none) }),
             now: now
@@ -67,7 +68,13 @@ private struct Backlog {
         answers.removeFirst(due.count)
         let taken = min(engine.intakeBudget(now: now.instant), queue.count)
         for record in queue.prefix(taken) {
-            engine.recordArrived(record, decoded: .event(try event(record)), now: now)
+            engine.recordArrived(
+                record,
+                .event(try event(record)),
+                source: min(record.partition.index, weightCount - 1),
+                by: reader,
+                now: now
+            )
         }
         queue.removeFirst(taken)
         engine.turnEnded(now: now)

@@ -24,6 +24,12 @@ public struct TimedQueue<Element: Sendable>: Sendable {
     public var next: Element? { heap.first?.element }
     public var count: Int { heap.count }
 
+    /// Those whose moment has come, in no order that means anything.
+    func due(now: Instant) -> [Element] {
+        guard let nextDue, nextDue <= now else { return [] }
+        return heap.filter { $0.due <= now }.map(\.element)
+    }
+
     public mutating func insert(_ element: Element, due: Instant) {
         heap.append(Entry(due: due, order: nextOrder, element: element))
         nextOrder += 1

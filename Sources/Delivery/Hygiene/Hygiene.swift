@@ -13,123 +13,95 @@ struct Hygiene: Sendable {
         case duplicate
     }
 
-    private static let fewest = 1024
+    /// What is to be told to the process's list of dead tokens.
+    struct Word {
+        let token: KeyedHash
+        /// Since when it is dead, or `SuppressionList.noted`; nil: it is alive.
+        let deadSince: Timestamp?
+    }
 
     private let settings: HygieneSettings
-    /// Tokens that died while this shard had events in hand: those did not find them in the list
-    /// that the process shares, when they arrived.
-    private var recentlyDead: SuppressionList
-    /// Tokens of which the shared list has not been told the last word yet.
-    private var unannounced: Set<KeyedHash> = []
+    /// The words of this turn, which the process's list has not heard yet.
+    private var spoken: [KeyedHash: Timestamp?] = [:]
+    /// Tokens with a word against them, and deliveries in their line.
+    private var doubted: Set<KeyedHash> = []
     private var window: DedupWindow
     /// By the route's index; empty: no fuse.
     private var fuses: [TokenFuse]
 
-    init(_ settings: HygieneSettings, maxEvents: Int, routeCount: Int) {
+    init(_ settings: HygieneSettings, routeCount: Int) {
         self.settings = settings
-        recentlyDead = SuppressionList(
-            maxCount: settings.suppressesUnregistered ? max(maxEvents, Self.fewest) : 0
-        )
         window = DedupWindow(size: settings.dedupWindow)
         fuses = settings.fuse.map { Array(repeating: TokenFuse($0), count: routeCount) } ?? []
     }
 
     // MARK: Before sending
 
-    /// The names under which an event's device and notification stand in the tables.
-    ///
-    /// `unregisteredSince` is what the process's list has against a token.
-    mutating func hashes(
-        of arrival: Arrival,
-        _ environment: APNsEnvironment,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) -> DeliveryHashes {
-        let key = settings.hashKey
-        switch arrival.content.target {
-        case .device(let token):
-            let (name, notification) = key.hashes(
-                ofEvent: arrival.content.id,
-                token,
-                topic: arrival.topic,
-                environment: environment
-            )
-            window.prefetch(notification)
-            return DeliveryHashes(
-                token: name,
-                notification: notification,
-                unregisteredAt: settings.suppressesUnregistered
-                    ? deadSince(name, unregisteredSince) : nil
-            )
-        case .channel(let channel):
-            return DeliveryHashes(
-                token: key.hash(of: channel, environment: environment),
-                notification: key.hash(ofEvent: arrival.content.id, channel)
-            )
-        }
+    @inline(__always)
+    func prefetch(_ names: DeliveryNames) { window.prefetch(names.notification) }
+
+    /// What is known against a token, when the process's list said that before this turn.
+    func word(against token: KeyedHash, listed: Timestamp?) -> Timestamp? {
+        spoken.isEmpty ? listed : spoken[token] ?? listed
     }
 
-    /// An event arrived whose route is known; `hasLine`: others of its device are in hand.
+    /// An event arrived that could be sent.
+    ///
+    /// - Parameters:
+    ///   - facts: What is known of it.
+    ///   - names: Its names.
+    ///   - deadSince: The word against its token.
+    ///   - hasLine: Whether others of its device are in hand.
     mutating func arrived(
-        _ arrival: Arrival,
-        _ names: DeliveryHashes,
+        _ facts: ArrivalFacts,
+        _ names: DeliveryNames,
+        deadSince: Timestamp?,
         hasLine: Bool
     ) -> Judgement {
         // An event before it in the line may show that the token lives; then its turn decides.
-        if let since = names.unregisteredAt, !arrival.content.isRegistered(after: since), !hasLine {
-            return .suppress(since: since)
+        if let deadSince, !facts.isRegistered(after: deadSince), !hasLine {
+            return .suppress(since: deadSince)
         }
         // What comes out of a retry topic is sent: what it repeats may be in hand of an assignment
         // that is gone, and is then let go without an outcome.
-        let isRepeated = window.arrived(names.notification, from: arrival.place)
-        return isRepeated && !arrival.isRetry ? .duplicate : .send
+        let isRepeated = window.arrived(names.notification, from: facts.place)
+        return isRepeated && !facts.isRetry ? .duplicate : .send
     }
 
-    /// A stream is about to be opened: the token may have died, or lived again, while the event
-    /// waited. `unregisteredSince` is asked for tokens only that died of this shard's requests.
-    ///
-    /// - Returns: nil when nothing is against the token, nor was.
-    mutating func wordAtSending(
-        _ names: DeliveryHashes,
-        _ arrival: Arrival,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) -> (since: Timestamp?, suppresses: Bool)? {
-        guard
-            names.unregisteredAt != nil
-                || recentlyDead.count > 0 && recentlyDead[names.token] != nil
-        else { return nil }
-        let since = deadSince(names.token, unregisteredSince)
-        return (since, since.map { !arrival.content.isRegistered(after: $0) } ?? false)
-    }
+    /// There is a word against the token of deliveries in hand: the process's list may hear another.
+    mutating func doubt(_ token: KeyedHash) { doubted.insert(token) }
 
-    /// Since when the token is dead, as far as the process knows; nil: nothing is against it.
-    ///
-    /// The shared list has the last word: another shard, or another process, may have found the
-    /// token alive since.
-    private mutating func deadSince(
-        _ token: KeyedHash,
-        _ unregisteredSince: (KeyedHash) -> Timestamp?
-    ) -> Timestamp? {
-        if unannounced.contains(token) { return recentlyDead[token] }
-        let since = unregisteredSince(token)
-        if since == nil { recentlyDead.remove(token) }
-        return since
-    }
+    /// Nobody is left in the token's line.
+    mutating func lineEnded(_ token: KeyedHash) { doubted.remove(token) }
+
+    var hasDoubts: Bool { !doubted.isEmpty }
+
+    /// Whose word the process's list may know better; not what was said in this turn, which the
+    /// list has not heard yet.
+    var doubtfulTokens: Set<KeyedHash> { doubted.subtracting(spoken.keys) }
 
     // MARK: The end
 
     /// An event has ended: draws the lessons, and holds its token back while the fuse is blown.
     ///
+    /// - Parameters:
+    ///   - conclusion: How it ended.
+    ///   - facts: What is known of it.
+    ///   - names: Its names.
+    ///   - deadSince: The word against its token.
+    ///   - now: This turn's moment.
     /// - Returns: words for the process's list, in order.
     mutating func ended(
         _ conclusion: inout Conclusion,
-        _ names: DeliveryHashes,
-        _ arrival: Arrival,
-        _ route: Route?,
+        _ facts: ArrivalFacts,
+        _ names: DeliveryNames,
+        deadSince: Timestamp?,
         now: Moment
-    ) -> [Action] {
-        if !conclusion.isAccepted { window.withdraw(names.notification, from: arrival.place) }
+    ) -> [Word] {
+        if !conclusion.isAccepted { window.withdraw(names.notification, from: facts.place) }
         // No answer to a broadcast says anything about a token.
-        guard case .apns = conclusion.decidedBy, !arrival.isBroadcast, let route else { return [] }
+        guard case .apns = conclusion.decidedBy, !facts.isBroadcast, let route = facts.route
+        else { return [] }
         let isCondemned = if case .keep = conclusion.tokenAction { false } else { true }
         if isCondemned || conclusion.isAccepted, !fuses.isEmpty {
             fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)
@@ -138,37 +110,33 @@ struct Hygiene: Sendable {
         guard settings.suppressesUnregistered else { return [] }
         switch (conclusion.kind, conclusion.tokenAction) {
         case (.unregistered, .hold):
-            return [revived(names.token), died(names.token, since: SuppressionList.noted)]
+            return [said(names, nil), said(names, SuppressionList.noted)]
         case (.unregistered, _):
-            return [died(names.token, since: conclusion.unregisteredAt ?? now.timestamp)]
-        case (.accepted, _) where names.unregisteredAt != nil:
+            return [said(names, conclusion.unregisteredAt ?? now.timestamp)]
+        case (.accepted, _) where deadSince != nil:
             conclusion.isTokenReadmitted = true
-            return [revived(names.token)]
+            return [said(names, nil)]
         case (_, .keep):
             return []
         case (_, .remove), (_, .checkEnvironment), (_, .checkTopic), (_, .hold):
-            return [died(names.token, since: SuppressionList.noted)]
+            return [said(names, SuppressionList.noted)]
         }
     }
 
+    private mutating func said(_ names: DeliveryNames, _ deadSince: Timestamp?) -> Word {
+        spoken.updateValue(deadSince, forKey: names.target)
+        return Word(token: names.target, deadSince: deadSince)
+    }
+
     /// A delivery left without an outcome: somebody else sends it, or this shard does later.
-    mutating func released(_ names: DeliveryHashes, _ arrival: Arrival) {
-        window.withdraw(names.notification, from: arrival.place)
+    mutating func released(_ facts: ArrivalFacts) {
+        guard let names = facts.names else { return }
+        window.withdraw(names.notification, from: facts.place)
     }
 
     /// The process's list has heard every word.
-    mutating func announced() { unannounced.removeAll() }
-
-    private mutating func died(_ token: KeyedHash, since: Timestamp) -> Action {
-        recentlyDead.insert(token, since: since)
-        unannounced.insert(token)
-        return .suppressToken(token, since: since)
-    }
-
-    private mutating func revived(_ token: KeyedHash) -> Action {
-        recentlyDead.remove(token)
-        unannounced.insert(token)
-        return .readmitToken(token)
+    mutating func announced() {
+        if !spoken.isEmpty { spoken.removeAll(keepingCapacity: true) }
     }
 
     // MARK: Queries
@@ -177,25 +145,8 @@ struct Hygiene: Sendable {
     func fuse(of route: Route) -> TokenFuse? { fuses.isEmpty ? nil : fuses[route.index] }
 }
 
-/// The delivery's names in the tables of `Hygiene`.
-struct DeliveryHashes: Hashable, Sendable {
-    /// Of the device's line, or of the channel's, which is in no table of tokens.
-    let token: KeyedHash
-    let notification: KeyedHash
-    /// When the token was called dead, if it was; or `SuppressionList.noted`.
-    var unregisteredAt: Timestamp?
-}
-
-extension Arrival {
+extension ArrivalFacts {
     fileprivate var place: DedupWindow.Place {
-        DedupWindow.Place(partition: record.partition, offset: record.offset)
-    }
-}
-
-extension Event {
-    /// Whether the app reported the token after APNs had called it dead, if it did.
-    fileprivate func isRegistered(after unregisteredAt: Timestamp) -> Bool {
-        unregisteredAt == SuppressionList.noted
-            || tokenRegisteredAt.map { $0 > unregisteredAt } ?? false
+        DedupWindow.Place(partition: partition, offset: offset)
     }
 }

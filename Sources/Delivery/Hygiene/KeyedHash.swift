@@ -76,6 +76,14 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
+    /// Of a `collapse_id`, to be compared with others of its device.
+    func hash(of collapseID: CollapseID) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(8)
+        hash.absorb(collapseID.text.utf8.span)
+        return KeyedHash(rawValue: hash.finish())
+    }
+
     /// Of a channel; APNs' channel IDs are random, so the app need not be told.
     public func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)

@@ -31,6 +31,9 @@ struct HeldRecords: Sendable {
     /// Records held.
     var count: Int { queue.count }
 
+    /// Those that are due.
+    func due(now: Instant) -> [DeliveryID] { queue.due(now: now).map(\.delivery) }
+
     var nextDeadline: Instant? {
         guard let due = queue.nextDue, let resumption = resumptions.nextDue
         else { return queue.nextDue ?? resumptions.nextDue }

@@ -1,5 +1,26 @@
 public import Vocabulary
 
+/// A partition that the group gives to the shard.
+public struct AssignedPartition: Hashable, Sendable {
+    public let id: PartitionID
+    public let name: TopicPartition
+    /// The source topic's place in the configuration; a retry topic's is its source's.
+    public let source: Int
+    public let isOfRetryTopic: Bool
+
+    public init(
+        _ id: PartitionID,
+        named name: TopicPartition,
+        source: Int = 0,
+        isOfRetryTopic: Bool = false
+    ) {
+        self.id = id
+        self.name = name
+        self.source = source
+        self.isOfRetryTopic = isOfRetryTopic
+    }
+}
+
 /// The shard's place in the consumer group: what it owns, what it has settled of it, and the way
 /// out of it.
 ///
@@ -84,9 +105,7 @@ public struct Assignment: Sendable {
     // MARK: Inputs
 
     mutating func partitionsAssigned(
-        _ assigned: [PartitionID],
-        of table: PartitionTable,
-        ofRetryTopics retryPartitions: Set<PartitionID> = []
+        _ assigned: [AssignedPartition]
     ) -> Action {
         guard phase == .idle else {
             // Shutting down: an assignment that came too late is not taken up.
@@ -95,9 +114,10 @@ public struct Assignment: Sendable {
         epoch = epoch.next
         stored = [:]
         nextOffsetFetch = nil
-        partitions = assigned.sorted()
-        names = partitions.map { table[$0] }
-        self.retryPartitions = retryPartitions
+        let sorted = assigned.sorted { $0.id < $1.id }
+        partitions = sorted.map(\.id)
+        names = sorted.map(\.name)
+        retryPartitions = Set(sorted.filter(\.isOfRetryTopic).map(\.id))
         guard !partitions.isEmpty else {
             phase = .consuming
             return .assign([])

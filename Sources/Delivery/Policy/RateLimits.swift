@@ -32,34 +32,15 @@ struct RateLimits: Sendable {
         var count = 0
     }
 
-    private let limits: [RateLimit]
     private var queues: [Queue]
 
     init(_ limits: [RateLimit]) {
-        self.limits = limits
         queues = limits.map {
             Queue(bucket: TokenBucket(perSecond: $0.requestsPerSecond, burst: $0.burst))
         }
     }
 
-    var isEmpty: Bool { limits.isEmpty }
-
-    /// The limit that an event falls under: an exact bundle ID first, then the longest prefix.
-    func limit(for destination: Event.Destination, _ pushType: PushType) -> Int? {
-        guard !limits.isEmpty else { return nil }
-        let bundleID =
-            switch destination {
-            case .bundleID(let bundleID): bundleID
-            case .topic(let topic):
-                APNsTopicRule.bundleID(in: topic, for: pushType) ?? topic.name
-            }
-        var best: Int?
-        for index in limits.indices where limits[index].covers(bundleID) {
-            if let best, limits[best].specificity >= limits[index].specificity { continue }
-            best = index
-        }
-        return best
-    }
+    var isEmpty: Bool { queues.isEmpty }
 
     /// Asks for one to go at once, past nobody who waits.
     ///
@@ -109,6 +90,27 @@ struct RateLimits: Sendable {
 }
 
 extension RateLimit {
+    /// The limit that an event falls under: an exact bundle ID first, then the longest prefix.
+    static func index(
+        in limits: [RateLimit],
+        for destination: Event.Destination,
+        _ pushType: PushType
+    ) -> Int? {
+        guard !limits.isEmpty else { return nil }
+        let bundleID =
+            switch destination {
+            case .bundleID(let bundleID): bundleID
+            case .topic(let topic):
+                APNsTopicRule.bundleID(in: topic, for: pushType) ?? topic.name
+            }
+        var best: Int?
+        for index in limits.indices where limits[index].covers(bundleID) {
+            if let best, limits[best].specificity >= limits[index].specificity { continue }
+            best = index
+        }
+        return best
+    }
+
     /// Exact patterns rank above all prefixes.
     fileprivate var specificity: Int {
         bundleIDs.utf8.last == UInt8(ascii: "*") ? bundleIDs.utf8.count : .max

@@ -50,7 +50,6 @@ struct OutcomePublisher: ~Copyable {
             switch (tag.publication, delivery.decision) {
             case (.retry, _): retryRecord(of: delivery, source)
             case (_, .concluded?): record(tag, delivery.concludedOutcome, of: delivery, source)
-            case (_, .invalid(let invalid)?): record(tag, invalid.outcome, of: delivery, source)
             case (_, .deferral?), (_, nil): nil
             }
         guard let encoded else { return }

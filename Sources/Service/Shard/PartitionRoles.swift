@@ -9,6 +9,8 @@ final class PartitionRole: Sendable {
     let name: TopicPartition
     /// The partition's topic, or the source that its retry topic was made for.
     let source: KafkaTopic
+    /// The source's place in the configuration.
+    let sourceIndex: Int
     /// Nil for a partition of a source.
     let purpose: RetryTopics.Purpose?
     let isBroadcast: Bool
@@ -18,12 +20,14 @@ final class PartitionRole: Sendable {
     init(
         name: TopicPartition,
         source: KafkaTopic,
+        sourceIndex: Int,
         purpose: RetryTopics.Purpose?,
         isBroadcast: Bool,
         metricRow: Int?
     ) {
         self.name = name
         self.source = source
+        self.sourceIndex = sourceIndex
         self.purpose = purpose
         self.isBroadcast = isBroadcast
         self.metricRow = metricRow
@@ -33,12 +37,14 @@ final class PartitionRole: Sendable {
 /// The roles of all partitions that were seen, by index: the hot path hashes no names.
 struct PartitionRoles {
     private let topics: RetryTopics
+    private let sources: [KafkaTopic]
     private let broadcastSources: Set<KafkaTopic>
     private let metricTopics: [String]
     private var roles: [PartitionRole] = []
 
     init(_ settings: ShardSettings) {
         topics = settings.topics.retry
+        sources = settings.sources
         broadcastSources = settings.broadcastSources
         metricTopics = settings.metricLists.topics
     }
@@ -56,6 +62,7 @@ struct PartitionRoles {
                 PartitionRole(
                     name: partition,
                     source: source,
+                    sourceIndex: sources.firstIndex(of: source) ?? 0,
                     purpose: topics.purpose(of: partition.topic),
                     isBroadcast: broadcastSources.contains(source),
                     metricRow: metricTopics.firstIndex(of: partition.topic.name)

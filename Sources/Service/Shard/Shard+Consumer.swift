@@ -26,12 +26,7 @@ extension Shard {
             troubles.kafkaWorked()
             troubles.hasJoinedGroup = true
             log.info("partitions assigned", [.partition: names(partitions)])
-            nameSources(of: partitions)
-            engine.partitionsAssigned(
-                partitions,
-                of: consumer.partitions,
-                ofRetryTopics: Set(partitions.filter { isOfRetryTopic($0) })
-            )
+            engine.partitionsAssigned(partitions.map { assigned($0) })
         case .partitionsRevoked(let partitions, let lost):
             log.info(
                 lost ? "partitions lost" : "partitions revoked",
@@ -73,18 +68,22 @@ extension Shard {
         }
         let decoded = decode(&record, as: role)
         let isTombstone = if case .tombstone = decoded { true } else { false }
-        let isTaken = engine.recordArrived(
+        let isRetry = history != nil
+        let arrival = reader.read(
             record,
-            decoded: consume decoded,
+            consume decoded,
             fingerprint: fingerprint,
             history: history,
+            source: role.sourceIndex,
             now: now,
-            unregisteredSince: { deadTokens[$0] }
+            deadSince: { deadTokens[$0] }
         )
-        if isTaken { countArrival(of: role, isTombstone: isTombstone) }
-        guard let history else { return true }
-        if isTaken { metrics.returned.add() }
-        return settings.engine.later.wait(of: history, now: now.timestamp) <= .zero
+        let reply = engine.recordArrived(arrival)
+        if reply.isTaken {
+            countArrival(of: role, isTombstone: isTombstone)
+            if isRetry { metrics.returned.add() }
+        }
+        return !reply.stopsReading
     }
 
     /// Decodes a record as the kind of its source asks.
@@ -117,12 +116,14 @@ extension Shard {
         role(of: partition).purpose != nil
     }
 
-    /// Tells the engine which source each partition is of; a retry topic is of its source's.
-    private mutating func nameSources(of partitions: [PartitionID]) {
-        for partition in partitions {
-            let source = settings.sources.firstIndex(of: role(of: partition).source)
-            engine.partitionNamed(partition, source: source ?? 0)
-        }
+    private mutating func assigned(_ partition: PartitionID) -> AssignedPartition {
+        let role = role(of: partition)
+        return AssignedPartition(
+            partition,
+            named: role.name,
+            source: role.sourceIndex,
+            isOfRetryTopic: role.purpose != nil
+        )
     }
 
     private mutating func storedOffsetsFetched(_ stored: [StoredOffset]) {

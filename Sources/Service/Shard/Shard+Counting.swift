@@ -22,16 +22,8 @@ extension Shard {
             count(
                 delivery.conclusion.kind,
                 delivery.conclusion.reason,
-                occurredAt: delivery.arrival.content.occurredAt,
+                occurredAt: delivery.arrival.occurredAt,
                 completedAt: delivery.conclusion.completedAt,
-                delivery
-            )
-        case .invalid(let record)?:
-            count(
-                record.outcome.kind,
-                record.outcome.reason,
-                occurredAt: record.outcome.subject.occurredAt,
-                completedAt: record.outcome.completedAt,
                 delivery
             )
         case .deferral?, nil: break

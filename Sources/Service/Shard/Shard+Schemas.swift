@@ -38,9 +38,11 @@ extension Shard {
         let deadTokens = settings.suppressedTokens
         var slice = DecodeSlice(from: SystemClock.now)
         while let id = engine.nextToDecode() {
-            guard var record = engine.delivery(id)?.record else { continue }
+            guard let waiting = engine.delivery(id)?.arrival else { continue }
+            var record = waiting.record
             let decoded = decode(&record, as: role(of: record.partition))
-            engine.recordDecoded(id, decoded, now: now, unregisteredSince: { deadTokens[$0] })
+            let arrival = reader.read(again: waiting, decoded) { deadTokens[$0] }
+            engine.recordDecoded(id, arrival, now: now)
             if slice.recordDecoded(now: SystemClock.now) { return }
         }
         // What is of no use now may be later: the next record asks again.

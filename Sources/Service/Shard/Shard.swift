@@ -44,6 +44,7 @@ struct Shard: ~Copyable {
     let control: ShardControl
     let metrics: ShardMetrics
     var engine: DeliveryEngine
+    let reader: ArrivalReader
     var decoder: EventDecoder
     /// Nil where no source has broadcasts.
     let broadcastSchema: BroadcastSchema?
@@ -160,6 +161,7 @@ struct Shard: ~Copyable {
         givenUp = Array(repeating: GivenUpShare(), count: inUse.count + 1)
         partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
+        reader = ArrivalReader(settings.engine)
     }
 
     // MARK: The loop
@@ -222,8 +224,11 @@ struct Shard: ~Copyable {
         takeRecords(budget: budget)
         restartPartitions()
         if producerBackoff.isDue(now: now.instant), replaceProducer() { engine.producerReplaced() }
-        let deadTokens = settings.suppressedTokens
-        engine.turnEnded(now: now, unregisteredSince: { deadTokens[$0] })
+        for token in engine.doubtfulTokens(now: now.instant) {
+            let deadSince = settings.suppressedTokens[token]
+            engine.tokenHeard(token, deadSince: deadSince, now: now.instant)
+        }
+        engine.turnEnded(now: now)
         carryOutActions()
         connections.flush(loop) { happenings.append($0) }
         record()

@@ -4,9 +4,17 @@ import Vocabulary
 /// Dead tokens: what members tell each other of them.
 extension World {
     /// What the member's process has against a token.
-    func unregisteredSince(by member: Member) -> (KeyedHash) -> Timestamp? {
+    func deadSince(by member: Member) -> (KeyedHash) -> Timestamp? {
         let (tokens, devices) = (member.tokens, apns.deviceOfHash)
         return { hash in devices[hash].flatMap { tokens[$0] } }
+    }
+
+    /// The member's engine hears what its process has against the tokens that it doubts.
+    func hearOfTokens(_ member: Member) {
+        let deadSince = deadSince(by: member)
+        for token in member.engine.doubtfulTokens(now: now) {
+            member.engine.tokenHeard(token, deadSince: deadSince(token), now: now)
+        }
     }
 
     /// A list of its own, or that of another member of the same process.

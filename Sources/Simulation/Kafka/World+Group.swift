@@ -35,14 +35,16 @@ extension World {
             member.generation = generation
             member.settledBefore = [:]
             coverage.note(.partitionTakenBack, times: partitions.count)
-            for partition in partitions {
-                let source = kafka.partitions[partition.index].source
-                member.engine.partitionNamed(partition, source: source)
-            }
             member.engine.partitionsAssigned(
-                partitions,
-                of: kafka.table,
-                ofRetryTopics: Set(partitions.filter { kafka.partitions[$0.index].tier != nil })
+                partitions.map { id in
+                    let partition = kafka.partitions[id.index]
+                    return AssignedPartition(
+                        id,
+                        named: partition.name,
+                        source: partition.source,
+                        isOfRetryTopic: partition.tier != nil
+                    )
+                }
             )
         }
         if !member.groupEvents.isEmpty { wake(member) }

@@ -26,18 +26,17 @@ extension World {
 
     /// The member decodes some of what has waited for its schema, and the others in the next turns.
     mutating func decodeAgain(_ member: Member) {
-        let unregisteredSince = unregisteredSince(by: member)
         for _ in 0..<dice[.decoding, member].number(1...4) {
             guard let delivery = member.engine.nextToDecode(),
-                let record = member.delivery(delivery)?.record,
-                let event = event(of: record)
+                let waiting = member.delivery(delivery)?.arrival,
+                let event = event(of: waiting.record)
             else { break }
-            member.engine.recordDecoded(
-                delivery,
+            let arrival = reader.read(
+                again: waiting,
                 decoded(event, by: member),
-                now: moment,
-                unregisteredSince: unregisteredSince
+                deadSince: deadSince(by: member)
             )
+            member.engine.recordDecoded(delivery, arrival, now: moment)
         }
         if member.engine.hasToDecode { wake(member) }
     }

@@ -7,6 +7,7 @@ import Vocabulary
 /// An engine with two assigned partitions, a clock, and the process's list of dead tokens.
 final class HygieneBench {
     var engine: DeliveryEngine
+    private let reader: ArrivalReader
     var list = SuppressionList(maxCount: 100)
     var now = Moment(
         instant: Instant(nanoseconds: 0),
@@ -27,6 +28,7 @@ final class HygieneBench {
             hygiene: hygiene
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
+        reader = ArrivalReader(settings)
         assign()
         engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: streams, now: now)
     }
@@ -40,8 +42,10 @@ final class HygieneBench {
 
     /// Ends the turn and carries out what concerns the list.
     func turn() -> [Action] {
-        let known = list
-        engine.turnEnded(now: now) { known[$0] }
+        for token in engine.doubtfulTokens(now: now.instant) {
+            engine.tokenHeard(token, deadSince: list[token], now: now.instant)
+        }
+        engine.turnEnded(now: now)
         var actions: [Action] = []
         engine.takeActions(into: &actions)
         for action in actions {
@@ -80,7 +84,7 @@ final class HygieneBench {
             value: [0x7B, 0x7D]
         )
         let list = list
-        engine.recordArrived(record, decoded: .event(event), now: now) { list[$0] }
+        engine.recordArrived(record, .event(event), by: reader, now: now) { list[$0] }
         return turn()
     }
 

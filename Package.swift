@@ -86,13 +86,12 @@ let package = Package(
         // The pure core: no clock, no dice, no lock, no I/O.
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
-        module("EventSchema", ["Vocabulary", "JSON", "CFiles"]),
+        module("Spelling", []),
+        module("JSONSchema", ["JSON", "Spelling", "CFiles"]),
+        module("EventCodec", ["Vocabulary", "JSON", "JSONSchema", "CFiles"]),
         module("APNsRules", ["Vocabulary", "JSON"]),
         module("ConnectionPool", ["Vocabulary"]),
-        module(
-            "Delivery",
-            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema", "CPrefetch"]
-        ),
+        module("Delivery", ["Vocabulary", "APNsRules", "ConnectionPool", "CPrefetch"]),
 
         // The shells.
         module("Telemetry", ["Vocabulary"]),
@@ -100,7 +99,7 @@ let package = Package(
         module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]),
         module("YAML", ["CYAML"]),
         module("HTTPServer", ["CLinux"]),
-        module("Commands", ["Vocabulary"]),
+        module("Commands", ["Spelling"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module(
             "AdminHTTP",
@@ -111,16 +110,13 @@ let package = Package(
         module(
             "Service",
             [
-                "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
-                "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
-                "HTTPServer", "YAML", "CLinux",
+                "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
+                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
+                "HTTPServer", "Spelling", "YAML", "CLinux",
             ]
         ),
         module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),
-        module(
-            "Simulation",
-            ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"]
-        ),
+        module("Simulation", ["Vocabulary", "APNsRules", "ConnectionPool", "Delivery"]),
 
         // The commands.
         .executableTarget(
@@ -134,7 +130,7 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
-                "EventSchema", "Vocabulary", "Commands", "HTTPServer",
+                "EventCodec", "Vocabulary", "Commands", "HTTPServer",
             ],
             swiftSettings: strict
         ),
@@ -148,8 +144,8 @@ let package = Package(
         .executableTarget(
             name: "heliograph-bench",
             dependencies: [
-                "Vocabulary", "JSON", "EventSchema", "APNsRules", "ConnectionPool", "Delivery",
-                "Telemetry", "KafkaIO", "HTTP2IO", "CLinux", "BenchmarkFloors",
+                "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
+                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "CLinux", "BenchmarkFloors",
                 "Commands",
             ],
             path: "Benchmarks/Parts",
@@ -158,7 +154,8 @@ let package = Package(
 
         tests("VocabularyTests", ["Vocabulary", "CSHA1"]),
         tests("JSONTests", ["JSON"]),
-        tests("EventSchemaTests", ["EventSchema", "Vocabulary", "JSON", "CFiles"]),
+        tests("JSONSchemaTests", ["JSONSchema", "JSON", "CFiles"]),
+        tests("EventCodecTests", ["EventCodec", "JSONSchema", "Vocabulary", "JSON"]),
         tests("APNsRulesTests", ["APNsRules", "Vocabulary"]),
         tests("ConnectionPoolTests", ["ConnectionPool", "Vocabulary"]),
         tests("DeliveryTests", ["Delivery", "Vocabulary", "APNsRules", "ConnectionPool"]),

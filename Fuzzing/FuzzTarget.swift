@@ -1,5 +1,6 @@
-import EventSchema
+import EventCodec
 import JSON
+import JSONSchema
 import Vocabulary
 
 /// What libFuzzer calls with each input; `scripts/fuzz` builds and runs it.
@@ -75,7 +76,7 @@ private final class FuzzTarget {
         } catch {
             preconditionFailure("the outcome is no JSON: \(error)")
         }
-        let found = outcomeSchema.violations(in: document, document.root)
+        let found = outcomeSchema.findings(in: document, document.root)
         precondition(found.isEmpty, "the outcome breaks its schema: \(found)")
     }
 
@@ -83,7 +84,7 @@ private final class FuzzTarget {
         guard let schema = try? Schema(text: schemaText), (try? document.parse(text)) != nil
         else { return }
         let isAdmitted = schema.admits(document, document.root)
-        let violations = schema.violations(in: document, document.root)
+        let violations = schema.findings(in: document, document.root).map { Violation($0) }
         precondition(isAdmitted == violations.isEmpty, "two checks disagree: \(violations)")
         bound(violations)
     }

@@ -1,6 +1,7 @@
 import BenchmarkFloors
-import EventSchema
+import EventCodec
 import JSON
+import JSONSchema
 import Vocabulary
 
 /// Reading one event and telling its outcome: simdjson alone, our parse, one schema, the whole of
@@ -38,7 +39,7 @@ enum EventParts {
     /// The event's schema alone, on a document that is parsed already.
     private static func validate(_ text: [UInt8]) -> Part {
         let schema = EmbeddedSchema.notificationEventV1.compiled()
-        return Part("EventSchema: validate 1 KB", per: "event") { times in
+        return Part("JSONSchema: validate 1 KB", per: "event") { times in
             var document = JSONDocument()
             do { try document.parse(text) } catch { preconditionFailure("\(error)") }
             var admitted = 0
@@ -51,7 +52,7 @@ enum EventParts {
     private static func decode(_ text: [UInt8]) -> Part {
         let reader = Reader()
         let topic = source.topic
-        return Part("EventSchema: decode + validate 1 KB", per: "event") { times in
+        return Part("EventCodec: decode + validate 1 KB", per: "event") { times in
             var record = record(text)
             var events = 0
             for _ in 0..<times {
@@ -68,7 +69,7 @@ enum EventParts {
         let record = record(text)
         let outcome = outcome(of: record)
         var encoder = OutcomeEncoder()
-        return Part("EventSchema: encode one outcome", per: "outcome") { times in
+        return Part("EventCodec: encode one outcome", per: "outcome") { times in
             var buffer: [UInt8] = []
             var byteCount = 0
             for _ in 0..<times {

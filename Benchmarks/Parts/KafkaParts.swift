@@ -1,5 +1,5 @@
 import CLinux
-import EventSchema
+import EventCodec
 import Glibc
 import KafkaIO
 import Vocabulary

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Vocabulary
+import Spelling
 
 /// A program: its table of commands, and everything that follows from it.
 package struct Program: Sendable {

@@ -1,4 +1,4 @@
-import Vocabulary
+import Spelling
 
 /// The words after a command's name, told apart by the rules of GNU's getopt_long(3): options and
 /// operands in any order, `--name value`, `--name=value`, `-n value`, `-nvalue`, clustered flags,

@@ -1,4 +1,4 @@
-import Vocabulary
+import Spelling
 
 /// What a value on the command line is: what usage lines call it, how it is read, and what a shell
 /// completes it with.

@@ -1,4 +1,3 @@
-import EventSchema
 import Vocabulary
 
 /// A record that upstream wrote to a source, and what became of it outside the service.

@@ -24,21 +24,13 @@ let package = Package(
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSHA1"),
-        .target(name: "CFiles", exclude: ["Metaschemas"]),
         .systemLibrary(name: "CPrefetch"),
         module("Vocabulary", ["CSHA1"]),
         module("JSON", ["CSimdjson", "CRE2"]),
-        module("EventSchema", ["Vocabulary", "JSON", "CFiles"]),
         module("APNsRules", ["Vocabulary", "JSON"]),
         module("ConnectionPool", ["Vocabulary"]),
-        module(
-            "Delivery",
-            ["Vocabulary", "APNsRules", "ConnectionPool", "EventSchema", "CPrefetch"]
-        ),
-        module(
-            "Simulation",
-            ["Vocabulary", "EventSchema", "APNsRules", "ConnectionPool", "Delivery"]
-        ),
+        module("Delivery", ["Vocabulary", "APNsRules", "ConnectionPool", "CPrefetch"]),
+        module("Simulation", ["Vocabulary", "APNsRules", "ConnectionPool", "Delivery"]),
         .executableTarget(
             name: "Runner",
             dependencies: ["Simulation", "Vocabulary"],

@@ -402,7 +402,7 @@ def suite():
 
 @pytest.mark.parametrize(("draft", "name"), [("draft2020-12", "2020-12"), ("draft7", "7")])
 def test_the_command_passes_the_official_suite(draft, name, suite, tmp_path):
-    """Of each file a part, and all that reads other files: EventSchemaTests has the whole of it."""
+    """Of each file a part, and all that reads other files: EventCodecTests has the whole of it."""
     groups = [
         (file.name, group)
         for file in sorted((suite / "tests" / draft).glob("*.json"))

@@ -1,3 +1,4 @@
+import Spelling
 import Vocabulary
 import YAML
 

@@ -1,5 +1,5 @@
 import APNsRules
-package import EventSchema
+package import EventCodec
 import JSON
 package import Vocabulary
 

@@ -1,4 +1,4 @@
-import EventSchema
+import EventCodec
 package import Vocabulary
 
 /// Which dead letters a command is about; what is not set admits all.

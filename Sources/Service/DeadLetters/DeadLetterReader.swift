@@ -1,4 +1,4 @@
-import EventSchema
+import EventCodec
 import HTTP2IO
 import JSON
 import KafkaIO

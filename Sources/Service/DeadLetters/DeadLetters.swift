@@ -1,5 +1,5 @@
 import Delivery
-import EventSchema
+import EventCodec
 import HTTP2IO
 import KafkaIO
 import Vocabulary

@@ -1,6 +1,6 @@
 import APNsRules
 import Delivery
-import EventSchema
+import EventCodec
 import HTTP2IO
 import JSON
 import Vocabulary

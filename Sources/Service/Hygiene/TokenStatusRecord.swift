@@ -1,6 +1,6 @@
 import APNsRules
 package import Delivery
-import EventSchema
+import EventCodec
 import JSON
 package import Vocabulary
 

@@ -1,7 +1,7 @@
 import APNsRules
 import ConnectionPool
 import Delivery
-import EventSchema
+import EventCodec
 import Foundation
 import HTTP2IO
 import JSON

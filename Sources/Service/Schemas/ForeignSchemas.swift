@@ -1,4 +1,4 @@
-import EventSchema
+import EventCodec
 import RegistryIO
 import Telemetry
 import Vocabulary

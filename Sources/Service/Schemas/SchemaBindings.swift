@@ -1,5 +1,5 @@
 import APNsRules
-import EventSchema
+import EventCodec
 import Vocabulary
 
 /// Which of the operator's schemas is for whose payloads.

@@ -1,5 +1,6 @@
-import EventSchema
+import EventCodec
 import Foundation
+import JSONSchema
 import RegistryIO
 
 /// How schemas that others wrote are compiled.

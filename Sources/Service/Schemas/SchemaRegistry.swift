@@ -1,6 +1,7 @@
-import EventSchema
+import EventCodec
 import Foundation
 import HTTP2IO
+import JSONSchema
 import RegistryIO
 import Synchronization
 import Telemetry

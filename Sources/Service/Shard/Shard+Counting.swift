@@ -1,5 +1,5 @@
 import Delivery
-import EventSchema
+import EventCodec
 import KafkaIO
 import Telemetry
 import Vocabulary

@@ -1,7 +1,7 @@
 import APNsRules
 import ConnectionPool
 import Delivery
-import EventSchema
+import EventCodec
 import HTTP2IO
 import KafkaIO
 import Telemetry

@@ -1,6 +1,6 @@
 import APNsRules
 import Delivery
-import EventSchema
+import EventCodec
 import JSON
 import KafkaIO
 import Telemetry

@@ -1,5 +1,6 @@
-import EventSchema
+import EventCodec
 import JSON
+import JSONSchema
 package import Vocabulary
 
 /// Checks one document at a time; made once and used for all of them.
@@ -118,7 +119,7 @@ package final class SchemaChecker: DocumentChecker {
         guard !schema.admits(document, document.root) else {
             return CheckedDocument(verdict: .valid, violations: [])
         }
-        let violations = schema.violations(in: document, document.root)
+        let violations = schema.findings(in: document, document.root).map { Violation($0) }
         return CheckedDocument(verdict: .invalid, violations: violations)
     }
 }

@@ -1,5 +1,6 @@
-import EventSchema
+import EventCodec
 import FoundationEssentials
+import JSONSchema
 
 /// Where `heliograph validate` finds a schema and what it refers to.
 package struct SchemaSource: Hashable, Sendable {

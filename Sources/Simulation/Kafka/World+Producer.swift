@@ -1,5 +1,4 @@
 import Delivery
-import EventSchema
 import Vocabulary
 
 /// What a member gave its producer: one record of an event's outcome.

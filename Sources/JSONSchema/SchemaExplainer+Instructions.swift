@@ -1,0 +1,210 @@
+import JSON
+import Spelling
+
+extension SchemaProgram.Operation {
+    var isAlternative: Bool { self == .anyOf || self == .oneOf }
+}
+
+extension SchemaExplainer {
+    /// Reports what is wrong with a value that an instruction does not admit.
+    mutating func explainInstruction(
+        _ index: Int,
+        _ value: JSONNode
+    ) {
+        let instruction = program.instructions[index]
+        let keyword = program.notes.keywords[index]
+        switch instruction.operation {
+        case .members: explainMembers(instruction, value)
+        case .items: explainItems(instruction, value)
+        case .propertyNames:
+            var cursor = check.document.children(of: value)
+            while let (name, _) = check.document.nextMember(&cursor) {
+                visit(instruction.a, name, at: keyword)
+            }
+        case .required: explainMissing(instruction.a..<instruction.b, value, keyword)
+        case .dependentRequired:
+            explainMissing(instruction.b..<instruction.c, value, keyword)
+        case .dependentSchema: visit(instruction.b, value, at: keyword)
+        case .apply: visit(instruction.a, value, at: keyword)
+        case .condition:
+            let isMet = program.admits(instruction.a, value, &check)
+            let branch = isMet ? instruction.b : instruction.c
+            visit(branch, value, at: isMet ? "then" : "else")
+        case .anyOf, .oneOf: explainAlternatives(instruction, value, keyword)
+        case .contains: explainContains(instruction, value, keyword)
+        case .never:
+            let question = question.flatMap { $0.index == value.index ? $0.text : nil } ?? ""
+            fail(value, keyword, "is not allowed\(question)")
+        case .not: fail(value, keyword, "is what the schema rules out")
+        default: fail(value, keyword, expectation(index, instruction), for: instruction)
+        }
+    }
+
+    /// What an instruction for a single value asks for.
+    private func expectation(_ index: Int, _ instruction: SchemaProgram.Instruction) -> String {
+        let count = instruction.a
+        switch instruction.operation {
+        case .type: return "must be \(TypeSet(rawValue: UInt8(truncatingIfNeeded: count)).text)"
+        case .constant: return "must be \(program.notes.literals[index] ?? "a constant")"
+        case .enumeration, .stringEnumeration:
+            return "must be one of \(program.notes.literals[index] ?? "a list")"
+        case .minLength: return "must have at least \(plural(count, "character"))"
+        case .maxLength: return "must have at most \(plural(count, "character"))"
+        case .maxBytes: return "must have at most \(plural(count, "byte"))"
+        case .pattern: return "must match \(shortened(program.patterns[Int(count)].text))"
+        case .format:
+            let format = Format(rawValue: UInt8(truncatingIfNeeded: count))
+            return "must be a valid \(format?.name ?? "format")"
+        case .minimum: return "must be at least \(limit(count))"
+        case .maximum: return "must be at most \(limit(count))"
+        case .exclusiveMinimum: return "must be more than \(limit(count))"
+        case .exclusiveMaximum: return "must be less than \(limit(count))"
+        case .multipleOf: return "must be a multiple of \(limit(count))"
+        case .minItems: return "must have at least \(plural(count, "item"))"
+        case .maxItems: return "must have at most \(plural(count, "item"))"
+        case .minProperties: return "must have at least \(plural(count, "member"))"
+        case .maxProperties: return "must have at most \(plural(count, "member"))"
+        case .uniqueItems: return "must not have equal items"
+        case .never, .required, .dependentRequired, .dependentSchema, .members, .propertyNames,
+            .items, .contains, .apply, .anyOf, .oneOf, .not, .condition, .unevaluatedItems,
+            .unevaluatedProperties, .string, .unless, .unlessMember, .skip:
+            return "breaks the schema"
+        }
+    }
+
+    private func limit(_ position: Int32) -> String {
+        shortened(program.limits[Int(position)].exact.text)
+    }
+
+    private func plural(_ count: Int32, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+
+    func shortened(_ text: String) -> String {
+        text.count <= 80 ? text : text.prefix(80) + "…"
+    }
+
+    private mutating func explainMissing(
+        _ range: Range<Int32>,
+        _ object: JSONNode,
+        _ keyword: String
+    ) {
+        for index in range {
+            let name = program.operands[Int(index)]
+            guard !program.has(name, object, &check) else { continue }
+            let text = shortened(program.names.text(Int(name)))
+            fail(object, keyword, "'\(text)' is missing")
+        }
+    }
+
+    private mutating func explainMembers(
+        _ instruction: SchemaProgram.Instruction,
+        _ object: JSONNode
+    ) {
+        let rule = program.memberRules[Int(instruction.a)]
+        var cursor = check.document.children(of: object)
+        while let (name, member) = check.document.nextMember(&cursor) {
+            var isKnown = false
+            if let position = program.position(of: name, in: rule.properties, check.document) {
+                isKnown = true
+                let node = program.operands[Int(rule.nodes) + position]
+                let text = program.names.text(Int(rule.properties.names) + position)
+                let isRefused = visit(node, member, at: "properties/\(JSONPointer.escaped(text))")
+                if isRefused, member.kind == .null { objectsWithNull.insert(object.index) }
+            }
+            guard program.maySearch(name, rule.patterns, &check) else { return }
+            let text = check.document.content(of: name)
+            var index = Int(rule.patterns.lowerBound)
+            while index < Int(rule.patterns.upperBound) {
+                let pattern = program.patterns[Int(program.operands[index])]
+                if pattern.matches(text) {
+                    isKnown = true
+                    let token = "patternProperties/\(JSONPointer.escaped(pattern.text))"
+                    visit(program.operands[index + 1], member, at: token)
+                }
+                index += 2
+            }
+            if !isKnown, rule.additional >= 0 {
+                question = report.hasRoom ? meant(by: name, in: object, rule) : nil
+                visit(rule.additional, member, at: "additionalProperties")
+            }
+        }
+    }
+
+    /// Which of the names that the object does not have yet is meant by an unknown one.
+    private mutating func meant(
+        by name: JSONNode,
+        in object: JSONNode,
+        _ rule: SchemaProgram.MemberRule
+    ) -> (index: Int, text: String)? {
+        let first = rule.properties.names
+        let missing = (first..<first + rule.properties.count).filter { position in
+            // One that may not be there is no advice.
+            let node = program.operands[Int(rule.nodes) + Int(position - first)]
+            let start = program.nodes[Int(node)].start
+            let isRefused =
+                start < program.nodes[Int(node)].end
+                && program.instructions[Int(start)].operation == .never
+            return !isRefused && !program.has(position, object, &check)
+        }
+        let names = missing.map { program.names.text(Int($0)) }
+        guard let text = check.document.string(name),
+            let near = NearMiss.of(text, among: names) ?? NearMiss.related(to: text, among: names)
+        else { return nil }
+        return (name.index + 1, "; did you mean `\(near)`?")
+    }
+
+    private mutating func explainItems(
+        _ instruction: SchemaProgram.Instruction,
+        _ array: JSONNode
+    ) {
+        let rule = program.itemRules[Int(instruction.a)]
+        let keywords = program.notes.itemKeywords[Int(instruction.a)]
+        var position = 0
+        var cursor = check.document.children(of: array)
+        while let item = check.document.nextItem(&cursor) {
+            if position < rule.prefix.count {
+                let node = program.operands[Int(rule.prefix.lowerBound) + position]
+                visit(node, item, at: "\(keywords.prefix)/\(position)")
+            } else if rule.rest >= 0 {
+                visit(rule.rest, item, at: keywords.rest)
+            }
+            position += 1
+        }
+    }
+
+    private mutating func explainContains(
+        _ instruction: SchemaProgram.Instruction,
+        _ array: JSONNode,
+        _ keyword: String
+    ) {
+        var matches: Int32 = 0
+        var cursor = check.document.children(of: array)
+        while let item = check.document.nextItem(&cursor) {
+            if program.admits(instruction.a, item, &check) { matches += 1 }
+        }
+        let isTooFew = matches < instruction.b
+        let limit = plural(isTooFew ? instruction.b : instruction.c, "matching item")
+        let message = "must have \(isTooFew ? "at least" : "at most") \(limit); found \(matches)"
+        let broken = !isTooFew ? "maxContains" : instruction.b == 1 ? keyword : "minContains"
+        fail(array, broken, message)
+    }
+
+    private mutating func explainAlternatives(
+        _ instruction: SchemaProgram.Instruction,
+        _ value: JSONNode,
+        _ keyword: String
+    ) {
+        let branches = program.operands[Int(instruction.a)..<Int(instruction.b)]
+        let matching = branches.filter { program.admits($0, value, &check) }
+        guard matching.isEmpty else {
+            // It was told of the null; what else its being there means was not meant.
+            guard !objectsWithNull.contains(value.index) else { return }
+            return fail(value, keyword, "matches more than one of the alternatives")
+        }
+        fail(value, keyword, "matches none of the alternatives")
+        for (position, branch) in branches.enumerated() {
+            visit(branch, value, at: "\(keyword)/\(position)")
+        }
+    }
+}

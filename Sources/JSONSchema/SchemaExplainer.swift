@@ -1,0 +1,257 @@
+import JSON
+
+/// Says where and why a value breaks a schema; slow, and only run when it does.
+///
+/// It walks the program as `admits` does and asks the same questions, so the two cannot disagree.
+struct SchemaExplainer {
+    let program: SchemaProgram
+    /// Begins with what other schemas have found.
+    private(set) var report: FindingReport
+    /// The way through the schema: keywords and names, through references.
+    private var path: [String] = []
+    private var secretDepth = 0
+    /// The value that has a form, by its index, and what stands around that one.
+    private var form: (index: Int, form: ValueForm)?
+    /// What an unknown member, by its index, may have been meant to be.
+    var question: (index: Int, text: String)?
+    /// Objects, by their index, with a null where the schema admits none.
+    var objectsWithNull: Set<Int> = []
+    var check: SchemaCheck
+
+    init(program: SchemaProgram, check: SchemaCheck, report: FindingReport) {
+        self.program = program
+        self.check = check
+        self.report = report
+    }
+
+    /// Reports what is wrong with a value that the whole schema does not admit.
+    mutating func explainWhole(
+        _ value: JSONNode,
+        of root: Int32
+    ) {
+        explain(root, value)
+        if check.isExhausted { report.add(Self.tooMuchWork(value, check.document)) }
+    }
+
+    /// What is said of a value when the work ran out.
+    static func tooMuchWork(_ value: JSONNode, _ document: JSONDocument) -> SchemaFinding {
+        SchemaFinding(
+            instanceLocation: document.pointer(to: value),
+            keywordLocation: "",
+            message: "is too much work to check: too many steps, or too deep"
+        )
+    }
+
+    /// Reports what is wrong with a value that a node does not admit.
+    mutating func explain(
+        _ node: Int32,
+        _ value: JSONNode
+    ) {
+        let entry = program.nodes[Int(node)]
+        let isSecret = program.notes.secretNodes.contains(node)
+        if isSecret { secretDepth += 1 }
+        defer { if isSecret { secretDepth -= 1 } }
+        let outer = form
+        if let known = program.notes.forms[node] { form = (value.index, known) }
+        defer { form = outer }
+        // What else is asked of a value is asked of its own type.
+        for index in Int(entry.start)..<Int(entry.end) {
+            let instruction = program.instructions[index]
+            guard instruction.operation == .type, !program.holds(instruction, value, &check)
+            else { continue }
+            return explainInstruction(index, value)
+        }
+        let isContainer = value.isObject || value.isArray
+        guard entry.tracksEvaluation, isContainer else {
+            // Alternatives come last: by then it is known which members are as they should be.
+            for areAlternatives in [false, true] {
+                for index in Int(entry.start)..<Int(entry.end)
+                where program.instructions[index].operation.isAlternative == areAlternatives
+                    && !program.holds(program.instructions[index], value, &check)
+                {
+                    explainInstruction(index, value)
+                }
+            }
+            return
+        }
+        explainTracking(entry, value)
+    }
+
+    private mutating func explainTracking(
+        _ entry: SchemaProgram.Node,
+        _ value: JSONNode
+    ) {
+        var marks = EvaluationMarks(count: value.count)
+        var isComplete = true
+        for index in Int(entry.start)..<Int(entry.end) {
+            let instruction = program.instructions[index]
+            switch instruction.operation {
+            case .unevaluatedItems, .unevaluatedProperties:
+                // What a failed branch would have evaluated is not known.
+                if isComplete { explainUnevaluated(index, value, &marks) }
+            default:
+                var grown = marks
+                if program.holds(instruction, value, &grown, &check) {
+                    marks = grown
+                    continue
+                }
+                explainInstruction(index, value)
+                switch instruction.operation {
+                case .members, .items:
+                    program.markChildren(instruction, value, &marks, &check)
+                case .apply, .anyOf, .oneOf, .condition, .dependentSchema, .contains:
+                    isComplete = false
+                default: break
+                }
+            }
+        }
+    }
+
+    private mutating func explainUnevaluated(
+        _ index: Int,
+        _ value: JSONNode,
+        _ marks: inout EvaluationMarks
+    ) {
+        let instruction = program.instructions[index]
+        let isForObjects = instruction.operation == .unevaluatedProperties
+        guard (isForObjects ? value.isObject : value.isArray) else { return }
+        var position = 0
+        var cursor = check.document.children(of: value)
+        while let child = program.nextChild(&cursor, isForObjects, check.document) {
+            if !marks.contains(position) {
+                visit(instruction.a, child, at: program.notes.keywords[index])
+            }
+            position += 1
+        }
+        marks.insertAll()
+    }
+
+    /// Explains a child if it is not admitted.
+    ///
+    /// - Returns: whether there was something to explain.
+    @discardableResult
+    mutating func visit(
+        _ node: Int32,
+        _ value: JSONNode,
+        at tokens: String
+    ) -> Bool {
+        guard !report.isComplete, !check.isExhausted, !program.admits(node, value, &check)
+        else { return false }
+        path.append(tokens)
+        explain(node, value)
+        path.removeLast()
+        return true
+    }
+
+    /// Reports one finding.
+    ///
+    /// - Parameters:
+    ///   - value: what is wrong.
+    ///   - keyword: what it breaks.
+    ///   - message: what is expected, or the whole of what there is to say.
+    ///   - instruction: what the message has to tell of the value for; nil: nothing.
+    mutating func fail(
+        _ value: JSONNode,
+        _ keyword: String,
+        _ message: String,
+        for instruction: SchemaProgram.Instruction? = nil
+    ) {
+        // Answers that were given without looking are no findings.
+        guard !check.isExhausted else { return }
+        guard report.hasRoom else { return report.leaveOut() }
+        let instance = check.document.pointer(to: value)
+        let keywords = path + [keyword]
+        var message = message
+        if let instruction {
+            message += "; found \(finding(value, at: instance, for: instruction))"
+        }
+        report.add(
+            SchemaFinding(
+                instanceLocation: instance,
+                keywordLocation: keywords.filter { !$0.isEmpty }.map { "/" + $0 }.joined(),
+                message: message
+            )
+        )
+    }
+
+    /// What was found, in the unit that the instruction counts in, and what it looks like.
+    private func finding(
+        _ value: JSONNode,
+        at instance: String,
+        for instruction: SchemaProgram.Instruction
+    ) -> String {
+        let isSecret = secretDepth > 0 || isBelow(instance, program.notes.secretNames)
+        let kind =
+            instruction.operation == .maxBytes && !isSecret
+            ? "\(byteCount(of: value)) bytes" : kind(of: value, at: instance, isSecret)
+        let mistake = formMistake(value) ?? (isSecret ? nil : typeMistake(value, instruction))
+        return mistake.map { "\(kind), which \($0)" } ?? kind
+    }
+
+    /// As `x-maxBytes` counts.
+    private func byteCount(of value: JSONNode) -> Int {
+        value.isString ? check.document.content(of: value).count : value.byteCount
+    }
+
+    private func formMistake(_ value: JSONNode) -> String? {
+        guard let form, form.index == value.index else { return nil }
+        if let number = check.document.double(value) { return form.form.mistake(in: number) }
+        return check.document.string(value).flatMap(form.form.mistake)
+    }
+
+    /// A string in which the value that is asked for stands as text.
+    private func typeMistake(
+        _ value: JSONNode,
+        _ instruction: SchemaProgram.Instruction
+    ) -> String? {
+        guard value.isString else { return nil }
+        let types: TypeSet
+        switch instruction.operation {
+        case .type: types = TypeSet(rawValue: UInt8(truncatingIfNeeded: instruction.a))
+        case .enumeration: types = .number
+        default: return nil
+        }
+        let content = check.document.content(of: value)
+        let first = content.first { $0 > UInt8(ascii: " ") }
+        if !types.isDisjoint(with: [.object, .array]),
+            first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+                || first == UInt8(ascii: "\"")
+        {
+            return "holds JSON: it was serialised twice"
+        }
+        guard !types.isDisjoint(with: [.integer, .number]),
+            (try? JSONValue.parse(Array(content)))?.number != nil
+        else { return nil }
+        return "holds a number: leave out the quotes"
+    }
+
+    /// What a value is, without anything that could be somebody's data: strings and containers with
+    /// their size, unless that is a secret's; numbers as they stand, unless the payload has them.
+    private func kind(
+        of value: JSONNode,
+        at instance: String,
+        _ isSecret: Bool
+    ) -> String {
+        switch value.kind {
+        case .null: return "null"
+        case .true, .false: return "a boolean"
+        case .integer, .number:
+            guard !isSecret, !isBelow(instance, ["payload"]) else { return "a number" }
+            return shortened(String(decoding: check.document.source[value.range], as: UTF8.self))
+        case .string, .escapedString:
+            guard !isSecret else { return "a string" }
+            let count = check.document.scalarCount(of: value)
+            return count == 0
+                ? "an empty string"
+                : "a string of \(count) \(count == 1 ? "character" : "characters")"
+        case .array: return "an array of \(value.count) \(value.count == 1 ? "item" : "items")"
+        case .object:
+            return "an object of \(value.count) \(value.count == 1 ? "member" : "members")"
+        }
+    }
+
+    /// Whether a value is that of a member with one of these names, or stands inside of one.
+    private func isBelow(_ instance: String, _ names: Set<String>) -> Bool {
+        instance.split(separator: "/").contains { names.contains(JSONPointer.unescaped($0)) }
+    }
+}

@@ -1,0 +1,11 @@
+/// One way in which a document breaks its schema.
+///
+/// The three fields are those of JSON Schema's "basic" output format (draft 2020-12, 12.4.2).
+public struct SchemaFinding: Hashable, Sendable {
+    /// JSON Pointer (RFC 6901) to the value in the document; empty is the whole document.
+    public var instanceLocation: String
+    /// JSON Pointer to the keyword in the schema.
+    public var keywordLocation: String
+    /// A sentence for people; it repeats no string of the document.
+    public var message: String
+}

@@ -1,0 +1,274 @@
+import JSON
+
+/// The compiled form of a schema: instructions with integer operands, and tables beside them.
+///
+/// Nothing in it changes after compilation, so many threads may share it.
+final class SchemaProgram: Sendable {
+    let nodes: [Node]
+    /// The keywords as they are written.
+    let instructions: [Instruction]
+    /// The same once more, arranged to be run.
+    let steps: [Instruction]
+    /// Lists of nodes, names and literals that instructions refer to by range.
+    let operands: [Int32]
+    let names: JSONNameList
+    let nameSlots: [Int32]
+    /// The names that have symbols: bits of a set, by their position in this table.
+    let symbols: JSONNameTable
+    let symbolSets: [SymbolSet]
+    let memberRules: [MemberRule]
+    let itemRules: [ItemRule]
+    let patterns: [TextPattern]
+    let borrowedPatterns: [BorrowedPattern]
+    let limits: [NumberLimit]
+    let literals: [Literal]
+    let stringRules: [StringRule]
+    let memberTests: [MemberTest]
+    /// Read only when a finding is told.
+    let notes: SchemaNotes
+
+    init(_ builder: consuming SchemaProgramBuilder) {
+        nodes = builder.nodes
+        instructions = builder.instructions
+        steps = builder.steps
+        operands = builder.operands
+        names = builder.names
+        nameSlots = builder.nameSlots
+        symbols = builder.symbols
+        symbolSets = builder.symbolSets
+        memberRules = builder.memberRules
+        itemRules = builder.itemRules
+        patterns = builder.patterns
+        borrowedPatterns = builder.patterns.map(BorrowedPattern.init)
+        limits = builder.limits
+        literals = builder.literals
+        stringRules = builder.stringRules
+        memberTests = builder.memberTests
+        notes = builder.notes
+    }
+
+    /// A subschema: a range of instructions.
+    struct Node: Hashable, Sendable {
+        var start: Int32 = 0
+        var end: Int32 = 0
+        /// Whether it ends in `unevaluatedItems` or `unevaluatedProperties`.
+        var tracksEvaluation = false
+        /// Whether behind `type` there is one step alone, which applies no other node.
+        var isSimple = false
+        /// The kinds of values for which the steps before `behindType` hold, a bit for each.
+        var kinds: UInt16 = 0
+        /// The kinds of which every value is admitted.
+        var admittedKinds: UInt16 = 0
+        var firstStep: Int32 = 0
+        /// Behind the first step, if that is a `type`.
+        var behindType: Int32 = 0
+        var behindSteps: Int32 = 0
+    }
+
+    struct Instruction: Hashable, Sendable {
+        let operation: Operation
+        var a: Int32 = 0
+        var b: Int32 = 0
+        var c: Int32 = 0
+    }
+
+    /// What an instruction demands, and what its operands are.
+    enum Operation: UInt8, Sendable {
+        /// Nothing is admitted.
+        case never
+        /// a: the raw value of a `TypeSet`.
+        case type
+        /// a: a literal.
+        case constant
+        /// a, b: literals in `operands[a..<b]`.
+        case enumeration
+        /// a: a member rule whose properties are the strings.
+        case stringEnumeration
+        /// a: a number of Unicode scalars, as of the next.
+        case minLength
+        case maxLength
+        /// `x-maxBytes`; a: the UTF-8 bytes of a string, the source bytes of any other value.
+        case maxBytes
+        /// a: a pattern.
+        case pattern
+        /// a: the raw value of a `Format`.
+        case format
+        /// a: a number limit, as of the next four.
+        case minimum
+        case maximum
+        case exclusiveMinimum
+        case exclusiveMaximum
+        case multipleOf
+        /// a: a count, as of the next three.
+        case minItems
+        case maxItems
+        case minProperties
+        case maxProperties
+        case uniqueItems
+        /// a, b: names in `operands[a..<b]`; c: the same as one of `symbolSets`.
+        case required
+        /// a: the name whose presence counts; b, c: names in `operands[b..<c]`.
+        case dependentRequired
+        /// a: the name whose presence counts; b: a node for the whole object.
+        case dependentSchema
+        /// a: a member rule.
+        case members
+        /// a: a node for each name.
+        case propertyNames
+        /// a: an item rule.
+        case items
+        /// a: a node; b, c: the least and the most items that it may admit.
+        case contains
+        /// a: a node for the same value: a branch of `allOf`, or the target of a reference.
+        case apply
+        /// a, b: nodes in `operands[a..<b]`, as of the next.
+        case anyOf
+        case oneOf
+        /// a: a node.
+        case not
+        /// a: the node that decides; b, c: the nodes of `then` and `else`, or -1.
+        case condition
+        /// a: a node for what no other keyword evaluated, as of the next.
+        case unevaluatedItems
+        case unevaluatedProperties
+        // No keywords, but steps alone.
+        /// a: a string rule.
+        case string
+        /// a: the node that decides; b: the steps to skip if it does not admit the value.
+        case unless
+        /// a: the member test that decides; b: as of the last.
+        case unlessMember
+        /// a: the steps to skip.
+        case skip
+    }
+
+    /// `properties`, `patternProperties` and `additionalProperties` of one subschema.
+    struct MemberRule: Hashable, Sendable {
+        var properties = NameTable()
+        /// The nodes of `properties` begin here in `operands`, in the table's order.
+        var nodes: Int32 = 0
+        /// Pairs of a pattern and a node in `operands`.
+        var patterns: Range<Int32> = 0..<0
+        /// A node, or -1.
+        var additional: Int32 = -1
+        /// The names of `properties`, where names have symbols and there are no patterns.
+        var symbols = SymbolSet()
+        /// The nodes of `properties` once more, by symbol, begin here in `operands`.
+        var symbolNodes: Int32 = 0
+
+        /// The positions of the names of `properties`.
+        var propertyNames: Range<Int> {
+            Int(properties.names)..<Int(properties.names + properties.count)
+        }
+    }
+
+    /// The keywords for array items by position.
+    struct ItemRule: Hashable, Sendable {
+        /// Nodes in `operands` for the first items.
+        var prefix: Range<Int32> = 0..<0
+        /// A node for the others, or -1.
+        var rest: Int32 = -1
+    }
+
+    /// The keywords for strings of one subschema.
+    struct StringRule: Hashable, Sendable {
+        /// Numbers of Unicode scalars, as of the next.
+        var minLength: Int32 = 0
+        var maxLength = Int32.max
+        var maxByteCount = Int32.max
+        /// A pattern, or -1.
+        var pattern: Int32 = -1
+    }
+
+    /// Whether a value is no object, or one whose member of that name is that string: what most
+    /// `if`s ask.
+    struct MemberTest: Hashable, Sendable {
+        /// The name of the member.
+        let symbol: Int32
+        /// The string, one of `names`.
+        let text: Int32
+        /// The node that says the same.
+        let node: Int32
+    }
+
+    /// Names that are found by the hash that the parser computes anyway.
+    struct NameTable: Hashable, Sendable {
+        /// The first of its names.
+        var names: Int32 = 0
+        var count: Int32 = 0
+        /// Where its slots begin.
+        ///
+        /// A slot holds a position in the table, or -1. Linear probing, at most a quarter full.
+        var slots: Int32 = 0
+        /// The number of slots, a power of two, less one; -1 without names.
+        var mask: Int32 = -1
+    }
+
+    /// The number that a limit compares with.
+    struct NumberLimit: Hashable, Sendable {
+        let exact: JSONNumber
+        let integer: Int64
+        let isInteger: Bool
+
+        init(_ number: JSONNumber) {
+            exact = number
+            integer = number.integer ?? 0
+            isInteger = number.integer != nil
+        }
+    }
+
+    /// A value of `const` or `enum`.
+    struct Literal: Hashable, Sendable {
+        enum Kind: UInt8, Sendable { case null, `false`, `true`, number, string, array, object }
+
+        let kind: Kind
+        /// The name of a string, the limit of a number, or where in `operands` an array's items or
+        /// an object's pairs of name and literal begin.
+        var first: Int32 = 0
+        var count: Int32 = 0
+    }
+}
+
+/// The types that `type` admits.
+struct TypeSet: OptionSet, Hashable, Sendable {
+    let rawValue: UInt8
+
+    static let null = TypeSet(rawValue: 1)
+    static let boolean = TypeSet(rawValue: 2)
+    static let integer = TypeSet(rawValue: 4)
+    static let number = TypeSet(rawValue: 8)
+    static let string = TypeSet(rawValue: 16)
+    static let array = TypeSet(rawValue: 32)
+    static let object = TypeSet(rawValue: 64)
+
+    static let names: [(name: String, type: TypeSet)] = [
+        ("null", .null), ("boolean", .boolean), ("integer", .integer), ("number", .number),
+        ("string", .string), ("array", .array), ("object", .object),
+    ]
+
+    /// The kinds of values that need no closer look to be admitted, as bits.
+    var kinds: UInt16 {
+        var kinds: UInt16 = 0
+        func admit(_ admitted: JSONNode.Kind...) {
+            for kind in admitted { kinds |= kind.bit }
+        }
+        if contains(.null) { admit(.null) }
+        if contains(.boolean) { admit(.false, .true) }
+        if contains(.integer) { admit(.integer) }
+        if contains(.number) { admit(.integer, .number) }
+        if contains(.string) { admit(.string, .escapedString) }
+        if contains(.array) { admit(.array) }
+        if contains(.object) { admit(.object) }
+        return kinds
+    }
+
+    /// The names, for messages.
+    var text: String {
+        Self.names.filter { contains($0.type) }.map(\.name).joined(separator: " or ")
+    }
+}
+
+extension JSONNode.Kind {
+    /// A bit for each kind.
+    @inline(__always) var bit: UInt16 { 1 &<< UInt16(rawValue) }
+}

@@ -1,0 +1,233 @@
+import EventCodec
+import JSON
+import JSONSchema
+import Testing
+import Vocabulary
+
+@Suite struct OutcomeEncoderTests {
+    private let source = TopicPartition(topic: KafkaTopic("notifications"), partition: 3)
+
+    /// An outcome as the engine makes them: who decided, and APNs' status, go with the kind.
+    private func outcome(
+        _ kind: OutcomeKind,
+        full: Bool,
+        reason: Reason = .apns(.badDeviceToken)
+    ) -> Outcome {
+        let status: Int? =
+            switch kind {
+            case .accepted: 200
+            case .unregistered: 410
+            case .rejected: 400
+            case .undeliverable, .expired: full ? 503 : nil
+            case .invalid, .suppressed, .duplicate: nil
+            }
+        let isDecidedByAPNs = [.accepted, .unregistered, .rejected].contains(kind)
+        return Outcome(
+            kind: kind,
+            reason: kind == .accepted ? nil : reason,
+            decidedBy: isDecidedByAPNs ? .apns : .heliograph,
+            subject: full ? fullSubject : OutcomeSubject(ofEvent: nil),
+            credential: full ? "c" : nil,
+            httpStatus: status,
+            apnsUniqueID: full ? "u" : nil,
+            unregisteredAt: full ? Timestamp(milliseconds: 5) : nil,
+            violations: full || kind == .invalid
+                ? [Violation(instanceLocation: "/a", keywordLocation: "/b", message: "c")] : [],
+            receivedAt: Timestamp(milliseconds: 1_000),
+            completedAt: Timestamp(milliseconds: 2_500)
+        )
+    }
+
+    private var fullSubject: OutcomeSubject {
+        var subject = OutcomeSubject(ofEvent: "e\"1")
+        subject.apnsID = APNsID(high: 1, low: 2)
+        subject.deviceToken = DeviceToken("00ff")
+        subject.topic = APNsTopic("com.example.App")
+        subject.pushType = .alert
+        subject.environment = .sandbox
+        subject.metadata = 1..<10
+        subject.occurredAt = Timestamp(milliseconds: 99_000)
+        return subject
+    }
+
+    private var record: Record { EventText.record(Array(#" {"k":"v"} "#.utf8)) }
+
+    private func violations(_ outcome: Outcome) throws -> [Violation] {
+        var encoder = OutcomeEncoder()
+        var bytes: [UInt8] = []
+        encoder.encode(outcome, record: record, source: source, into: &bytes)
+        var document = JSONDocument()
+        try document.parse(bytes)
+        let schema = EmbeddedSchema.notificationOutcomeV1.compiled()
+        let violations = schema.findings(in: document, document.root).map { Violation($0) }
+        let isAdmitted = schema.admits(document, document.root)
+        #expect(isAdmitted == violations.isEmpty)
+        return violations
+    }
+
+    @Test(arguments: OutcomeKind.allCases, [true, false])
+    func `every outcome keeps to its schema`(kind: OutcomeKind, full: Bool) throws {
+        #expect(try violations(outcome(kind, full: full)) == [])
+    }
+
+    @Test func `every outcome keeps to its schema, whatever its reason`() throws {
+        let reasons =
+            APNsReason.allCases.map(Reason.apns) + LocalReason.allCases.map(Reason.local)
+            + [.unknownAPNs("New \"one\"")]
+        for kind in OutcomeKind.allCases {
+            for reason in reasons {
+                #expect(
+                    try violations(outcome(kind, full: true, reason: reason)) == [],
+                    "\(kind) \(reason.text)"
+                )
+            }
+        }
+    }
+
+    @Test func `every part of the subject keeps to the schema`() throws {
+        for pushType in PushType.allCases {
+            for environment in APNsEnvironment.allCases {
+                for action in TokenAction.allCases {
+                    var outcome = outcome(.rejected, full: true)
+                    outcome.subject.pushType = pushType
+                    outcome.subject.environment = environment
+                    outcome.tokenAction = action
+                    #expect(try violations(outcome) == [])
+                }
+            }
+        }
+    }
+
+    @Test func `an outcome's fields are those of the design`() throws {
+        var encoder = OutcomeEncoder()
+        var bytes: [UInt8] = []
+        encoder.encode(
+            outcome(.rejected, full: true),
+            record: record,
+            source: source,
+            into: &bytes
+        )
+        let value = try JSONValue.parse(bytes)
+        #expect(value["received_at"] == .string("1970-01-01T00:00:01.000Z"))
+        #expect(value["latency_ms"] == .integer(0))
+        #expect(value["metadata"]?["k"] == .string("v"))
+        #expect(value["source"]?["offset"] == .integer(7))
+        #expect(value["unregistered_at"] == .integer(5))
+    }
+
+    @Test func `an outcome's headers are its kind, its reason, and its event's identifier`() {
+        var told: [String] = []
+        for (kind, full) in [(OutcomeKind.rejected, true), (.accepted, true), (.accepted, false)] {
+            let outcome = outcome(kind, full: full)
+            OutcomeEncoder.forEachHeader(of: outcome, record: record) { name, value in
+                let text = String(decoding: value.indices.map { value[$0] }, as: UTF8.self)
+                told.append("\(name): \(text)")
+            }
+        }
+        let expected = [
+            "outcome: rejected", "reason: BadDeviceToken", "event-id: e\"1",
+            "outcome: accepted", "event-id: e\"1", "outcome: accepted",
+        ]
+        #expect(told == expected)
+    }
+
+    @Test func `an encoder tells the times of every outcome, whatever the last one's were`() throws
+    {
+        var encoder = OutcomeEncoder()
+        let times: [(Int64, String)] = [
+            (1_769_851_800_200, "2026-01-31T09:30:00.200Z"),
+            (1_769_851_800_999, "2026-01-31T09:30:00.999Z"),
+            (1_769_851_801_000, "2026-01-31T09:30:01.000Z"),
+            (1_769_851_800_007, "2026-01-31T09:30:00.007Z"),
+            (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+            (-999, "1969-12-31T23:59:59.001Z"), (.max, "9999-12-31T23:59:59.999Z"),
+            (.min, "0000-01-01T00:00:00.000Z"),
+        ]
+        for (index, (received, receivedText)) in times.enumerated() {
+            let (completed, completedText) = times[(index + 1) % times.count]
+            var outcome = outcome(.accepted, full: false)
+            outcome.receivedAt = Timestamp(milliseconds: received)
+            outcome.completedAt = Timestamp(milliseconds: completed)
+            var bytes: [UInt8] = []
+            encoder.encode(outcome, record: record, source: source, into: &bytes)
+            let value = try JSONValue.parse(bytes)
+            #expect(value["received_at"] == .string(receivedText))
+            #expect(value["completed_at"] == .string(completedText))
+        }
+    }
+
+    @Test func `an encoder writes every outcome as if it were its first`() {
+        let plain = outcome(.accepted, full: true)
+        var outcomes = [plain]
+        func add(_ change: (inout Outcome) -> Void) {
+            outcomes.append(plain)
+            change(&outcomes[outcomes.count - 1])
+        }
+        add { $0.kind = .rejected }
+        add { $0.reason = .apns(.badTopic) }
+        add { $0.reason = .unknownAPNs("\u{C5}") }
+        add { $0.reason = .unknownAPNs("A\u{30A}") }
+        add { $0.decidedBy = .heliograph }
+        add { $0.tokenAction = .remove }
+        add { $0.httpStatus = 201 }
+        add { $0.httpStatus = nil }
+        add { $0.credential = "d" }
+        add { $0.credential = "" }
+        add { $0.credential = nil }
+        add { $0.subject.pushType = .background }
+        add { $0.subject.pushType = nil }
+        add { $0.subject.environment = .production }
+        add { $0.subject.environment = nil }
+        add { $0.subject.topic = APNsTopic("com.example.Aqq") }
+        // One text for Unicode, and two for whoever looks an app up.
+        add { $0.subject.topic = APNsTopic("\u{1E9B}\u{323}") }
+        add { $0.subject.topic = APNsTopic("\u{17F}\u{323}\u{307}") }
+        add { $0.subject.topic = nil }
+        add { $0.subject.eventID = "another" }
+        add { $0.violations = [] }
+        var used = OutcomeEncoder()
+        // The encoder keeps what it last wrote: each comes behind each other, and behind itself.
+        func expectSame(_ outcome: Outcome, _ source: TopicPartition) {
+            var fresh = OutcomeEncoder()
+            var (bytes, expected): ([UInt8], [UInt8]) = ([], [])
+            used.encode(outcome, record: record, source: source, into: &bytes)
+            fresh.encode(outcome, record: record, source: source, into: &expected)
+            #expect(bytes == expected)
+        }
+        for first in outcomes {
+            for second in outcomes {
+                for outcome in [first, second, second] { expectSame(outcome, source) }
+            }
+        }
+        let sources = ["a", "b"].flatMap { topic in
+            (0..<3).map { TopicPartition(topic: KafkaTopic(topic), partition: $0) }
+        }
+        for first in sources {
+            for second in sources {
+                for source in [first, second, second] { expectSame(plain, source) }
+            }
+        }
+    }
+
+    @Test func `only what APNs said about the token makes a token status`() throws {
+        for kind in OutcomeKind.allCases {
+            let status = OutcomeEncoder().tokenStatus(outcome(kind, full: true))
+            #expect((status != nil) == (kind == .unregistered || kind == .rejected))
+            guard let status else { continue }
+            #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
+            var document = JSONDocument()
+            try document.parse(try #require(status.value))
+            let schema = EmbeddedSchema.tokenStatusV1.compiled()
+            let violations = schema.findings(in: document, document.root).map { Violation($0) }
+            #expect(violations == [])
+        }
+    }
+
+    @Test func `a token that is alive again has its status taken back by a tombstone`() throws {
+        var outcome = outcome(.accepted, full: true)
+        outcome.isTokenReadmitted = true
+        let status = try #require(OutcomeEncoder().tokenStatus(outcome))
+        #expect(status.key == Array("com.example.App|sandbox|00ff".utf8))
+        #expect(status.value == nil)
+    }
+}

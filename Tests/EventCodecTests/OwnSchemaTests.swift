@@ -1,0 +1,87 @@
+import EventCodec
+import JSONSchema
+import Testing
+import Vocabulary
+
+/// The operator's own schemas for payloads.
+@Suite struct OwnSchemaTests {
+    /// Both alternatives look at the same child, so that each level doubles the work.
+    private static let endless =
+        ##"{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["b"]},"##
+        + ##"{"properties":{"a":{"$ref":"#"}},"required":["c"]}]}"##
+
+    @Test func `a schema that takes for ever makes the event invalid`() throws {
+        let tree = NamedSchema(name: "tree", schema: try Schema(text: Array(Self.endless.utf8)))
+        let topic = KafkaTopic("notifications")
+        var decoder = EventDecoder(
+            payloadSchemas: PayloadSchemas(topics: [topic: tree], bundleIDs: [:]) { topic, _ in
+                topic.name
+            }
+        )
+        let nested =
+            String(repeating: #"{"a":"#, count: 50) + "{}" + String(repeating: "}", count: 50)
+        let padding = String(repeating: "x", count: 900_000)
+        let event = EventText().with("payload", nested)
+            .with("metadata", #"{"padding":"\#(padding)"}"#)
+        guard case .invalid(let invalid) = decoder.decode(event.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(invalid.reason == .schemaViolation)
+        #expect(invalid.violations.map(\.instanceLocation) == ["/payload"])
+        #expect(invalid.violations.map(\.keywordLocation) == ["tree#"])
+    }
+
+    @Test(
+        arguments: [
+            // How many members, how long their names and those of the schemas are, and what is told
+            // for the one schema and the other.
+            (9, 2, 1, [9, 9], nil), (10, 2, 1, [10, 10], nil),
+            (11, 2, 1, [11, 8], "3 further violations are left out"),
+            (30, 2, 1, [19, 0], "41 further violations are left out"),
+            (3, 900, 1, [3, 1], "2 further violations are left out"),
+            (9, 2, 250, [9, 3], "6 further violations are left out"),
+            (1, 900, 2200, [1, 0], "1 further violation is left out"),
+        ] as [(Int, Int, Int, [Int], String?)]
+    )
+    func `two schemas share what an outcome has room for`(
+        count: Int,
+        nameLength: Int,
+        schemaNameLength: Int,
+        told: [Int],
+        last: String?
+    ) throws {
+        let text = #"{"properties":{"aps":true},"additionalProperties":{"type":"null"}}"#
+        let schema = try Schema(text: Array(text.utf8))
+        let names = ["s", "a"].map { String(repeating: $0, count: schemaNameLength) }
+        let topic = KafkaTopic("notifications")
+        var decoder = EventDecoder(
+            payloadSchemas: PayloadSchemas(
+                topics: [topic: NamedSchema(name: names[0], schema: schema)],
+                bundleIDs: ["com.example.*": NamedSchema(name: names[1], schema: schema)]
+            ) { topic, _ in topic.name }
+        )
+        let name = String(repeating: "n", count: nameLength)
+        let members = (0..<count).map { "\"\(name)\($0 + 10)\":1" }.joined(separator: ",")
+        let event = EventText().with("payload", #"{"aps":{},\#(members)}"#)
+        guard case .invalid(let invalid) = decoder.decode(event.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        var found = invalid.violations
+        let byteCount = found.reduce(0) {
+            $0 + "\($1.instanceLocation)\($1.keywordLocation)\($1.message)".utf8.count
+        }
+        #expect(found.count <= 20)
+        #expect(byteCount <= 4096)
+        if let last {
+            let end = found.removeLast()
+            #expect(end == Violation(instanceLocation: "", keywordLocation: "", message: last))
+        }
+        let counts = names.map { name in
+            found.count { $0.keywordLocation == "\(name)#/additionalProperties/type" }
+        }
+        #expect(counts == told)
+        #expect(found.count == told.reduce(0, +))
+    }
+}

@@ -1,0 +1,161 @@
+public import EventCodec
+import Foundation
+import JSON
+import JSONSchema
+public import Testing
+import Vocabulary
+
+/// An example under `schemas/examples/`; what is wrong with it stands in `violations.json` there.
+struct SchemaExample: Sendable, CustomTestStringConvertible {
+    let name: String
+    let text: [UInt8]
+    /// Nil: valid.
+    let expected: Violation?
+
+    var testDescription: String { name }
+
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Every file of the folder, in the order of names.
+    static func all(of schema: EmbeddedSchema, _ folder: String) throws -> [SchemaExample] {
+        let place = root.appending(path: "schemas/examples/\(schema.name)")
+        let files = try FileManager.default.contentsOfDirectory(
+            at: place.appending(path: folder),
+            includingPropertiesForKeys: nil
+        )
+        let table = try JSONValue.parse(
+            Array(Data(contentsOf: place.appending(path: "violations.json")))
+        )
+        return try files.sorted { $0.path < $1.path }.map { file in
+            let name = file.lastPathComponent
+            let text = try Array(Data(contentsOf: file))
+            guard folder == "invalid" else {
+                return SchemaExample(name: name, text: text, expected: nil)
+            }
+            let row: JSONValue? = table[name]
+            let expected = try Violation(
+                instanceLocation: #require(row?["instance_location"]?.string, "\(name)"),
+                keywordLocation: #require(row?["keyword_location"]?.string, "\(name)"),
+                message: ""
+            )
+            return SchemaExample(name: name, text: text, expected: expected)
+        }
+    }
+
+    /// The names that `violations.json` has.
+    static func rows(of schema: EmbeddedSchema) throws -> [String] {
+        let place = root.appending(path: "schemas/examples/\(schema.name)/violations.json")
+        let table = try JSONValue.parse(Array(Data(contentsOf: place)))
+        return try #require(table.object).members.map(\.name).sorted()
+    }
+}
+
+extension EmbeddedSchema: CustomTestStringConvertible {
+    public var testDescription: String { name }
+}
+
+@Suite struct ShippedSchemaTests {
+    /// What both ways of checking say; they have to agree.
+    private func violations(_ schema: Schema, _ text: [UInt8]) throws -> [Violation] {
+        var document = JSONDocument()
+        try document.parse(text)
+        let violations = schema.findings(in: document, document.root).map { Violation($0) }
+        let isAdmitted = schema.admits(document, document.root)
+        #expect(isAdmitted == violations.isEmpty)
+        return violations
+    }
+
+    @Test(arguments: EmbeddedSchema.all)
+    func `every valid example is valid`(embedded: EmbeddedSchema) throws {
+        let schema = embedded.compiled()
+        let examples = try SchemaExample.all(of: embedded, "valid")
+        #expect(examples.count >= 5)
+        for example in examples {
+            #expect(try violations(schema, example.text) == [], "\(example.name)")
+        }
+    }
+
+    @Test(arguments: EmbeddedSchema.all)
+    func `every invalid example breaks the one rule that its row names`(
+        embedded: EmbeddedSchema
+    ) throws {
+        let schema = embedded.compiled()
+        let examples = try SchemaExample.all(of: embedded, "invalid")
+        #expect(examples.map(\.name) == (try SchemaExample.rows(of: embedded)))
+        for example in examples {
+            let expected = try #require(example.expected)
+            let found = try violations(schema, example.text)
+            #expect(
+                found.first?.instanceLocation == expected.instanceLocation,
+                "\(example.name): \(found)"
+            )
+            #expect(
+                found.first?.keywordLocation == expected.keywordLocation,
+                "\(example.name): \(found)"
+            )
+            // An alternative is explained by its branches; nothing else may be wrong.
+            for other in found.dropFirst() {
+                #expect(
+                    other.keywordLocation.hasPrefix(expected.keywordLocation + "/"),
+                    "\(example.name): \(found)"
+                )
+            }
+        }
+    }
+
+    @Test func `an event that is an example ends as its folder says`() throws {
+        for folder in ["valid", "invalid"] {
+            for example in try SchemaExample.all(of: .notificationEventV1, folder) {
+                var decoder = EventDecoder(payloadPolicy: .off)
+                switch decoder.decode(EventText.record(example.text)) {
+                case .event: #expect(folder == "valid", "\(example.name)")
+                case .invalid:
+                    #expect(folder == "invalid", "\(example.name)")
+                case .tombstone, .awaitingSchema, .unreadable:
+                    Issue.record("\(example.name) is an event")
+                }
+            }
+        }
+    }
+
+    /// Editors and generated documentation show nothing but these.
+    @Test(arguments: EmbeddedSchema.all)
+    func `every top-level property has a title, a description and a type`(
+        embedded: EmbeddedSchema
+    ) throws {
+        let schema = try JSONValue.parse(Array(embedded.text.utf8))
+        #expect(schema["title"]?.string?.isEmpty == false)
+        #expect(schema["description"]?.string?.isEmpty == false)
+        #expect(schema["$id"]?.string?.hasPrefix("urn:heliograph:") == true)
+        let properties =
+            embedded == .apsPayloadV1
+            ? schema["$defs"]?["aps"]?["properties"] : schema["properties"]
+        for property in try #require(properties?.object).members {
+            let value = property.value
+            #expect(value["title"]?.string?.isEmpty == false, "\(property.name)")
+            #expect(value["description"]?.string?.isEmpty == false, "\(property.name)")
+            let rules = ["type", "enum", "const", "$ref"].compactMap { value[$0] }
+            #expect(!rules.isEmpty, "\(property.name)")
+        }
+    }
+
+    @Test(arguments: EmbeddedSchema.all)
+    func `every example in a description is valid`(embedded: EmbeddedSchema) throws {
+        let schema = try JSONValue.parse(Array(embedded.text.utf8))
+        for property in schema["properties"]?.object?.members ?? [] {
+            for example in property.value["examples"]?.array ?? [] {
+                var writer = JSONWriter()
+                writer.beginObject()
+                writer.name(property.name)
+                writer.value(example)
+                writer.endObject()
+                let compiled = embedded.compiled()
+                let found = try violations(compiled, writer.bytes)
+                // Rules over several properties need the others too.
+                let own = found.filter { $0.keywordLocation.hasPrefix("/properties/") }
+                #expect(own == [], "\(property.name)")
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+import EventCodec
+import Testing
+import Vocabulary
+
+@Suite struct TimestampTextTests {
+    @Test func `a timestamp is written as it is read`() {
+        for milliseconds: Int64 in [0, 951_782_400_123, 1_709_251_199_999, -1] {
+            var text: [UInt8] = []
+            Timestamp(milliseconds: milliseconds).appendRFC3339(to: &text)
+            #expect(Timestamp(rfc3339: text[...])?.milliseconds == milliseconds)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import JSON
+import JSONSchema
+import Testing
+
+/// A list of what a function makes of the first numbers.
+private func list(_ count: Int, _ item: (Int) -> String) -> String {
+    (0..<count).map(item).joined(separator: ",")
+}
+
+/// What a check may cost, counted in steps: a clock says something else each time.
+@Suite struct SchemaWorkTests {
+    /// Both alternatives look at the same children, so that each level doubles the work.
+    private static let doubling =
+        ##"{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"properties":"##
+        + ##"{"a":{"$ref":"#"},"u":{"uniqueItems":true},"z":{"type":"string"}}}}}"##
+
+    /// A value that never keeps to `doubling`, and takes for ever to say so.
+    private static func endless(padding: Int = 0) -> String {
+        let unique = list(200) { #"{"k\#($0)":\#($0)}"# }
+        let filler = String(repeating: "x", count: padding)
+        let inner = #"{"u":[\#(unique)],"z":1,"filler":"\#(filler)"}"#
+        return String(repeating: #"{"a":"#, count: 50) + inner + String(repeating: "}", count: 50)
+    }
+
+    /// The findings for one member of a document, and the steps that it took to find them.
+    private func check(
+        _ schema: String,
+        _ value: String,
+        beside others: String = ""
+    ) throws -> (findings: [SchemaFinding], stepCount: Int) {
+        let options = SchemaOptions(assertsFormat: true)
+        let schema = try Schema(text: Array(schema.utf8), options: options)
+        var document = JSONDocument()
+        try document.parse(Array(#"{"value":\#(value)\#(others)}"#.utf8))
+        let node = try #require(document.member(of: document.root, named: JSONName("value")))
+        var stepCount = 0
+        let findings = schema.findings(in: document, node, stepCount: &stepCount)
+        return (findings, stepCount)
+    }
+
+    @Test func `the work for a value is bounded by its own size alone`() throws {
+        let padding = #","padding":"\#(String(repeating: "x", count: 900_000))""#
+        let alone = try check(Self.doubling, Self.endless())
+        let padded = try check(Self.doubling, Self.endless(), beside: padding)
+        #expect(padded == alone)
+    }
+
+    @Test(arguments: [0, 10_000, 100_000, 900_000])
+    func `a check whose work runs out is not begun again`(padding: Int) throws {
+        let value = Self.endless(padding: padding)
+        let byteCount = value.utf8.count
+        let (findings, stepCount) = try check(Self.doubling, value)
+        #expect(stepCount == min(100_000 + 20 * byteCount, 1_000_000 + 2 * byteCount))
+        #expect(findings.map(\.instanceLocation) == ["/value"])
+        #expect(findings.first?.message.hasPrefix("is too much work") == true)
+    }
+
+    private static let members = "{" + list(500) { "\"n\($0)\":1" } + "}"
+    private static let long = String(repeating: "ab", count: 2000)
+
+    /// A keyword that takes long, a value, and the steps that it is at least.
+    static let costs: [(schema: String, value: String, stepCount: Int)] = [
+        (#"{"uniqueItems":true}"#, "[\(list(1000) { "\($0)" })]", 4000),
+        (#"{"uniqueItems":true}"#, "[\(list(16) { "{\"\(long)\":\($0)}" })]", 16 * 2000),
+        (#"{"required":[\#(list(100) { "\"n\($0)\"" })]}"#, members, 100 * 62),
+        (
+            #"{"dependentRequired":{\#(list(100) { "\"n\($0)\":[\"n0\"]" })}}"#, members,
+            2 * 100 * 62
+        ),
+        (
+            #"{"allOf":[\#(list(100) { "{\"properties\":{\"n\($0)\":true}}" })]}"#, members,
+            100 * 62
+        ),
+        (#"{"propertyNames":{"maxLength":5}}"#, members, 500),
+        (#"{"contains":{"type":"number"},"minContains":1000}"#, "[\(list(1000) { "\($0)" })]", 250),
+        (
+            #"{"contains":{"type":"number"},"unevaluatedItems":true}"#,
+            "[\(list(1000) { "\($0)" })]", 500
+        ),
+        (#"{"patternProperties":{\#(list(100) { "\"x\($0)\":true" })}}"#, members, 500 * 100),
+        (
+            #"{"patternProperties":{\#(list(9) { "\"x\($0)\":true" })},"unevaluatedProperties":true}"#,
+            members, 2 * 500 * 9
+        ),
+        (
+            #"{"allOf":[\#(list(50) { "{\"pattern\":\"[^x]{1,\($0 + 1)}\"}" })]}"#, "\"\(long)\"",
+            50 * 125
+        ),
+        (#"{"format":"uri-reference"}"#, "\"\(long)\"", 2000),
+        (#"{"format":"regex"}"#, "\"\(long)\"", 16_000),
+        (#"{"multipleOf":1}"#, String(repeating: "1", count: 4000), 2000),
+        (
+            #"{"enum":[\#(list(100) { "\($0).5" }),1e4000]}"#,
+            "1" + String(repeating: "0", count: 4000), 100 * 250
+        ),
+        (#"{"const":\#(members)}"#, members, 500 * 62),
+    ]
+
+    @Test(arguments: costs.indices)
+    func `what takes long is many steps`(index: Int) throws {
+        let (schema, value, expected) = Self.costs[index]
+        let found = try check(schema, value)
+        #expect((expected...3 * expected).contains(found.stepCount), "\(schema.prefix(60))")
+    }
+
+    /// As many as fit into the largest event that is read by default.
+    @Test func `a large document of a sensible schema is admitted`() throws {
+        let kinds = list(8) {
+            #"{"properties":{"kind":{"const":"kind\#($0)"},"size":{"minimum":\#($0)}}}"#
+        }
+        let schema = #"""
+            {"type":"array","items":{"type":"object","oneOf":[\#(kinds)],
+            "required":["kind","name","tags","place"],
+            "properties":{"name":{"pattern":"^[a-z ]+$","maxLength":40},
+            "tags":{"uniqueItems":true,"items":{"enum":["red","green","blue"]}},
+            "place":{"properties":{"lat":{"minimum":-90},"lon":{"multipleOf":0.25}}}},
+            "patternProperties":{"^x-":{"type":"string"}},"unevaluatedProperties":false}}
+            """#
+        let items = list(6000) {
+            #"{"kind":"kind\#($0 % 8)","name":"a name","size":10,"tags":["red","green","blue"],"#
+                + #""place":{"lat":-12.25,"lon":12.25},"x-note":"as one writes it","x-more":"text"}"#
+        }
+        #expect(items.utf8.count > 900_000)
+        let (findings, _) = try check(schema, "[\(items)]")
+        #expect(findings == [])
+    }
+}

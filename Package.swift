@@ -107,12 +107,40 @@ let package = Package(
             // The sources of the status page, which CFiles puts into the program.
             exclude: ["Page"]
         ),
+        // The service.
+        module("Log", ["Vocabulary", "JSON", "Telemetry", "HTTP2IO"]),
+        module(
+            "Configuration",
+            [
+                "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules",
+                "Delivery",
+                "KafkaIO", "HTTP2IO", "YAML", "Log",
+            ]
+        ),
+        module(
+            "Credentials",
+            ["Vocabulary", "APNsRules", "Telemetry", "HTTP2IO", "Log", "Configuration"]
+        ),
+        module(
+            "Shard",
+            [
+                "Vocabulary", "JSON", "EventCodec", "APNsRules", "ConnectionPool", "Delivery",
+                "Telemetry", "KafkaIO", "HTTP2IO", "Log", "Credentials",
+            ]
+        ),
+        module(
+            "Tools",
+            [
+                "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery",
+                "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials",
+            ]
+        ),
         module(
             "Service",
             [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
                 "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
-                "HTTPServer", "Spelling", "YAML", "CLinux",
+                "HTTPServer", "YAML", "CLinux", "Log", "Configuration", "Credentials", "Shard",
             ]
         ),
         module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),
@@ -122,15 +150,16 @@ let package = Package(
         .executableTarget(
             name: "heliograph",
             dependencies: [
-                "Service", "Vocabulary", "Commands",
+                "Service", "Tools", "Configuration", "Credentials", "Log", "Vocabulary", "Commands",
             ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "heliograph-lab",
             dependencies: [
-                "Service", "APNsSimulator", "Simulation", "KafkaIO", "HTTP2IO", "JSON",
-                "EventCodec", "Vocabulary", "Commands", "HTTPServer",
+                "Service", "Shard", "Configuration", "Log", "APNsSimulator", "Simulation",
+                "KafkaIO",
+                "HTTP2IO", "JSON", "EventCodec", "Vocabulary", "Commands", "HTTPServer",
             ],
             swiftSettings: strict
         ),
@@ -173,9 +202,14 @@ let package = Package(
             "AdminHTTPTests",
             ["AdminHTTP", "HTTPServer", "HTTP2IO", "Telemetry", "Vocabulary"]
         ),
+        tests("LogTests", ["Log", "Telemetry", "Vocabulary"]),
+        tests("ConfigurationTests", ["Configuration", "Vocabulary"]),
+        tests("CredentialsTests", ["Credentials", "HTTP2IO", "APNsRules", "Vocabulary"]),
+        tests("ShardTests", ["Shard", "Delivery", "KafkaIO", "Vocabulary"]),
+        tests("ToolsTests", ["Tools", "APNsRules", "Vocabulary"]),
         tests(
             "ServiceTests",
-            ["APNsRules", "Delivery", "HTTP2IO", "KafkaIO", "Service", "Telemetry", "Vocabulary"]
+            ["Service", "AdminHTTP", "Configuration", "Delivery", "HTTP2IO", "Log", "Vocabulary"]
         ),
         tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
         tests("ArchitectureTests", []),

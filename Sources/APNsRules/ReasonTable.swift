@@ -47,6 +47,9 @@ public enum ReasonTable {
             self.init(status...status, reason, verdict, explanation, remedy: remedy)
         }
 
+        /// What it means and what to do, in two lines.
+        public var advice: [String] { [explanation, "To do: \(remedy)"] }
+
         /// `403`, or `500-599`.
         public var statusText: String {
             statuses.count == 1

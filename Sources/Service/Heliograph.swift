@@ -1,9 +1,13 @@
 import AdminHTTP
+package import Configuration
+import Credentials
 import Delivery
 import Foundation
 import HTTP2IO
 import HTTPServer
 import KafkaIO
+import Log
+package import Shard
 import Telemetry
 import Vocabulary
 
@@ -20,7 +24,7 @@ package struct Heliograph: Sendable {
     package init(_ configuration: Configuration) {
         self.configuration = configuration
         logSink = LogSink(format: configuration.log.format)
-        log = Log(configuration.log, sink: logSink)
+        log = Log(from: configuration.log.level, sink: logSink)
     }
 
     /// Catches SIGTERM, SIGINT and SIGHUP; `run` does what they ask for.

@@ -1,4 +1,5 @@
 import Foundation
+import Log
 import Service
 
 /// Standard output, as a terminal or not, and the exit.

@@ -1,5 +1,5 @@
 import Glibc
-import Service
+import Log
 
 /// Standard output takes no more: what stands there is not all.
 struct OutputError: Error, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import Commands
 import Service
+import Tools
 
 enum ChannelsCommand {
     static let command = Command(

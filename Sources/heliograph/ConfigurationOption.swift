@@ -1,4 +1,5 @@
 import Commands
+import Configuration
 import Foundation
 import Service
 

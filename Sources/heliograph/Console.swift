@@ -1,4 +1,5 @@
 import Glibc
+import Log
 import Service
 
 /// Standard output, standard error and the exit.

@@ -1,5 +1,6 @@
 import Commands
 import Service
+import Tools
 import Vocabulary
 
 enum DeadLettersCommand {

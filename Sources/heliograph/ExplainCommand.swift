@@ -1,5 +1,6 @@
 import Commands
 import Service
+import Tools
 
 enum ExplainCommand {
     private static let reason = Operand.required(

@@ -1,4 +1,7 @@
 import Commands
+import Configuration
+import Credentials
+import Log
 import Service
 
 enum FingerprintCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import Service
+import Tools
 import Vocabulary
 
 /// Whether lines have colours.

@@ -1,6 +1,9 @@
 import Commands
+import Configuration
 import Foundation
+import Log
 import Service
+import Tools
 
 enum PushCommand {
     static let command = Command(

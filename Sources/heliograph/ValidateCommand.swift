@@ -1,5 +1,7 @@
 import Commands
+import Configuration
 import Service
+import Tools
 
 enum ValidateCommand {
     static let command = Command(

@@ -1,5 +1,7 @@
 import Glibc
+import Log
 import Service
+import Tools
 
 /// How far `validate` is: one line on standard error, drawn over again and again.
 ///

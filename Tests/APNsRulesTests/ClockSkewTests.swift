@@ -53,4 +53,28 @@ import Vocabulary
         #expect(!look(180, offset: -4000))
         #expect(look(240, offset: 0))
     }
+
+    private static let behind =
+        "this machine's clock is 3600 s behind APNs', which takes no provider token that is an hour off: correct it first"
+
+    @Test(
+        arguments: [
+            ("Wed, 25 Nov 2026 22:00:00 GMT", nil), ("Wed, 25 Nov 2026 22:00:30 GMT", nil),
+            ("Wed, 25 Nov 2026 23:00:00 GMT", behind),
+            ("Wed, 25 Nov 2026 20:59:59 GMT", behind.replacing("behind", with: "ahead of")),
+            ("yesterday", nil), (nil, nil),
+        ] as [(String?, String?)]
+    )
+    func `the clock is named where the answer's date shows that it is off`(
+        date: String?,
+        trouble: String?
+    ) {
+        // 2026-11-25T22:00:00Z.
+        let now = Moment(
+            instant: Instant(nanoseconds: 0),
+            timestamp: Timestamp(milliseconds: 1_795_644_000_000)
+        )
+        let skew = ClockSkew(dateText: date, sentAt: now.instant, now: now)
+        #expect(skew?.trouble == trouble)
+    }
 }

@@ -1,4 +1,6 @@
+import Configuration
 import Foundation
+import Log
 import Service
 import Testing
 

@@ -1,5 +1,7 @@
+import Configuration
 import Foundation
 import HTTP2IO
+import Log
 import Service
 import Testing
 
@@ -18,14 +20,12 @@ import Testing
         ("one line\nhunter2", ["hunter2"]),
     ]
 
-    /// Every key of the reference, with its variable.
-    private static let keys: [(path: String, variable: String)] =
-        ConfigurationReference.markdown.split(separator: "\n")
-        .filter { $0.hasPrefix("| `") }
-        .map { row in
-            let cells = row.split(separator: "|").map { $0.filter { $0 != "`" && $0 != " " } }
-            return (cells[0], cells[cells.count - 1])
-        }
+    /// Every key, with its variable; of a list's, that of the first entry.
+    private static let keys: [(path: String, variable: String)] = Configuration.keys.map { key in
+        let name = key.path.replacing("[]", with: ".0").replacing(".", with: "_").uppercased()
+        let property = key.path == "kafka.properties" ? "_SECURITY_PROTOCOL" : ""
+        return (key.path, "HELIOGRAPH_\(name)\(property)")
+    }
 
     private static var credential: [String: Any] {
         [
@@ -82,10 +82,8 @@ import Testing
     func `no key of the configuration shows a secret that stands there`(form: Int) throws {
         let (text, secrets) = Self.misplaced[form]
         for (path, variable) in Self.keys {
-            let name = variable.replacing("<n>", with: "0")
-                .replacing("<property>", with: "SECURITY_PROTOCOL")
             let texts = [
-                try said(yaml(path, text), [:]), try said(yaml("shards", "1"), [name: text]),
+                try said(yaml(path, text), [:]), try said(yaml("shards", "1"), [variable: text]),
             ]
             for told in texts {
                 for secret in secrets { #expect(!told.contains(secret), "\(path): \(told)") }

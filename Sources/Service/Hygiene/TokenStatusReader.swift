@@ -1,6 +1,8 @@
 import Delivery
 import HTTP2IO
 import KafkaIO
+import Log
+import Shard
 import Synchronization
 import Telemetry
 import Vocabulary

@@ -1,4 +1,5 @@
 import KafkaIO
+import Shard
 import Vocabulary
 
 /// Writes tombstones to one topic, with a producer that is there only while there are some.

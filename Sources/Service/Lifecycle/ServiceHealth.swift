@@ -1,5 +1,8 @@
 import AdminHTTP
+import Credentials
 import HTTP2IO
+import Log
+import Shard
 import Vocabulary
 
 /// What the admin port says of the shards.

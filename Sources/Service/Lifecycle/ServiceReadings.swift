@@ -1,5 +1,6 @@
 import AdminHTTP
 import HTTP2IO
+import Shard
 import Telemetry
 import Vocabulary
 

@@ -1,5 +1,8 @@
+import Credentials
 import Delivery
 import HTTP2IO
+import Log
+import Shard
 import Telemetry
 import Vocabulary
 
@@ -125,7 +128,7 @@ struct ShardGroup: Sendable {
                 control: controls[index],
                 metrics: metrics[index],
                 credentials: credentials,
-                schemas: schemas,
+                schemas: schemas.forShards,
                 log: log(ofShard: index)
             )
             shard.run(on: loop)
@@ -152,13 +155,7 @@ struct ShardGroup: Sendable {
     /// What all shards did.
     var total: ShardCounts {
         var total = ShardCounts()
-        for control in controls {
-            let counts = control.status.counts
-            total.consumed += counts.consumed
-            total.terminal += counts.terminal
-            total.deferred += counts.deferred
-            total.handedBack += counts.handedBack
-        }
+        for control in controls { total += control.status.counts }
         return total
     }
 

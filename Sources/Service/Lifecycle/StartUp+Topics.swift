@@ -1,11 +1,11 @@
+import Configuration
 import Delivery
 import KafkaIO
+import Log
 import Vocabulary
 
 /// The topics that the service reads and writes.
 extension StartUp {
-    /// How long Kafka may take to answer at the start.
-    static let kafkaDeadline = Duration.seconds(10)
     /// Partitions of a topic that the service creates itself.
     static let partitionsOfNewTopics = 12
     /// How long a retry record is kept beyond the moment when its event is given up: longer than
@@ -31,8 +31,6 @@ extension StartUp {
 
         var problem: String { "Kafka says of topic '\(needed.topic)': \(error.text)" }
     }
-
-    var topicPatience: TopicPatience { TopicPatience(properties: configuration.kafka.properties) }
 
     private var neededTopics: [NeededTopic] {
         var topics = configuration.sources.enumerated().map { index, source in
@@ -66,7 +64,7 @@ extension StartUp {
 
     /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
     ///
-    /// Blocks up to `kafkaDeadline`; not for a shard's thread.
+    /// Blocks up to `Configuration.kafkaDeadline`; not for a shard's thread.
     func checkTopics() throws(ServiceError) {
         let cluster: ClusterCheck
         do throws(KafkaError) {
@@ -99,7 +97,10 @@ extension StartUp {
         let needed = neededTopics
         let answers: [KafkaTopic: Result<Int, KafkaError>]
         do throws(ClusterCheck.Failure) {
-            answers = try cluster.describe(needed.map(\.topic), deadline: Self.kafkaDeadline)
+            answers = try cluster.describe(
+                needed.map(\.topic),
+                deadline: Configuration.kafkaDeadline
+            )
         } catch {
             throw unanswered(error)
         }
@@ -142,7 +143,7 @@ extension StartUp {
         }
         let answers: [KafkaTopic: KafkaError?]
         do throws(ClusterCheck.Failure) {
-            answers = try cluster.create(wanted, deadline: Self.kafkaDeadline)
+            answers = try cluster.create(wanted, deadline: Configuration.kafkaDeadline)
         } catch {
             throw unanswered(error)
         }

@@ -1,11 +1,15 @@
 import APNsRules
+import Configuration
 import ConnectionPool
+import Credentials
 import Delivery
 import EventCodec
 import Foundation
 import HTTP2IO
 import JSON
 import KafkaIO
+import Log
+import Shard
 import Vocabulary
 
 /// Turns a configuration into what the shards need, and says precisely why it cannot.
@@ -46,17 +50,6 @@ struct StartUp {
         return "is \(value.withheld); librdkafka refuses it"
     }
 
-    /// Reads the credentials' files; every bad one is reported, with its key in the configuration.
-    func credentialMaterials() throws(ServiceError) -> [CredentialMaterial] {
-        let credentials = configuration.apns.credentials
-        return try CredentialMaterial.all(credentials, credentials.map { $0.readFiles() })
-    }
-
-    /// Where connections go, with CA and proxy as their files have them now.
-    func endpoints() throws(ServiceError) -> APNsEndpoints {
-        try APNsEndpoints(configuration.apns, configuration.apns.readCommonFiles())
-    }
-
     func shardSettings(
         _ materials: [CredentialMaterial],
         shardCount: Int
@@ -86,8 +79,8 @@ struct StartUp {
                 hasTimingHeaders: configuration.results.timingHeaders
             ),
             engine: try engineSettings(materials, shardCount: shardCount),
-            payloadPolicy: payloadPolicy,
-            eventLimits: eventLimits,
+            payloadPolicy: configuration.payloadPolicy,
+            eventLimits: configuration.eventLimits,
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             fingerprintKey: try configuration.fingerprintKey(),
             seed: UInt64.random(in: 0...UInt64.max)
@@ -101,10 +94,6 @@ struct StartUp {
         let host = ProcessInfo.processInfo.hostName
         return results.transactionalID ?? "\(configuration.kafka.groupID)-\(host)"
     }
-
-    var eventLimits: JSONLimits { JSONLimits(maxByteCount: configuration.limits.eventBytes) }
-
-    var payloadPolicy: PayloadPolicy { configuration.schemas.payload.policy }
 
     private var hygieneSettings: HygieneSettings {
         let tokens = configuration.tokens
@@ -165,18 +154,6 @@ struct StartUp {
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })
         }
-    }
-}
-
-extension CredentialScope {
-    init(_ credential: Configuration.Credential, _ material: CredentialMaterial) {
-        self.init(
-            name: credential.name,
-            bundleIDs: credential.bundleIDs.map(\.description),
-            defaultEnvironment: credential.environment,
-            environments: material.environments.intersection(credential.environments),
-            isProvenByHandshake: material.certificate != nil
-        )
     }
 }
 

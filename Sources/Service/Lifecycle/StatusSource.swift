@@ -1,5 +1,6 @@
 import APNsRules
 import AdminHTTP
+import Configuration
 import HTTP2IO
 import Synchronization
 import Telemetry
@@ -47,21 +48,17 @@ final class StatusSource: Sendable {
             readiness: health.readiness,
             families: metrics.families,
             history: history,
-            reasons: history.reasons.map(ReasonExplanation.explained),
+            reasons: history.reasons.map(StatusDocument.ExplainedReason.init),
             configuration: configuration
         ).utf8
     }
 }
 
-extension ReasonExplanation {
+extension StatusDocument.ExplainedReason {
     /// A reason of the metrics with what the table says of it.
-    static func explained(_ count: StatusReasonCount) -> StatusDocument.ExplainedReason {
-        let note = note(on: count.reason, decidedBy: count.decidedBy)
-        return StatusDocument.ExplainedReason(
-            count: count,
-            meaning: note.meaning,
-            remedy: note.remedy
-        )
+    init(_ count: StatusReasonCount) {
+        let note = Self.note(on: count.reason, decidedBy: count.decidedBy)
+        self.init(count: count, meaning: note.meaning, remedy: note.remedy)
     }
 
     /// What the table says of a reason as the metrics name it; one sentence each.

@@ -1,4 +1,6 @@
+import Configuration
 import HTTP2IO
+import Log
 import Synchronization
 import Telemetry
 
@@ -22,11 +24,11 @@ final class TopicWait: Sendable {
     var trouble: String? { latest.withLock { $0 } }
 
     /// - Parameter isStopped: Looked at between two questions, each of which takes
-    ///   `StartUp.kafkaDeadline` at most.
+    ///   `Configuration.kafkaDeadline` at most.
     /// - Throws: What an operator has to see to.
     func wait(until isStopped: @Sendable () -> Bool) async throws(ServiceError) {
         var news = TroubleNews()
-        var patience = startUp.topicPatience
+        var patience = startUp.configuration.topicPatience
         while !isStopped() {
             let answer = await ShardThread.run(named: "start-up") { [startUp] in
                 Result { () throws(ServiceError) in try startUp.checkTopics() }

@@ -1,5 +1,7 @@
 import Foundation
 import HTTP2IO
+import Log
+import Shard
 import Telemetry
 import Vocabulary
 

@@ -1,5 +1,9 @@
+import Configuration
+import Credentials
 import EventCodec
+import Log
 import RegistryIO
+import Shard
 import Telemetry
 import Vocabulary
 
@@ -36,6 +40,15 @@ struct ForeignSchemas: Sendable {
                 log: log
             )
         }
+    }
+
+    var forShards: ShardSchemas {
+        ShardSchemas(
+            payloadSchemas: { [directory] seen in directory?.schemas(newerThan: &seen) },
+            fetch: registry.map { registry in
+                { @Sendable schema, shard in registry.fetch(schema, for: shard) }
+            }
+        )
     }
 
     /// Has the operator's schemas read without waiting for their time.

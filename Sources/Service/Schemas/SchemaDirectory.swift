@@ -1,5 +1,7 @@
+import Configuration
 import EventCodec
 import HTTP2IO
+import Log
 import Synchronization
 import Telemetry
 import Vocabulary
@@ -107,6 +109,3 @@ final class SchemaDirectory: Sendable {
     /// Seconds since the epoch.
     private static var now: Int { Int(SystemClock.wallClock.seconds) }
 }
-
-/// Decides when a directory of schemas has changed.
-package typealias DirectoryWatch = ContentWatch<Result<SchemaFiles, SchemaProblems>>

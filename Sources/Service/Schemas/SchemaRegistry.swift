@@ -1,21 +1,17 @@
+import Configuration
 import EventCodec
 import Foundation
 import HTTP2IO
 import JSONSchema
+import Log
 import RegistryIO
+import Shard
 import Synchronization
 import Telemetry
 import Vocabulary
 
 /// Fetches the schemas that records name, once each for all shards, on a thread of its own.
 final class SchemaRegistry: Sendable {
-    /// What is put into a shard's inbox.
-    struct Answer: Sendable {
-        var schema: SchemaReference
-        /// Nil: the registry did not say.
-        var result: RegisteredSchema?
-    }
-
     private struct Request: Sendable {
         var schema: SchemaReference
         var shard: ShardControl
@@ -146,7 +142,7 @@ final class SchemaRegistry: Sendable {
     }
 
     private func deliver(_ result: RegisteredSchema?, to request: Request) {
-        request.shard.deliver(Answer(schema: request.schema, result: result))
+        request.shard.deliver(SchemaAnswer(schema: request.schema, result: result))
     }
 }
 
@@ -158,11 +154,8 @@ struct RegistryCache: Sendable {
     private var usable: [SchemaReference: RegisteredSchema] = [:]
     private var useless: [SchemaReference: (schema: RegisteredSchema, until: Instant)] = [:]
 
-    /// Of either kind.
-    ///
-    /// Reaching it forgets all of that kind: nobody has that many schemas, so it is a producer's
-    /// mistake, and must not fill the memory.
-    static let limit = 10_000
+    /// Of either kind; reaching it forgets all of that kind.
+    static let limit = ShardSchemas.maxRegistered
     /// A replica of the registry may learn of a schema later than a producer.
     static let uselessLifetime = Duration.seconds(15)
 

@@ -2,7 +2,9 @@ import APNsSimulator
 import Commands
 import Foundation
 import KafkaIO
+import Log
 import Service
+import Shard
 import Vocabulary
 
 enum DemoCommand {

@@ -1,4 +1,5 @@
 import APNsSimulator
+import Configuration
 import Foundation
 import KafkaIO
 import Service

@@ -1,0 +1,19 @@
+package import EventCodec
+package import JSON
+
+extension Configuration {
+    /// How large a record may be to be read as an event.
+    package var eventLimits: JSONLimits { JSONLimits(maxByteCount: limits.eventBytes) }
+
+    package var payloadPolicy: PayloadPolicy { schemas.payload.policy }
+}
+
+extension Configuration.PayloadChecks {
+    package var policy: PayloadPolicy {
+        switch self {
+        case .warn: .warn
+        case .strict: .strict
+        case .off: .off
+        }
+    }
+}

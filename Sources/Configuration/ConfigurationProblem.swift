@@ -1,0 +1,60 @@
+import Log
+
+/// Where a value was written.
+package enum ConfigurationLocation: Hashable, Sendable, CustomStringConvertible {
+    /// Line and column count from 1; columns count Unicode scalars.
+    case file(String, line: Int, column: Int)
+    case environment(variable: String)
+
+    package var description: String {
+        switch self {
+        case .file(let name, let line, let column): "\(name):\(line):\(column)"
+        case .environment(let variable): variable
+        }
+    }
+}
+
+/// One thing that is wrong with the configuration.
+package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The key, as `apns.credentials.0.key_file`; empty for the file as a whole.
+    package var path: String
+    /// What is wrong and what is expected.
+    package var message: String
+    /// Nil for a key that is not set.
+    package var location: ConfigurationLocation?
+
+    package init(path: String, message: String, location: ConfigurationLocation? = nil) {
+        // What stands where a key belongs may be anything, too.
+        self.path = Secrets.withoutKeys(path)
+        self.message = Secrets.withoutKeys(Secrets.withoutPasswords(message))
+        self.location = location
+    }
+
+    package var description: String {
+        let place = location.map { " (\($0))" } ?? ""
+        // A key or a value of the file may hold anything.
+        return (path.isEmpty ? message : "\(path): \(message)").printable + place
+    }
+
+    /// Each once, in the order in which a person mends them: down the file, then the rest.
+    package static func ordered(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+        var told: Set<ConfigurationProblem> = []
+        let different = problems.filter { told.insert($0).inserted }
+        let ranked = different.enumerated().map { index, problem in
+            switch problem.location {
+            case .file(_, let line, let column): ((line, column, index), problem)
+            case .environment, nil: ((Int.max, 0, index), problem)
+            }
+        }
+        return ranked.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}
+
+/// Everything that is wrong with the configuration, never empty.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let problems: [ConfigurationProblem]
+
+    package var description: String {
+        problems.map(\.description).joined(separator: "\n")
+    }
+}

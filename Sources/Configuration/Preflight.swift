@@ -1,0 +1,121 @@
+import Glibc
+
+extension Configuration {
+    /// A signing key has some 250 bytes.
+    package static let maxKeyFileByteCount = 1 << 16
+    /// The system's own bundle has some 200 KiB.
+    package static let maxCAFileByteCount = 8 << 20
+
+    /// Looks at the files that the configuration names.
+    ///
+    /// Each must be there, readable, and no larger than such a file can be.
+    ///
+    /// The operator's schemas are compiled as well.
+    ///
+    /// - Returns: One problem for each file that is not, under its key.
+    package func preflight() -> [ConfigurationProblem] {
+        var sources: [(section: String, name: String, source: SecretSource?)] = []
+        for (index, credential) in apns.credentials.enumerated() {
+            sources += credential.sources.map {
+                ("apns.credentials.\(index)", $0.name, .some($0.source))
+            }
+        }
+        sources += [
+            ("apns", "ca", apns.caFile.map(SecretSource.file)),
+            ("apns", "proxy_password", apns.proxyPassword),
+            ("log", "fingerprint_key", log.fingerprintKey),
+            ("schema_registry", "ca", schemaRegistry.caFile.map(SecretSource.file)),
+            ("schema_registry", "password", schemaRegistry.password),
+            ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
+        ]
+        let missing = sources.compactMap { section, name, source in
+            source.flatMap { problem(section, name, $0) }
+        }
+        return missing + kafkaFileProblems() + schemaProblems()
+    }
+
+    private func problem(
+        _ section: String,
+        _ name: String,
+        _ source: SecretSource
+    ) -> ConfigurationProblem? {
+        let limit = name == "ca" ? Self.maxCAFileByteCount : Self.maxKeyFileByteCount
+        do throws(FileError) {
+            _ = try source.read(limit: limit)
+            return nil
+        } catch {
+            let path = "\(section).\(source.key(name))"
+            return ConfigurationProblem(
+                path: path,
+                message: "\(source) \(error), expected a readable file",
+                location: locations[path]
+            )
+        }
+    }
+}
+
+extension Configuration.Credential {
+    /// Where its key or certificate stands, with what belongs to it, by the names of the keys
+    /// without `_file`.
+    package var sources: [(name: String, source: SecretSource)] {
+        switch proof {
+        case .providerToken(_, .text, let key): return [("key", key)]
+        case .providerToken(_, .file(let keyIDFile), let key):
+            return [("key", key), ("key_id", .file(keyIDFile))]
+        case .certificate(let files):
+            let named = [
+                ("certificate", .file(files.certificate)), ("private_key", files.privateKey),
+                ("passphrase", files.passphrase),
+            ]
+            return named.compactMap { name, source in source.map { (name, $0) } }
+        }
+    }
+}
+
+/// Why a file was not read.
+package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// With the number of `errno`.
+    case unreadable(Int32)
+    case notRegular
+    case empty
+    case tooLarge(limit: Int)
+
+    package var description: String {
+        switch self {
+        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        case .unreadable(let code): unsafe "cannot be read: \(String(cString: strerror(code)))"
+        case .notRegular: "is not a regular file"
+        case .empty: "is empty"
+        case .tooLarge(let limit): "is larger than \(ByteSize.print(limit))"
+        }
+    }
+}
+
+/// Whole files of a bounded size.
+package enum BoundedFile {
+    /// The file's bytes; `limit` is the most that it may have.
+    package static func read(_ path: String, limit: Int) throws(FileError) -> [UInt8] {
+        // Not blocking, or a named pipe without a writer would hold the process here.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { buffer in
+                // SAFETY: read(2) writes at most the count it is given, the buffer's own.
+                unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(errno) }
+            guard count > 0 else { break }
+            bytes.append(contentsOf: chunk[..<count])
+            guard bytes.count <= limit else { throw .tooLarge(limit: limit) }
+        }
+        guard !bytes.isEmpty else { throw .empty }
+        return bytes
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Log
+
+/// The operator's own schemas, as they stand in `schemas.directory`.
+package struct SchemaFiles: Hashable, Sendable {
+    /// Texts by file name.
+    package var texts: [String: [UInt8]]
+
+    package init(texts: [String: [UInt8]]) {
+        self.texts = texts
+    }
+
+    /// Bounds what is read every time.
+    private static let maxCount = 1000
+    private static let maxFileByteCount = 4 << 20
+    private static let maxTotalByteCount = 32 << 20
+
+    /// Reads every `*.json` of a directory but hidden ones.
+    ///
+    /// Symbolic links are followed: Kubernetes mounts a ConfigMap as links into a hidden folder.
+    ///
+    /// - Parameter directory: Its path.
+    /// - Throws: `SchemaProblems` when the directory or a file of it cannot be read.
+    /// - Returns: The files' texts.
+    package static func read(_ directory: String) throws(SchemaProblems) -> SchemaFiles {
+        let names = try names(in: directory)
+        var texts: [String: [UInt8]] = [:]
+        var total = 0
+        for name in names {
+            do throws(FileError) {
+                let text = try BoundedFile.read("\(directory)/\(name)", limit: maxFileByteCount)
+                total += text.count
+                texts[name] = text
+            } catch {
+                throw SchemaProblems(
+                    "\("\(directory)/\(name)".quoted) \(error), expected a readable file"
+                )
+            }
+            guard total <= maxTotalByteCount else {
+                throw SchemaProblems(
+                    "\(directory.quoted) holds more than \(ByteSize.print(maxTotalByteCount))"
+                )
+            }
+        }
+        return SchemaFiles(texts: texts)
+    }
+
+    private static func names(in directory: String) throws(SchemaProblems) -> [String] {
+        let all: [String]
+        do {
+            all = try FileManager.default.contentsOfDirectory(atPath: directory)
+        } catch {
+            throw SchemaProblems("\(directory.quoted) is not a readable directory")
+        }
+        let names = all.filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
+        guard names.count <= maxCount else {
+            throw SchemaProblems("\(directory.quoted) has more than \(maxCount) files")
+        }
+        return names
+    }
+}
+
+/// What is wrong with the operator's own schemas, never empty.
+package struct SchemaProblems: Error, Hashable, Sendable {
+    package struct Problem: Hashable, Sendable {
+        /// The configuration's key.
+        package var path: String
+        package var message: String
+    }
+
+    package var problems: [Problem]
+
+    init(_ problems: [Problem]) {
+        self.problems = problems
+    }
+
+    /// One that concerns the directory as a whole.
+    package init(_ message: String) {
+        self.init([Problem(path: "schemas.directory", message: message)])
+    }
+
+    /// On one line, for the log and for readiness.
+    package var text: String {
+        problems.map { "\($0.path): \($0.message)" }.joined(separator: "; ")
+    }
+}
+
+extension ServiceError {
+    /// Each problem on a line of its own.
+    package init(_ problems: SchemaProblems) {
+        self.init(lines: problems.problems.map { "\($0.path): \($0.message)" })
+    }
+}
+
+/// Decides when a directory of schemas has changed.
+package typealias DirectoryWatch = ContentWatch<Result<SchemaFiles, SchemaProblems>>

@@ -1,0 +1,110 @@
+import Vocabulary
+import YAML
+
+extension ValueType where Value == String {
+    static func text(
+        _ name: String,
+        expectation: String,
+        where isValid: @escaping @Sendable (String) -> Bool
+    ) -> ValueType {
+        ValueType(
+            name: name,
+            expectation: expectation,
+            notation: .text,
+            placeholder: "",
+            parse: { isValid($0) ? $0 : nil },
+            print: { $0 }
+        )
+    }
+
+    /// A name that logs and messages show.
+    static let nonEmpty = text("text", expectation: "text of up to 200 bytes") {
+        !$0.isEmpty && $0.mayBeShown
+    }
+
+    /// A key or a password that stands in its place is not shown as a path, nor looked for.
+    static let filePath = text("path", expectation: "the path of a file") {
+        !$0.isEmpty && !$0.utf8.contains(0) && !$0.contains(where: \.isNewline)
+            && !$0.contains("-----BEGIN")
+    }
+
+    /// Apple's team and key identifiers.
+    static let appleIdentifier = text(
+        "identifier",
+        expectation: AppleIdentifier.expectation,
+        where: AppleIdentifier.isValid
+    )
+}
+
+extension ValueType where Value == Bool {
+    static let boolean = ValueType(
+        name: "boolean",
+        expectation: "true or false",
+        notation: .bare,
+        placeholder: false,
+        parse: YAMLCoreSchema.boolean,
+        print: { $0 ? "true" : "false" }
+    )
+}
+
+extension ValueType where Value == Int {
+    static func integer(in range: ClosedRange<Int>) -> ValueType {
+        ValueType(
+            name: "integer, \(range.lowerBound) to \(range.upperBound)",
+            expectation: "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            notation: .bare,
+            placeholder: range.lowerBound,
+            parse: { YAMLCoreSchema.integer($0).flatMap { range.contains($0) ? $0 : nil } },
+            print: { "\($0)" }
+        )
+    }
+
+    /// A number of bytes: `1048576`, `64MiB`, `1MB`.
+    static func byteSize(in range: ClosedRange<Int>) -> ValueType {
+        let bounds = (ByteSize.print(range.lowerBound), ByteSize.print(range.upperBound))
+        return ValueType(
+            name: "size, \(bounds.0) to \(bounds.1)",
+            expectation: "a size such as 64MiB, 1MB or 1048576, from \(bounds.0) to \(bounds.1)",
+            notation: .text,
+            placeholder: range.lowerBound,
+            parse: { ByteSize.parse($0).flatMap { range.contains($0) ? $0 : nil } },
+            print: ByteSize.print
+        )
+    }
+}
+
+extension ValueType where Value == Duration {
+    static func duration(in range: ClosedRange<Duration>) -> ValueType {
+        let bounds = (DurationText.print(range.lowerBound), DurationText.print(range.upperBound))
+        return ValueType(
+            name: "duration, \(bounds.0) to \(bounds.1)",
+            expectation:
+                "a duration such as 200ms, 30s, 15m or 24h, from \(bounds.0) to \(bounds.1)",
+            notation: .text,
+            placeholder: range.lowerBound,
+            parse: { DurationText.parse($0).flatMap { range.contains($0) ? $0 : nil } },
+            print: DurationText.print
+        )
+    }
+}
+
+extension ValueType where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    static func word(placeholder: Value) -> ValueType {
+        let words = Value.allCases.map(\.rawValue)
+        return ValueType(
+            name: words.map { "`\($0)`" }.joined(separator: ", "),
+            expectation: "one of \(words.joined(separator: ", "))",
+            notation: .text,
+            placeholder: placeholder,
+            parse: Value.init(rawValue:),
+            print: \.rawValue
+        )
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+    var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
+}

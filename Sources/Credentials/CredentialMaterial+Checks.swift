@@ -1,0 +1,93 @@
+import Configuration
+import Foundation
+import HTTP2IO
+import Log
+package import Vocabulary
+
+extension CredentialMaterial {
+    /// Reads the files of all credentials; every bad one is reported, with its key.
+    static func all(
+        _ credentials: [Configuration.Credential],
+        _ files: [WatchedFiles]
+    ) throws(ServiceError) -> [CredentialMaterial] {
+        var lines: [String] = []
+        var materials: [CredentialMaterial] = []
+        for (index, (credential, files)) in zip(credentials, files).enumerated() {
+            do throws(CredentialMaterialError) {
+                materials.append(try CredentialMaterial(credential, files))
+            } catch {
+                lines.append("apns.credentials.\(index).\(error.text)")
+            }
+        }
+        guard lines.isEmpty else { throw ServiceError(lines: lines) }
+        return materials
+    }
+
+    /// Nil: it is no certificate.
+    func expiry(now: Timestamp) -> CertificateExpiry? {
+        certificate.map { certificate in
+            CertificateExpiry(
+                notBefore: certificate.facts.notBefore,
+                notAfter: certificate.facts.notAfter,
+                now: now
+            )
+        }
+    }
+
+    /// What a file may not bring while the service runs: the routing stands, and a certificate
+    /// that is not valid now is no better than the one there is.
+    func checkReplacing(
+        _ old: CredentialMaterial,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
+        guard certificate != nil else { return }
+        try checkValidity(files, now: SystemClock.wallClock)
+        guard environments.isSuperset(of: old.environments) else {
+            throw CredentialMaterialError(
+                key: "certificate_file",
+                files.certificateName
+                    + " is not good for the environments that the old certificate served"
+            )
+        }
+    }
+
+    /// Whether APNs takes the certificate now.
+    package func checkValidity(
+        _ files: WatchedFiles,
+        now: Timestamp
+    ) throws(CredentialMaterialError) {
+        guard let facts = certificate?.facts, let expiry = expiry(now: now) else { return }
+        var predicate: String
+        switch expiry {
+        case .distant, .near: return
+        case .expired: predicate = "expired at \(Self.time(facts.notAfter))"
+        case .early: predicate = "is not valid before \(Self.time(facts.notBefore))"
+        }
+        predicate += "; APNs does not take it"
+        var error = CredentialMaterialError(
+            key: "certificate_file",
+            "\(files.certificateName) \(predicate)"
+        )
+        error.validFrom = expiry == .early ? facts.notBefore : nil
+        throw error
+    }
+
+    /// What is to be said of a certificate that soon expires; nil: it does not.
+    package func expiryWarning(_ files: WatchedFiles, now: Timestamp) -> String? {
+        guard let facts = certificate?.facts, case .near(let days) = expiry(now: now) else {
+            return nil
+        }
+        let count = days == 1 ? "1 day" : "\(days) days"
+        return "certificate_file: \(files.certificateName) expires in \(count), at "
+            + Self.time(facts.notAfter)
+    }
+
+    private static func time(_ time: Timestamp) -> String {
+        Date(timeIntervalSince1970: TimeInterval(time.seconds)).ISO8601Format()
+    }
+}
+
+extension WatchedFiles {
+    /// What messages call the certificate.
+    fileprivate var certificateName: String { source("certificate").map { "\($0)" } ?? "" }
+}

@@ -1,0 +1,225 @@
+package import APNsRules
+package import Configuration
+package import HTTP2IO
+import Vocabulary
+
+/// The signing key of a credential, as read from its file.
+package struct SigningKey: Sendable {
+    let identity: ProviderTokenIdentity
+    let signer: ES256Signer
+
+    package init(identity: ProviderTokenIdentity, signer: ES256Signer) {
+        self.identity = identity
+        self.signer = signer
+    }
+}
+
+/// With what a credential shows APNs who it is, read and checked.
+package enum CredentialMaterial: Sendable {
+    case signingKey(SigningKey)
+    case certificate(ClientCertificate)
+
+    package var signingKey: SigningKey? {
+        if case .signingKey(let key) = self { key } else { nil }
+    }
+
+    package var certificate: ClientCertificate? {
+        if case .certificate(let certificate) = self { certificate } else { nil }
+    }
+
+    /// Where APNs takes it, as far as it can be seen in it.
+    var environments: Set<APNsEnvironment> {
+        certificate?.facts.environments ?? [.production, .sandbox]
+    }
+}
+
+/// Why a credential's files are of no use; under the key of the configuration that is to blame.
+package struct CredentialMaterialError: Error {
+    let key: String
+    /// What the key names, and what is wrong with it.
+    let sentence: String
+    /// From when on it will be right as it is; nil: never.
+    var validFrom: Timestamp?
+
+    init(key: String, _ sentence: String) {
+        self.key = key
+        self.sentence = sentence
+    }
+
+    /// `predicate` completes a sentence about what stands in `source`.
+    init(_ name: String, _ source: SecretSource, _ predicate: String) {
+        self.init(key: source.key(name), "\(source) \(predicate)")
+    }
+
+    package var text: String { "\(key): \(sentence)" }
+}
+
+extension CredentialMaterial {
+    /// Makes of a credential's files what they are for.
+    package init(
+        _ credential: Configuration.Credential,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
+        switch credential.proof {
+        case .providerToken(let teamID, let keyID, _):
+            let identity = try Self.identity(teamID, keyID, files)
+            let pem = try Self.needed("key", files)
+            do throws(KeyFileError) {
+                let signer = try ES256Signer(pem: pem)
+                self = .signingKey(SigningKey(identity: identity, signer: signer))
+            } catch {
+                throw Self.fault("key", files, error.description)
+            }
+        case .certificate:
+            let certificate = try Self.certificate(files)
+            try Self.check(certificate.facts, credential, files)
+            self = .certificate(certificate)
+        }
+    }
+
+    private static func identity(
+        _ teamID: String,
+        _ keyID: Configuration.KeyID,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) -> ProviderTokenIdentity {
+        let text =
+            switch keyID {
+            case .text(let text): text
+            case .file: SecretText.word(in: try needed("key_id", files))
+            }
+        // The configuration has looked at the other one, and at this where it stands there.
+        guard AppleIdentifier.isValid(text),
+            let identity = ProviderTokenIdentity(keyID: text, teamID: teamID)
+        else {
+            let expected = AppleIdentifier.expectation
+            throw fault("key_id", files, "holds \(text.quoted), expected \(expected)")
+        }
+        return identity
+    }
+
+    /// Whether both prove the same.
+    func isSame(as other: CredentialMaterial) -> Bool {
+        switch (self, other) {
+        case (.signingKey(let key), .signingKey(let other)): key.isSame(as: other)
+        case (.certificate(let certificate), .certificate(let other)):
+            certificate.identity.certificateChainPEM == other.identity.certificateChainPEM
+                && certificate.identity.privateKeyPEM == other.identity.privateKeyPEM
+        case (.signingKey, .certificate), (.certificate, .signingKey): false
+        }
+    }
+
+    private static func certificate(
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) -> ClientCertificate {
+        let bytes = try needed("certificate", files)
+        let passphrase = try files.bytes("passphrase").map(SecretText.line)
+        let privateKey = try files.bytes("private_key")
+        do throws(KeyFileError) {
+            return try ClientCertificate(
+                file: bytes,
+                privateKey: privateKey,
+                passphrase: passphrase
+            )
+        } catch {
+            let name =
+                switch error.part {
+                case .certificate: "certificate"
+                case .privateKey: "private_key"
+                case .passphrase: "passphrase"
+                }
+            throw fault(name, files, error.description)
+        }
+    }
+
+    /// Compares what the certificate is good for with what the configuration wants of it.
+    private static func check(
+        _ facts: CertificateFacts,
+        _ credential: Configuration.Credential,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
+        let file = files.source("certificate").map { "\($0)" } ?? ""
+        for pattern in credential.bundleIDs where !facts.covers(pattern) {
+            let topics = facts.topics.joined(separator: ", ")
+            throw CredentialMaterialError(
+                key: "bundle_ids",
+                "\(file) is not good for \(pattern), its topics are \(topics)"
+            )
+        }
+        let marked = facts.environments
+        guard marked.isDisjoint(with: credential.environments) else { return }
+        let names = marked.map(\.rawValue).sorted().joined(separator: ", ")
+        throw CredentialMaterialError(
+            key: "environments",
+            "\(file) is good for \(names) only"
+        )
+    }
+
+    /// What stands under the key `name` is to blame.
+    private static func fault(
+        _ name: String,
+        _ files: WatchedFiles,
+        _ predicate: String
+    ) -> CredentialMaterialError {
+        guard let source = files.source(name) else {
+            return CredentialMaterialError(key: "\(name)_file", "is not set")
+        }
+        return CredentialMaterialError(name, source, predicate)
+    }
+
+    private static func needed(
+        _ name: String,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) -> [UInt8] {
+        guard let bytes = try files.bytes(name) else { throw fault(name, files, "") }
+        return bytes
+    }
+}
+
+extension SigningKey {
+    func isSame(as other: SigningKey) -> Bool {
+        identity == other.identity && signer.publicKeyPEM == other.signer.publicKeyPEM
+    }
+}
+
+extension CertificateFacts {
+    /// Where APNs takes it: what is marked, both where nothing is.
+    var environments: Set<APNsEnvironment> {
+        if isForProduction == isForSandbox { return [.production, .sandbox] }
+        return isForProduction ? [.production] : [.sandbox]
+    }
+
+    /// Whether it is good for a bundle ID, with any suffix, or for one that a pattern covers.
+    ///
+    /// A certificate that names no topics is believed.
+    func covers(_ pattern: BundleIDPattern) -> Bool {
+        guard !topics.isEmpty else { return true }
+        return topics.contains { topic in
+            switch pattern {
+            case .exact(let bundleID): topic == bundleID || topic.hasPrefix("\(bundleID).")
+            case .prefix(let prefix): topic.hasPrefix(prefix)
+            }
+        }
+    }
+}
+
+/// Secrets that stand in files of their own.
+package enum SecretText {
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The file's text without the byte order mark and the line break that editors add to it.
+    package static func line(of bytes: [UInt8]) -> String {
+        var bytes = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
+        while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
+            bytes.removeLast()
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The same of a text that has no white space.
+    static func word(in bytes: [UInt8]) -> String {
+        var text = line(of: bytes)[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

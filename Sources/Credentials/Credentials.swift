@@ -1,0 +1,292 @@
+import APNsRules
+package import Configuration
+import HTTP2IO
+package import Log
+import Synchronization
+package import Telemetry
+package import Vocabulary
+
+/// A credential as its files have it.
+package struct CredentialInUse: Sendable {
+    let material: CredentialMaterial
+    /// Nil: a certificate speaks.
+    package let token: ProviderTokenSource?
+    /// In the order of `APNsEnvironment`.
+    package let endpoints: [APNsEndpoint]
+    /// Grows with every replacement.
+    package let generation: Int
+    /// Of its files.
+    let loadedAt: Timestamp
+}
+
+/// The credentials of the process, as their files have them, for all shards.
+///
+/// A thread of its own watches the files. One that changed is validated as at start; when it is
+/// good it takes the place of the old one for all shards at once: each shard takes `inUse` over
+/// between two turns, and lets the connections of what was replaced finish. A bad one is told, and
+/// the old one stays.
+package final class Credentials: Sendable {
+    private struct State {
+        var inUse: [CredentialInUse] = []
+        var sources = ProviderTokenSources()
+        var endpoints: APNsEndpoints
+        /// Why a credential's present files are not in use.
+        var problems: [String?]
+        /// Of the files that all share.
+        var commonProblem: String?
+    }
+
+    /// What the thread remembers between two looks.
+    private struct Watches: Sendable {
+        var common: ContentWatch<WatchedFiles>
+        var own: [ContentWatch<WatchedFiles>]
+        /// When files that came too early are to be taken, by credential.
+        var validFrom: [Timestamp?]
+        var nextExpiryLook: Instant
+    }
+
+    private static let expiryInterval = Duration.seconds(24 * 60 * 60)
+
+    private let apns: Configuration.APNs
+    private let log: Log
+    private let state: Mutex<State>
+    /// Grows with every change of `inUse`; the first is 1.
+    private let version = Atomic(1)
+    private let thread: WatchThread
+    /// Changes of files, by whether they could be taken.
+    let reloads = CounterTable<CallResult>()
+
+    /// Reads the files for the first time; every bad one is reported.
+    package init(_ apns: Configuration.APNs, log: Log) throws(ServiceError) {
+        self.apns = apns
+        // What operators do with files, which is looked at once a second.
+        self.log = log.everyLine
+        let common = apns.readCommonFiles()
+        let own = apns.credentials.map { $0.readFiles() }
+        let materials = try CredentialMaterial.all(apns.credentials, own)
+        var state = State(
+            endpoints: try APNsEndpoints(apns, common),
+            problems: materials.map { _ in nil }
+        )
+        for material in materials {
+            state.inUse.append(try Self.use(material, generation: 0, &state))
+        }
+        self.state = Mutex(state)
+        do throws(SystemError) {
+            thread = try WatchThread()
+        } catch {
+            throw ServiceError(text: "cannot watch the files of apns.credentials: \(error)")
+        }
+        tellExpiries()
+        thread.start(
+            named: "credentials",
+            Watches(
+                common: ContentWatch(inUse: common),
+                own: own.map { ContentWatch(inUse: $0) },
+                validFrom: own.map { _ in nil },
+                nextExpiryLook: SystemClock.now + Self.expiryInterval
+            )
+        ) { [weak self] watches, isAsked in self?.look(&watches, isAsked: isAsked) }
+    }
+
+    /// Has the files read without waiting for their time.
+    package func lookNow() {
+        thread.lookNow()
+    }
+
+    package func stop() {
+        thread.stop()
+    }
+
+    // MARK: For the shards
+
+    /// The credentials, unless the caller has them already: `seen` is the version that it has, and
+    /// becomes the present one.
+    package func inUse(newerThan seen: inout Int) -> [CredentialInUse]? {
+        guard version.load(ordering: .acquiring) != seen else { return nil }
+        return state.withLock { state in
+            seen = version.load(ordering: .relaxed)
+            return state.inUse
+        }
+    }
+
+    package var materials: [CredentialMaterial] { state.withLock { $0.inUse.map(\.material) } }
+
+    // MARK: For people
+
+    /// What is wrong with the files: the credential's name, nil for all, and why.
+    package func troubles(now: Timestamp) -> [(credential: String?, reason: String)] {
+        state.withLock { state in
+            var troubles =
+                state.commonProblem.map { [(credential: String?.none, reason: $0)] } ?? []
+            for (index, credential) in apns.credentials.enumerated() {
+                let expiry = state.inUse[index].material.expiry(now: now)
+                for reason in [state.problems[index], expiry?.trouble].compactMap(\.self) {
+                    troubles.append((credential.name, reason))
+                }
+            }
+            return troubles
+        }
+    }
+
+    package var metrics: CredentialMetrics {
+        CredentialMetrics(reloads: reloads) { [weak self] in self?.readings() ?? [] }
+    }
+
+    private func readings() -> [CredentialMetrics.Reading] {
+        let now = SystemClock.now
+        return zip(apns.credentials, state.withLock(\.inUse)).map { credential, inUse in
+            CredentialMetrics.Reading(
+                credential: credential.name,
+                loadedAt: inUse.loadedAt.seconds,
+                certificateExpiry: inUse.material.certificate?.facts.notAfter.seconds,
+                tokenAge: inUse.token?.ageInUse(now: now)?.components.seconds
+            )
+        }
+    }
+
+    // MARK: The thread
+
+    private func look(_ watches: inout Watches, isAsked: Bool) {
+        if let changed = watches.common.read(apns.readCommonFiles(), isAsked: isAsked) {
+            takeCommon(changed)
+        }
+        for (index, credential) in apns.credentials.enumerated() {
+            if let changed = watches.own[index].read(credential.readFiles(), isAsked: isAsked) {
+                watches.validFrom[index] = take(changed, index)
+            } else if let due = watches.validFrom[index], due <= SystemClock.wallClock {
+                watches.validFrom[index] = take(watches.own[index].settled, index)
+            }
+        }
+        guard watches.nextExpiryLook <= SystemClock.now else { return }
+        watches.nextExpiryLook = SystemClock.now + Self.expiryInterval
+        tellExpiries()
+    }
+
+    /// - Returns: When to try again, if it was only too early.
+    private func take(_ files: WatchedFiles, _ index: Int) -> Timestamp? {
+        let name = apns.credentials[index].name
+        do throws(CredentialMaterialError) {
+            let material = try CredentialMaterial(apns.credentials[index], files)
+            try replace(index, by: material, files)
+            reloads[.ok].add()
+            log.notice("a credential's files changed and are in use", [.credential: name])
+            tellExpiry(index)
+            return nil
+        } catch {
+            let problem = "apns.credentials.\(index).\(error.text)"
+            state.withLock { $0.problems[index] = problem }
+            reloads[.failed].add()
+            log.error(
+                "a credential's files changed and cannot be used, the old ones stay",
+                [.credential: name, .problem: problem]
+            )
+            return error.validFrom
+        }
+    }
+
+    /// The same key or certificate again replaces nothing.
+    private func replace(
+        _ index: Int,
+        by material: CredentialMaterial,
+        _ files: WatchedFiles
+    ) throws(CredentialMaterialError) {
+        let result = state.withLock { state -> Result<Void, CredentialMaterialError> in
+            let old = state.inUse[index]
+            guard !old.material.isSame(as: material) else {
+                state.problems[index] = nil
+                return .success(())
+            }
+            return Result { () throws(CredentialMaterialError) in
+                try material.checkReplacing(old.material, files)
+                do throws(ServiceError) {
+                    state.inUse[index] = try Self.use(
+                        material,
+                        generation: old.generation + 1,
+                        &state
+                    )
+                } catch {
+                    throw CredentialMaterialError(
+                        key: "certificate_file",
+                        "cannot be used: \(error.lines.joined(separator: "; "))"
+                    )
+                }
+                state.problems[index] = nil
+                version.add(1, ordering: .releasing)
+            }
+        }
+        try result.get()
+    }
+
+    /// Another CA or proxy password concerns every credential.
+    private func takeCommon(_ files: WatchedFiles) {
+        do throws(ServiceError) {
+            let endpoints = try APNsEndpoints(apns, files)
+            let result = state.withLock { state -> Result<Void, ServiceError> in
+                Result { () throws(ServiceError) in
+                    var next = state
+                    next.endpoints = endpoints
+                    next.inUse = try state.inUse.map { old throws(ServiceError) in
+                        try Self.use(old.material, generation: old.generation + 1, &next)
+                    }
+                    next.commonProblem = nil
+                    state = next
+                    version.add(1, ordering: .releasing)
+                }
+            }
+            try result.get()
+            reloads[.ok].add()
+            log.notice("apns.ca_file or apns.proxy_password_file changed and is in use")
+        } catch {
+            let problem = error.lines.joined(separator: "; ")
+            state.withLock { $0.commonProblem = problem }
+            reloads[.failed].add()
+            log.error(
+                "apns.ca_file or apns.proxy_password_file cannot be used, the old one stays",
+                [.problem: problem]
+            )
+        }
+    }
+
+    private static func use(
+        _ material: CredentialMaterial,
+        generation: Int,
+        _ state: inout State
+    ) throws(ServiceError) -> CredentialInUse {
+        let token = material.signingKey.map { key in
+            state.sources.source(
+                for: key,
+                inUse: state.inUse.compactMap(\.token),
+                now: SystemClock.now
+            )
+        }
+        return CredentialInUse(
+            material: material,
+            token: token,
+            endpoints: try state.endpoints.all(of: material),
+            generation: generation,
+            loadedAt: SystemClock.wallClock
+        )
+    }
+
+    // MARK: Expiry
+
+    private func tellExpiries() {
+        for index in apns.credentials.indices { tellExpiry(index) }
+    }
+
+    private func tellExpiry(_ index: Int) {
+        let material = state.withLock { $0.inUse[index].material }
+        let name = apns.credentials[index].name
+        switch material.expiry(now: SystemClock.wallClock) {
+        case nil, .distant: break
+        case .near(let days):
+            log.warning(
+                "a certificate expires soon",
+                [.credential: name, .days: "\(days)"]
+            )
+        case .expired, .early:
+            log.error("a certificate is not valid now", [.credential: name])
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import JSON
+
+extension String {
+    /// With `?` for what would steer the terminal that it is shown on, or begin another line.
+    package var printable: String { replacingSteering { _ in "?" } }
+
+    /// The same for a text of several lines; a line feed ends a line, and a tab may stand in it.
+    package var printableLines: String {
+        replacingSteering { $0 == "\n" || $0 == "\t" ? String($0) : "?" }
+    }
+
+    /// The same for JSON, of which strings are the only part that can hold such characters: it is
+    /// the same value, with escapes.
+    package var printableJSON: String {
+        replacingSteering { scalar in
+            String(scalar).utf16.map { unit in
+                let digits = String(unit, radix: 16)
+                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            }.joined()
+        }
+    }
+
+    private func replacingSteering(_ replacement: (Unicode.Scalar) -> String) -> String {
+        guard utf8.contains(where: { !(0x20...0x7E).contains($0) }) else { return self }
+        var plain = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if Self.isPlain(scalar) {
+                plain.append(scalar)
+            } else {
+                plain.append(contentsOf: replacement(scalar).unicodeScalars)
+            }
+        }
+        return String(plain)
+    }
+
+    /// The beginning of a longer text, and `…`; never in the middle of a character.
+    package func cut(toByteCount limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(startIndex, offsetBy: limit)
+        while end > startIndex, String.Index(end, within: unicodeScalars) == nil {
+            end = utf8.index(before: end)
+        }
+        return self[..<end] + "…"
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+}
+
+extension JSONWriter {
+    /// What was written, for a terminal or whatever else is behind standard output.
+    package var printableText: String { String(decoding: bytes, as: UTF8.self).printableJSON }
+}

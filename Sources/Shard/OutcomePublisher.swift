@@ -1,0 +1,240 @@
+package import Delivery
+package import EventCodec
+import KafkaIO
+import Telemetry
+package import Vocabulary
+
+/// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter; and the
+/// retry record of an event that has none yet.
+package struct OutcomePublisher: ~Copyable {
+    package struct Topics: Sendable {
+        package var results: KafkaTopic
+        package var tokenStatus: KafkaTopic?
+        package var deadLetters: KafkaTopic?
+        package var deadLetterHeaders: DeadLetterHeaders
+        package var retry: RetryTopics
+        /// Whether outcomes have the headers of `DeliveryTimes`.
+        package var hasTimingHeaders: Bool
+
+        package init(
+            results: KafkaTopic,
+            tokenStatus: KafkaTopic?,
+            deadLetters: KafkaTopic?,
+            deadLetterHeaders: DeadLetterHeaders,
+            retry: RetryTopics,
+            hasTimingHeaders: Bool
+        ) {
+            self.results = results
+            self.tokenStatus = tokenStatus
+            self.deadLetters = deadLetters
+            self.deadLetterHeaders = deadLetterHeaders
+            self.retry = retry
+            self.hasTimingHeaders = hasTimingHeaders
+        }
+
+        /// Where records of the kind go, for the log.
+        func name(of publication: Publication) -> String {
+            switch publication {
+            case .outcome: results.name
+            case .tokenStatus: tokenStatus?.name ?? "no topic"
+            case .deadLetter: deadLetters?.name ?? "no topic"
+            case .retry: "a retry topic"
+            }
+        }
+    }
+
+    private let topics: Topics
+    private var encoder = OutcomeEncoder()
+    private var value: [UInt8] = []
+    /// What the producer's full queue did not take; tried again when reports have made room.
+    private var refused: [PublicationTag] = []
+    /// Outcomes that were too large as they are: published without metadata.
+    private var shortened: Set<DeliveryID> = []
+
+    init(topics: Topics) {
+        self.topics = topics
+    }
+
+    /// - Throws: The producer's word, when it will never take this record.
+    mutating func publish(
+        _ tag: PublicationTag,
+        of delivery: borrowing Delivery,
+        source: TopicPartition,
+        through producer: Producer
+    ) throws(KafkaError) {
+        let encoded: Encoded? =
+            switch (tag.publication, delivery.decision) {
+            case (.retry, _): retryRecord(of: delivery, source)
+            case (_, .concluded?): record(tag, delivery.concludedOutcome, of: delivery, source)
+            case (_, .deferral?), (_, nil): nil
+            }
+        guard let encoded else { return }
+        do throws(ProduceError) {
+            try producer.produce(
+                topic: encoded.topic,
+                key: encoded.key,
+                value: encoded.value,
+                headers: encoded.headers,
+                tag: tag.rawValue
+            )
+        } catch {
+            switch error {
+            case .queueFull: refused.append(tag)
+            case .refused(let cause): throw cause
+            }
+        }
+    }
+
+    /// The event as it is, with what the next round must know.
+    private func retryRecord(of delivery: borrowing Delivery, _ source: TopicPartition) -> Encoded?
+    {
+        guard let history = delivery.historyToWrite(readFrom: source) else { return nil }
+        let record = delivery.record
+        return Encoded(
+            topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
+            key: record.key(for: delivery.arrival.event?.deviceToken),
+            value: record.value,
+            headers: HeaderList(
+                history.headers(
+                    over: record.headers,
+                    tierName: topics.retry.delayNames[history.tier]
+                )
+            )
+        )
+    }
+
+    /// One of the outcome's records; `source` is the partition that the event was read from last.
+    ///
+    /// The outcome is an argument's, and so is lent to the encoder; a constant's would be copied.
+    private mutating func record(
+        _ tag: PublicationTag,
+        _ outcome: Outcome,
+        of delivery: borrowing Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        let arrival = delivery.arrival
+        // The outcome only: a dead letter is the event as it was, or is not written.
+        if !shortened.isEmpty, tag.publication == .outcome, shortened.contains(tag.delivery) {
+            return shortOutcome(outcome, of: delivery, source)
+        }
+        guard !arrival.isRetry, arrival.record.headers.isEmpty else {
+            return originalRecord(tag.publication, outcome, of: delivery, source)
+        }
+        return encoded(tag.publication, outcome, arrival.record, source, delivery)
+    }
+
+    /// Of the record that the event was first read from, whatever rounds it has been through.
+    private mutating func originalRecord(
+        _ publication: Publication,
+        _ outcome: Outcome,
+        of delivery: borrowing Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        let origin = delivery.origin(readFrom: source)
+        var record = delivery.record
+        record.offset = origin.offset
+        record.headers = RetryHistory.stripped(record.headers)
+        return encoded(publication, outcome, record, origin.partition, delivery)
+    }
+
+    /// Without what the outcome takes over from the record, which can be as large as the record.
+    private mutating func shortOutcome(
+        _ outcome: Outcome,
+        of delivery: borrowing Delivery,
+        _ source: TopicPartition
+    ) -> Encoded? {
+        let origin = delivery.origin(readFrom: source)
+        var outcome = outcome
+        outcome.subject.metadata = nil
+        var record = delivery.record
+        record.offset = origin.offset
+        record.key = nil
+        record.headers = []
+        record.traceContext = []
+        return encoded(.outcome, outcome, record, origin.partition, delivery)
+    }
+
+    /// Takes what the full queue refused, to be published again.
+    mutating func takeRefused() -> [PublicationTag] {
+        let tags = refused
+        refused = []
+        return tags
+    }
+
+    /// Puts off what was taken by `takeRefused`, and not published.
+    mutating func refuse(_ tags: ArraySlice<PublicationTag>) { refused += tags }
+
+    /// What was refused is produced again in any case.
+    mutating func forgetRefused() { refused = [] }
+
+    var hasRefused: Bool { !refused.isEmpty }
+
+    /// - Returns: false when the outcome is short already.
+    mutating func shorten(_ id: DeliveryID) -> Bool { shortened.insert(id).inserted }
+
+    mutating func concluded(_ id: DeliveryID) {
+        if !shortened.isEmpty { shortened.remove(id) }
+    }
+
+    private struct Encoded: ~Copyable {
+        let topic: KafkaTopic
+        let key: [UInt8]?
+        let value: [UInt8]?
+        let headers: HeaderList?
+    }
+
+    private mutating func encoded(
+        _ publication: Publication,
+        _ outcome: Outcome,
+        _ record: Record,
+        _ source: TopicPartition,
+        _ delivery: borrowing Delivery
+    ) -> Encoded? {
+        value.removeAll(keepingCapacity: true)
+        switch publication {
+        case .outcome:
+            encoder.encode(outcome, record: record, source: source, into: &value)
+            return Encoded(
+                topic: topics.results,
+                key: encoder.key(outcome, record: record),
+                value: value,
+                headers: headers(of: outcome, record, delivery)
+            )
+        case .tokenStatus:
+            guard let topic = topics.tokenStatus, let status = encoder.tokenStatus(outcome)
+            else { return nil }
+            return Encoded(topic: topic, key: status.key, value: status.value, headers: nil)
+        case .deadLetter:
+            guard let topic = topics.deadLetters else { return nil }
+            return Encoded(
+                topic: topic,
+                key: record.key(for: outcome.subject.deviceToken),
+                value: record.value,
+                headers: HeaderList(
+                    topics.deadLetterHeaders.headers(outcome, record: record, source: source)
+                )
+            )
+        case .retry: return nil
+        }
+    }
+
+    private func headers(
+        of outcome: Outcome,
+        _ record: Record,
+        _ delivery: borrowing Delivery
+    ) -> HeaderList {
+        let headers = HeaderList(capacity: 8)
+        OutcomeEncoder.forEachHeader(of: outcome, record: record) { headers.add($0, $1) }
+        if topics.hasTimingHeaders {
+            for header in delivery.times.headers { headers.add(header) }
+        }
+        return headers
+    }
+}
+
+extension Delivery {
+    /// Of this round: what waited in a retry topic came anew.
+    fileprivate var times: DeliveryTimes {
+        DeliveryTimes(receivedAt: receivedAt, sentAt: sentAt, answeredAt: answeredAt)
+    }
+}

@@ -1,0 +1,174 @@
+import Delivery
+import EventCodec
+import HTTP2IO
+import KafkaIO
+import Log
+import Telemetry
+import Vocabulary
+
+extension Shard {
+    mutating func producerHappened(_ event: ProducerEvent) {
+        switch event {
+        case .deliveryReported(let rawTag, let error):
+            guard let tag = PublicationTag(rawValue: rawTag) else { return }
+            if let error {
+                publicationFailed(tag, error)
+            } else {
+                published(tag)
+            }
+        case .failed(let error):
+            if error.isFatal, settings.engine.isTransactional {
+                transactionalProducerFailed(error)
+            } else if error.isFatal {
+                producerFailed(error)
+            } else {
+                troubles.kafkaFailed(error, at: now.instant)
+                log.warning("trouble with Kafka", [.error: error.description])
+            }
+        case .statistics(let text): control.statistics.put(producer: text)
+        case .logged(let line): kafkaLogged(line)
+        }
+    }
+
+    mutating func publish(_ tag: PublicationTag) {
+        // The next producer is given all that is not acknowledged.
+        guard !producerBackoff.isWaiting else { return }
+        if let error = Self.publish(tag, of: &engine, partitionRoles, &publisher, producer) {
+            publicationFailed(tag, error)
+        }
+    }
+
+    /// Parts of the shard, for while the engine lends a delivery the whole cannot be used.
+    private static func publish(
+        _ tag: PublicationTag,
+        of engine: inout DeliveryEngine,
+        _ partitionRoles: PartitionRoles,
+        _ publisher: inout OutcomePublisher,
+        _ producer: Producer
+    ) -> KafkaError? {
+        var failure: KafkaError?
+        engine.lend(tag.delivery) { delivery in
+            do throws(KafkaError) {
+                try publisher.publish(
+                    tag,
+                    of: delivery,
+                    // Its record came by `recordArrived`, so the role is known.
+                    source: partitionRoles[delivery.arrival.record.partition].name,
+                    through: producer
+                )
+            } catch {
+                failure = error
+            }
+        }
+        return failure
+    }
+
+    private mutating func published(_ tag: PublicationTag) {
+        producerBackoff.worked()
+        troubles.recordTaken(tag.publication)
+        guard !settings.engine.isTransactional else {
+            // It counts when its transaction is committed.
+            engine.published(tag)
+            return
+        }
+        metrics.countRecord(tag.publication, of: engine.delivery(tag.delivery))
+        if let delivery = engine.published(tag) { ended(tag.delivery, delivery) }
+    }
+
+    /// Kafka has all of a delivery's records, but for those that it will never take.
+    private mutating func ended(_ id: DeliveryID, _ delivery: Delivery) {
+        publisher.concluded(id)
+        countOutcome(of: delivery)
+    }
+
+    private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
+        if settings.engine.isTransactional, error.isPurge {
+            // An abort that the engine asked for drops records, which is no news to it. So does
+            // librdkafka when it finds that a transaction has failed, and tells of it in no other way.
+            engine.publicationFailed(tag, now: now)
+            return
+        }
+        metrics.produceErrors[tag.publication.label].add()
+        guard error.code == .messageSizeTooLarge else {
+            notTaken(tag.publication, error)
+            engine.publicationFailed(tag, now: now)
+            return
+        }
+        switch tag.publication {
+        case .outcome:
+            notTaken(.outcome, error)
+            // Without metadata, key and trace context every outcome fits; if the broker refuses
+            // even that, it is tried until somebody raises the topic's limit.
+            _ = publisher.shorten(tag.delivery)
+            engine.publicationFailed(tag, isRefused: true, now: now)
+        case .tokenStatus, .deadLetter:
+            log.error(
+                "\(tag.publication) record is larger than its topic allows; only the outcome tells",
+                [.error: error.text]
+            )
+            if let delivery = engine.publicationAbandoned(tag, now: now) {
+                ended(tag.delivery, delivery)
+            }
+        case .retry:
+            log.error(
+                "retry record is larger than its topic allows: the event is not tried again",
+                [.error: error.text]
+            )
+            engine.deferralRefused(tag.delivery, now: now)
+        }
+    }
+
+    /// Kafka refuses a record, which is produced again.
+    private mutating func notTaken(_ publication: Publication, _ error: KafkaError) {
+        let topic = settings.topics.name(of: publication)
+        let isNews = troubles.recordRefused(publication, to: topic, error, at: now.instant)
+        // A right or a topic that is missing does not heal by itself.
+        let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
+            .contains(error.code)
+        log.log(
+            !isNews ? .debug : heals ? .warning : .error,
+            "record not taken by Kafka",
+            [.error: "\(topic): \(error)"]
+        )
+    }
+
+    /// A fatal producer is of no use any more (librdkafka 2.0.2 can end up so after a plain
+    /// restart of a broker): a new one takes over everything that was not acknowledged.
+    private mutating func producerFailed(_ error: KafkaError) {
+        guard !producerBackoff.isWaiting else { return }
+        log.error("producer failed, making a new one", [.error: error.description])
+        troubles.kafkaFailed(error, at: now.instant)
+        producerBackoff.failed(now: now.instant)
+    }
+
+    /// - Returns: false when there is no new one: the process is to end.
+    mutating func replaceProducer() -> Bool {
+        do {
+            let successor = try settings.kafka.makeProducer(
+                shard: index,
+                wakeup: producerWakeup.fileDescriptor
+            )
+            producer.abandon()
+            producer = successor
+            publisher.forgetRefused()
+            producerBackoff.replaced()
+            return true
+        } catch {
+            failure = ServiceError(text: "no new producer: \(error)")
+            return false
+        }
+    }
+}
+
+extension KafkaError {
+    /// The record was dropped because its transaction has failed or is aborted.
+    fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
+}
+
+extension ProducerEvent {
+    /// A record is written, which holds whoever reported it.
+    var isSuccess: Bool {
+        if case .deliveryReported(_, nil) = self { return true }
+        return false
+    }
+}

@@ -1,0 +1,397 @@
+import APNsRules
+import ConnectionPool
+package import Credentials
+import Delivery
+import EventCodec
+package import HTTP2IO
+import KafkaIO
+package import Log
+package import Telemetry
+import Vocabulary
+
+/// One thread with everything a record needs from arrival to commit: an event loop, a member of
+/// the consumer group, a producer, the delivery engine and the connections to APNs.
+///
+/// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
+/// and other threads all wake it through descriptors. Each round is a *turn*:
+///
+/// 1. wait for a descriptor or the engine's next deadline;
+/// 2. tell the engine what happened: answers, delivery reports, records;
+/// 3. let it decide (`turnEnded`), and carry its actions out;
+/// 4. send what the connections gathered.
+///
+/// Not copyable, and no object: whoever runs it lends it to each turn once, so nothing on a
+/// record's way asks whether it may have the engine or the connections.
+///
+/// Methods with branches are `mutating` also where they change nothing: Swift 6.3 checks a borrowed
+/// `self` of this size field by field at each branch, which took half of this module's compile time.
+package struct Shard: ~Copyable {
+    /// This often the loop turns even when nothing happens, and both Kafka clients are looked at
+    /// whatever wakes it: that heals a wake-up that was lost, keeps the member within
+    /// `max.poll.interval.ms`, and shows that the thread lives.
+    private static let tick = Duration.seconds(1)
+    /// How long the broker may take to let the member go; see `closeDeadline`.
+    private static let closeTimeout = Duration.seconds(6)
+    /// Events taken from the producer's queue in one turn; a record makes three reports at most.
+    ///
+    /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
+    /// with records that are hard to decode twice `DecodeSlice`'s time, after which requests leave
+    /// and answers are read, however much waits.
+    private static let reportBudget = 1024
+
+    /// Its place among the shards of the process.
+    let index: Int
+    let settings: ShardSettings
+    let log: Log
+    let control: ShardControl
+    let metrics: ShardMetrics
+    var engine: DeliveryEngine
+    let reader: ArrivalReader
+    var decoder: EventDecoder
+    /// Nil where no source has broadcasts.
+    let broadcastSchema: BroadcastSchema?
+    /// Of the operator's schemas that the decoder has.
+    var schemasVersion = 0
+    /// Of the registry's, to be forgotten once what waits for them is told so.
+    var uselessSchemas: [SchemaReference] = []
+    let consumer: Consumer
+    private let consumerWakeup: Wakeup
+    var producer: Producer
+    let producerWakeup: Wakeup
+    /// Nil: outcomes are not written in transactions.
+    let transactions: TransactionWorker?
+    private let transactionsWakeup: Wakeup
+    /// For the line with which the process ends.
+    var lastTransactionError: KafkaError?
+    let connections: APNsConnections
+    var requests: APNsRequests
+    var publisher: OutcomePublisher
+    var partitionRoles: PartitionRoles
+    let credentials: Credentials
+    /// The credentials as this shard uses them; see `takeCredentials`.
+    var inUse: [CredentialInUse]
+    var credentialsVersion: Int
+    let schemas: ShardSchemas
+    var troubles = Troubles()
+    var clockSkew = ClockSkew()
+    /// As they were last told of.
+    var blownFuses: Set<Route> = []
+    /// By the credential's place, and a last one for events that have none.
+    var givenUp: [GivenUpShare]
+    /// Where the breaker is not closed, as it was last told of.
+    var shutBreakers: Set<Route> = []
+    var lastStatus = Instant(nanoseconds: .min)
+    var lastLook = Instant(nanoseconds: .min)
+    /// What `lookAround` last saw.
+    var oldestArrival: Instant?
+    var partitionSights: [ShardStatus.PartitionSight] = []
+    /// The engine's counts as the metrics have them.
+    var recorded = EngineCounts()
+    /// Descriptors may be silent though more waits: the last turn did not take everything.
+    private var consumerHasMore = true
+    private var producerHasMore = false
+    private var nextTick = Instant(nanoseconds: .min)
+    /// Partitions that are to be read from another place.
+    var restarts = PartitionRestarts()
+    /// Of producers that fail as soon as they are made.
+    var producerBackoff = ProducerBackoff()
+    /// The group waits for the assignment to be given up: see `PartitionRestarts.isSettling`.
+    private var owesUnassign = false
+    private var actions: [Action] = []
+    /// What the engine is to be told with the next turn.
+    var happenings: [APNsConnections.Happening] = []
+    private var producerEvents: [ProducerEvent] = []
+    var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+    var hasConsumerClosed = false
+    /// When leaving the group has taken long enough: all that could be committed is, and a silent
+    /// coordinator would hold the process for ever.
+    private var closeDeadline: Instant?
+    package internal(set) var failure: ServiceError?
+    /// Records that came and assignments, for the watchdog.
+    var progress: UInt64 = 0
+
+    /// Makes a shard that is to be run on `loop`; throws what keeps Kafka's clients from starting.
+    package init(
+        on loop: borrowing EventLoop,
+        index: Int,
+        settings: ShardSettings,
+        control: ShardControl,
+        metrics: ShardMetrics,
+        credentials: Credentials,
+        schemas: ShardSchemas,
+        log: Log
+    ) throws {
+        var credentialsVersion = 0
+        let inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
+        // First, because what cannot be copied must not stand half made when something throws.
+        let peers = try ShardPeers(
+            on: loop,
+            shard: index,
+            settings: settings,
+            control: control,
+            endpoints: inUse.flatMap(\.endpoints)
+        )
+        self.index = index
+        self.settings = settings
+        self.control = control
+        self.metrics = metrics
+        self.credentials = credentials
+        self.credentialsVersion = credentialsVersion
+        self.inUse = inUse
+        self.schemas = schemas
+        self.log = log
+        consumer = peers.consumer
+        consumerWakeup = peers.consumerWakeup
+        producer = peers.producer
+        producerWakeup = peers.producerWakeup
+        transactionsWakeup = peers.transactionsWakeup
+        transactions =
+            settings.engine.isTransactional
+            ? TransactionWorker(named: "transactions-\(index)", wakeup: transactionsWakeup) : nil
+        decoder = EventDecoder(
+            payloadPolicy: settings.payloadPolicy,
+            registeredSchemas: schemas.fetch == nil ? nil : [:],
+            limits: settings.eventLimits
+        )
+        broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
+        connections = peers.connections
+        requests = APNsRequests(
+            to: peers.connections.endpoints,
+            credentialCount: inUse.count
+        )
+        publisher = OutcomePublisher(topics: settings.topics)
+        givenUp = Array(repeating: GivenUpShare(), count: inUse.count + 1)
+        partitionRoles = PartitionRoles(settings)
+        engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
+        reader = ArrivalReader(settings.engine)
+    }
+
+    // MARK: The loop
+
+    /// Turns until the group is left, or something fatal happened.
+    package mutating func run(on loop: borrowing EventLoop) {
+        do {
+            try consumer.subscribe(settings.sources + settings.topics.retry.topics)
+            while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn(loop) }
+        } catch {
+            failure = ServiceError(text: "\(error)")
+        }
+        connections.closeAll(loop)
+        transactions?.stop()
+        // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
+        // ends anyway. All that was produced is acknowledged, all that could be is committed.
+        reportStatus()
+        control.status.hasEnded = true
+    }
+
+    private var isCloseOverdue: Bool { closeDeadline.map { $0 <= now.instant } ?? false }
+
+    private mutating func turn(_ loop: borrowing EventLoop) throws(SystemError) {
+        let budget = engine.intakeBudget(now: now.instant)
+        let isBusy =
+            (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
+            || connections.hasUnsentFrames || engine.hasToDecode
+        try loop.wait(until: isBusy ? now.instant : nextDeadline()) { id, readiness in
+            switch id {
+            case ShardPeers.LoopID.control: control.wakeup.drain()
+            case ShardPeers.LoopID.consumer:
+                consumerWakeup.drain()
+                consumerHasMore = true
+            case ShardPeers.LoopID.producer:
+                producerWakeup.drain()
+                producerHasMore = true
+            case ShardPeers.LoopID.transactions: transactionsWakeup.drain()
+            case ShardPeers.LoopID.resolver: connections.takeResolutions(loop, &happenings)
+            default: connections.readinessChanged(loopID: id, readiness)
+            }
+        }
+        now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        if now.instant >= nextTick {
+            nextTick = now.instant + Self.tick
+            consumerHasMore = true
+            producerHasMore = true
+        }
+        control.beat(now.instant)
+        if control.isShutdownRequested { engine.shutdownRequested(now: now) }
+        takeCredentials()
+        connections.timeAdvanced(loop, now: now.instant, &happenings)
+        tellEngineOfAPNs()
+        connections.flush(
+            loop,
+            lookingAhead: { events in engine.lookAhead { events.delivery(ahead: $0) } }
+        ) { tellEngine(of: $0) }
+        takeReports()
+        takeTransactionAnswer()
+        takeSchemas()
+        takeRecords(budget: budget)
+        restartPartitions()
+        if producerBackoff.isDue(now: now.instant), replaceProducer() { engine.producerReplaced() }
+        for token in engine.doubtfulTokens(now: now.instant) {
+            let deadSince = settings.suppressedTokens[token]
+            engine.tokenHeard(token, deadSince: deadSince, now: now.instant)
+        }
+        engine.turnEnded(now: now)
+        carryOutActions()
+        connections.flush(loop) { happenings.append($0) }
+        record()
+    }
+
+    private mutating func nextDeadline() -> Instant {
+        let others = [
+            engine.nextDeadline(now: now.instant), connections.nextAttemptAt(now: now.instant),
+            restarts.nextDeadline, owesUnassign ? restarts.settles : nil,
+            producerBackoff.nextDeadline,
+        ]
+        return others.reduce(nextTick) { min($0, $1 ?? $0) }
+    }
+
+    // MARK: What happened
+
+    private mutating func takeRecords(budget: Int) {
+        guard consumerHasMore, budget > 0 else { return }
+        // Here, and not at each record: all shards count references to it.
+        let deadTokens = settings.suppressedTokens
+        var slice = DecodeSlice(from: SystemClock.now)
+        consumerHasMore = consumer.poll(budget: budget) {
+            consumerHappened($0, deadTokens: deadTokens) && engine.intakeByteBudget > 0
+                && !slice.recordDecoded(now: SystemClock.now)
+        }
+    }
+
+    private mutating func takeReports() {
+        guard producerHasMore || publisher.hasRefused else { return }
+        producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
+        let hadProducer = ObjectIdentifier(producer)
+        // Moved out and back in: what looks ahead must not look into the shard.
+        var events: [ProducerEvent] = []
+        swap(&events, &producerEvents)
+        for index in events.indices {
+            engine.lookAhead { events.delivery(at: index + $0.distance) }
+            // Reports of a producer that was replaced a moment ago are covered by its successor.
+            guard hadProducer == ObjectIdentifier(producer) || events[index].isSuccess else {
+                continue
+            }
+            producerHappened(events[index])
+        }
+        events.removeAll(keepingCapacity: true)
+        swap(&events, &producerEvents)
+        let refused = publisher.takeRefused()
+        for (index, tag) in refused.enumerated() {
+            publish(tag)
+            guard publisher.hasRefused else { continue }
+            // Full again: to encode the others would be for nothing.
+            publisher.refuse(refused.dropFirst(index + 1))
+            break
+        }
+    }
+
+    // MARK: What is to be done
+
+    private mutating func carryOutActions() {
+        var actions: [Action] = []
+        swap(&actions, &self.actions)
+        engine.takeActions(into: &actions)
+        for index in actions.indices {
+            engine.lookAhead { actions.delivery(at: index + $0.distance, for: $0) }
+            carryOut(actions[index])
+        }
+        actions.removeAll(keepingCapacity: true)
+        swap(&actions, &self.actions)
+    }
+
+    private mutating func carryOut(_ action: Action) {
+        switch action {
+        case .connect(let id, let route):
+            metrics.connects.add()
+            connections.connect(id, route, &happenings)
+        case .send(let id, let connection): send(id, on: connection)
+        case .cancel(let id, let connection):
+            timedOut(on: connection)
+            connections.cancel(id, on: connection)
+        case .ping(let id): connections.ping(id)
+        case .drain(let id): connections.drain(id)
+        case .drainStalled(let id):
+            stalled(id)
+            connections.drain(id)
+        case .close(let id, let reason):
+            connections.close(id, ConnectionFailure(reason), &happenings)
+        case .refreshProviderToken(let credential, let sentAt):
+            inUse[credential].token?.expired(sentAt: sentAt, now: now)
+            requests.tokenReplaced()
+        case .fetchSchema(let schema): fetchSchema(schema)
+        case .suppressToken(let token, let since):
+            settings.suppressedTokens.insert(token, since: since)
+        case .readmitToken(let token): settings.suppressedTokens.remove(token)
+        case .publish(let id, let publications):
+            for publication in Publication.allCases where publications.contains(publication) {
+                publish(PublicationTag(id, publication))
+            }
+        case .publishAgain(let id, let publication): publish(PublicationTag(id, publication))
+        case .transact(let step): transact(step)
+        case .stop(let reason): stop(reason)
+        case .fetchStoredOffsets(let partitions):
+            let isTransactional = settings.engine.isTransactional
+            inGroup {
+                $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
+            }
+        case .assign(let starts):
+            inGroup { consumer throws(KafkaError) in
+                try consumer.assign(
+                    starts.map { ($0.partition, StartOffset($0.position)) },
+                    after: starts.reduce(into: [:]) { $0[$1.partition] = $1.after }
+                )
+            }
+        case .unassign: unassign()
+        case .commit(let commits):
+            inGroup { consumer throws(KafkaError) in
+                try consumer.commit(commits.map(CommitRequest.init))
+            }
+        case .pause(let partitions): inGroup { $0.pause(partitions) }
+        case .resume(let partitions): inGroup { $0.resume(partitions) }
+        case .leaveGroup:
+            inGroup { $0.beginClose() }
+            closeDeadline = now.instant + Self.closeTimeout
+        }
+    }
+
+    private mutating func unassign() {
+        restarts.assignmentEnded()
+        owesUnassign = restarts.isSettling(now: now.instant)
+        guard !owesUnassign else { return }
+        inGroup { consumer throws(KafkaError) in try consumer.unassign() }
+    }
+
+    private mutating func restartPartitions() {
+        if owesUnassign { unassign() }
+        let due = restarts.takeDue(now: now.instant)
+        guard !due.isEmpty else { return }
+        do throws(KafkaError) {
+            try consumer.restart(due.mapValues(StartOffset.init))
+        } catch {
+            failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
+        }
+    }
+
+    /// What the consumer cannot do there is fatal; its queue is looked at afterwards.
+    private mutating func inGroup(_ act: (Consumer) throws(KafkaError) -> Void) {
+        do throws(KafkaError) {
+            try act(consumer)
+        } catch {
+            failure = ServiceError(text: "Kafka: \(error)")
+        }
+        consumerHasMore = true
+    }
+
+    private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
+        guard let request = engine.request(id) else { return }
+        requests.write(request, inUse, now: now)
+        connections.send(
+            id,
+            requests.headers.block,
+            body: request.arrival.eventBytes,
+            range: request.arrival.content.payload,
+            on: connection,
+            &happenings
+        )
+    }
+}

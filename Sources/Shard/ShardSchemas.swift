@@ -1,0 +1,37 @@
+package import EventCodec
+package import Vocabulary
+
+/// From where a shard has the schemas that others wrote.
+package struct ShardSchemas: Sendable {
+    /// Registered schemas that are kept at most.
+    ///
+    /// Reaching it forgets all: nobody has that many schemas, so it is a producer's mistake, and
+    /// must not fill the memory.
+    package static let maxRegistered = 10_000
+
+    /// The operator's schemas, unless the caller has them already: `seen` is the version that it
+    /// has, and becomes the present one.
+    let payloadSchemas: @Sendable (_ seen: inout Int) -> PayloadSchemas?
+    /// Asks the Schema Registry, which answers by `ShardControl.deliver`; nil: there is none.
+    let fetch: (@Sendable (SchemaReference, ShardControl) -> Void)?
+
+    package init(
+        payloadSchemas: @escaping @Sendable (_ seen: inout Int) -> PayloadSchemas?,
+        fetch: (@Sendable (SchemaReference, ShardControl) -> Void)?
+    ) {
+        self.payloadSchemas = payloadSchemas
+        self.fetch = fetch
+    }
+}
+
+/// What the Schema Registry has said, as it is put into a shard's inbox.
+package struct SchemaAnswer: Sendable {
+    let schema: SchemaReference
+    /// Nil: the registry did not say.
+    let result: RegisteredSchema?
+
+    package init(schema: SchemaReference, result: RegisteredSchema?) {
+        self.schema = schema
+        self.result = result
+    }
+}

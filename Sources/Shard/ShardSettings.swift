@@ -1,0 +1,108 @@
+import APNsRules
+package import Credentials
+package import Delivery
+package import EventCodec
+package import JSON
+package import KafkaIO
+package import Telemetry
+package import Vocabulary
+
+/// What all shards of a process share: read-only, made once from the configuration.
+package struct ShardSettings: Sendable {
+    package var kafka: KafkaAccess
+    package var sources: [KafkaTopic]
+    /// Those of the sources whose events are broadcasts.
+    package var broadcastSources: Set<KafkaTopic>
+    package var topics: OutcomePublisher.Topics
+    package var engine: EngineSettings
+    package var payloadPolicy: PayloadPolicy
+    package var eventLimits: JSONLimits
+    package var suppressedTokens: SuppressedTokens
+    /// Nil: the log does not tell devices apart.
+    package var fingerprintKey: FingerprintKey?
+    /// Of the jitter; each shard has its own.
+    package var seed: UInt64
+
+    package init(
+        kafka: KafkaAccess,
+        sources: [KafkaTopic],
+        broadcastSources: Set<KafkaTopic>,
+        topics: OutcomePublisher.Topics,
+        engine: EngineSettings,
+        payloadPolicy: PayloadPolicy,
+        eventLimits: JSONLimits,
+        suppressedTokens: SuppressedTokens,
+        fingerprintKey: FingerprintKey?,
+        seed: UInt64
+    ) {
+        self.kafka = kafka
+        self.sources = sources
+        self.broadcastSources = broadcastSources
+        self.topics = topics
+        self.engine = engine
+        self.payloadPolicy = payloadPolicy
+        self.eventLimits = eventLimits
+        self.suppressedTokens = suppressedTokens
+        self.fingerprintKey = fingerprintKey
+        self.seed = seed
+    }
+
+    /// The label values that the configuration bounds the metrics by.
+    package var metricLists: MetricLists {
+        MetricLists(
+            credentials: engine.credentials.map(\.name),
+            topics: (sources + topics.retry.topics).map(\.name),
+            retryDelays: topics.retry.delayNames
+        )
+    }
+}
+
+/// How to reach Kafka.
+package struct KafkaAccess: Sendable {
+    package var bootstrapServers: String
+    package var groupID: String
+    /// The process' name as a static member, to which each shard adds its number; nil: dynamic.
+    package var groupInstanceID: String?
+    package var properties: [String: String]
+    /// The process' name among transactional producers, to which each shard adds its number; nil:
+    /// outcomes are not written in transactions.
+    package var transactionalID: String?
+    /// The group's position in a partition without records is wanted too.
+    package var reportsPartitionEnds: Bool
+
+    package init(
+        bootstrapServers: String,
+        groupID: String,
+        groupInstanceID: String?,
+        properties: [String: String],
+        transactionalID: String?,
+        reportsPartitionEnds: Bool
+    ) {
+        self.bootstrapServers = bootstrapServers
+        self.groupID = groupID
+        self.groupInstanceID = groupInstanceID
+        self.properties = properties
+        self.transactionalID = transactionalID
+        self.reportsPartitionEnds = reportsPartitionEnds
+    }
+
+    func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
+        try Consumer(
+            group: groupID,
+            instance: groupInstanceID.map { "\($0)-\(shard)" },
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            reportsPartitionEnds: reportsPartitionEnds,
+            wakeup: descriptor
+        )
+    }
+
+    package func makeProducer(shard: Int, wakeup descriptor: Int32) throws -> Producer {
+        try Producer(
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            transactionalID: transactionalID.map { "\($0)-\(shard)" },
+            wakeup: descriptor
+        )
+    }
+}

@@ -1,0 +1,58 @@
+package import Vocabulary
+
+/// A shard as seen from outside, at most a moment ago.
+package struct ShardStatus: Sendable {
+    package struct RouteStatus: Sendable {
+        package var credential: String
+        package var environment: APNsEnvironment
+        /// Why nothing can be sent; nil: it can, or nobody tried.
+        package var trouble: String?
+        /// APNs condemns so many device tokens that it is not believed.
+        package var isTokenFuseBlown: Bool
+    }
+
+    package struct PartitionSight: Sendable {
+        package var name: TopicPartition
+        package var isPaused: Bool
+    }
+
+    package var hasJoinedGroup = false
+    package var hasEnded = false
+    package var kafkaTrouble: String?
+    /// Nothing keeps the shard from taking records.
+    var isTakingRecords = false
+    /// When the oldest event without an acknowledged outcome was read.
+    package var oldestArrival: Instant?
+    /// What the shard owns.
+    package var partitions: [PartitionSight] = []
+    /// Grows with every record taken and every assignment.
+    var progress: UInt64 = 0
+    package var counts = ShardCounts()
+    package var routes: [RouteStatus] = []
+}
+
+/// The numbers of the closing line.
+package struct ShardCounts: Hashable, Sendable {
+    /// Records taken from Kafka, tombstones included.
+    package internal(set) var consumed = 0
+    /// Outcomes that Kafka acknowledged.
+    package internal(set) var terminal = 0
+    /// Events that went on to a retry topic.
+    package internal(set) var deferred = 0
+    /// Events taken and let go without an outcome: whoever owns the partition reads them again.
+    package internal(set) var handedBack = 0
+
+    package init(consumed: Int = 0, terminal: Int = 0, deferred: Int = 0, handedBack: Int = 0) {
+        self.consumed = consumed
+        self.terminal = terminal
+        self.deferred = deferred
+        self.handedBack = handedBack
+    }
+
+    package static func += (left: inout ShardCounts, right: ShardCounts) {
+        left.consumed += right.consumed
+        left.terminal += right.terminal
+        left.deferred += right.deferred
+        left.handedBack += right.handedBack
+    }
+}

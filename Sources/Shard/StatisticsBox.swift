@@ -1,0 +1,78 @@
+import Synchronization
+package import Vocabulary
+
+/// The latest statistics of a shard's Kafka clients.
+///
+/// They are large texts: the shard puts them here, and whoever asks, the watchdog or the admin port,
+/// reads them on his own thread, once; the shard itself asks after a damaged first batch only.
+package final class StatisticsBox: Sendable {
+    /// What a consumer said, and where the engine stood when it did.
+    package struct Consumption: Sendable {
+        package let statistics: ConsumerStatistics
+        /// The lowest offset that is not settled, of the partitions that the shard owned.
+        private let unsettled: [TopicPartition: Offset]
+        private let partitions: [TopicPartition: ConsumerStatistics.Partition]
+
+        init(_ statistics: ConsumerStatistics, unsettled: [TopicPartition: Offset]) {
+            self.statistics = statistics
+            self.unsettled = unsettled
+            partitions = Dictionary(statistics.partitions.map { ($0.name, $0) }) { $1 }
+        }
+
+        /// Records of a partition that are not settled; nil: nobody knows.
+        package func lag(of name: TopicPartition) -> Int64? {
+            partitions[name]?.lag(unsettled: unsettled[name])
+        }
+    }
+
+    private struct Arrived: Sendable {
+        var text: [UInt8]
+        var unsettled: [TopicPartition: Offset] = [:]
+    }
+
+    private struct State: Sendable {
+        var consumerArrived: Arrived?
+        var producerArrived: Arrived?
+        var consumption: Consumption?
+        var producer: ProducerStatistics?
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: For the shard
+
+    func put(consumer text: [UInt8], unsettled: [TopicPartition: Offset]) {
+        state.withLock { $0.consumerArrived = Arrived(text: text, unsettled: unsettled) }
+    }
+
+    func put(producer text: [UInt8]) {
+        state.withLock { $0.producerArrived = Arrived(text: text) }
+    }
+
+    // MARK: For others
+
+    package var consumption: Consumption? {
+        let arrived = state.withLock { state in
+            defer { state.consumerArrived = nil }
+            return state.consumerArrived
+        }
+        guard let arrived, let statistics = ConsumerStatistics(arrived.text) else {
+            return state.withLock(\.consumption)
+        }
+        let new = Consumption(statistics, unsettled: arrived.unsettled)
+        state.withLock { $0.consumption = new }
+        return new
+    }
+
+    package var producer: ProducerStatistics? {
+        let arrived = state.withLock { state in
+            defer { state.producerArrived = nil }
+            return state.producerArrived
+        }
+        guard let arrived, let new = ProducerStatistics(arrived.text) else {
+            return state.withLock(\.producer)
+        }
+        state.withLock { $0.producer = new }
+        return new
+    }
+}

@@ -1,0 +1,212 @@
+import APNsRules
+import HTTP2IO
+import JSON
+import Log
+import Vocabulary
+
+/// What came of a request about channels.
+package struct ChannelReport {
+    struct Target: Hashable {
+        var bundleID: String
+        var environment: APNsEnvironment
+        var credential: String
+    }
+
+    package enum Ending: Hashable, Sendable {
+        case done
+        case refused
+        /// There is no answer, and APNs may have done it.
+        case unknown
+    }
+
+    enum Result: Hashable {
+        case created(ChannelID)
+        case read(storage: Int64?, pushType: String?)
+        case deleted
+        case listed([String])
+        case refused(status: Int, Reason?)
+        /// The status says yes, and what it should have said besides is missing.
+        case unreadable(status: Int)
+        case lost(cause: String, advice: [String], isCertainlyUnprocessed: Bool)
+    }
+
+    let target: Target
+    let request: ChannelRequest
+    let result: Result
+    /// What Apple asks for when a request is to be traced.
+    let requestID: String?
+    /// What is wrong with this machine's clock.
+    let clockTrouble: String?
+
+    init(target: Target, request: ChannelRequest, answer: DirectExchange.Answer) {
+        self.target = target
+        self.request = request
+        requestID = answer.response.text(of: "apns-request-id")
+        result = Result(answer.response, to: request)
+        clockTrouble = answer.clockTrouble
+    }
+
+    init(target: Target, request: ChannelRequest, lost: LostAnswer) {
+        self.target = target
+        self.request = request
+        requestID = nil
+        clockTrouble = nil
+        result = .lost(
+            cause: lost.cause,
+            advice: lost.advice,
+            isCertainlyUnprocessed: lost.isCertainlyUnprocessed
+        )
+    }
+
+    package var ending: Ending {
+        switch result {
+        case .created, .read, .deleted, .listed: .done
+        case .refused: .refused
+        case .unreadable: .unknown
+        case .lost(_, _, let isCertainlyUnprocessed): isCertainlyUnprocessed ? .refused : .unknown
+        }
+    }
+
+    /// What was asked for, for standard output; nil when there is nothing.
+    package var text: String? {
+        switch result {
+        case .created(let channel): channel.base64
+        case .read(let storage, let pushType):
+            "storage \(Self.word(storage)), push type \(pushType?.printable ?? "unknown")"
+        case .listed(let channels):
+            channels.isEmpty ? nil : channels.map(\.printable).joined(separator: "\n")
+        case .deleted, .refused, .unreadable, .lost: nil
+        }
+    }
+
+    /// What happened, for standard error.
+    package var remarks: String {
+        ([clockTrouble].compactMap(\.self) + happening).joined(separator: "\n")
+    }
+
+    private var happening: [String] {
+        let place =
+            "\(target.bundleID), \(target.environment.rawValue), credential \(target.credential)"
+        switch result {
+        case .created: return ["created a channel of \(place)"]
+        case .read: return ["a channel of \(place)"]
+        case .deleted:
+            return ["deleted the channel of \(place); what it stored may still arrive at devices"]
+        case .listed(let channels):
+            let count = channels.count
+            return [count == 1 ? "1 channel of \(place)" : "\(count) channels of \(place)"]
+        case .refused(let status, let reason):
+            let meaning = AnswerMeaning(status: status, reason: reason, kind: .broadcast)
+            return ["\(place): \(meaning.heading)"] + meaning.advice
+        case .unreadable(let status):
+            let text = "status \(status), but the answer is not what Apple documents"
+            return ["\(place): \(text)", advice]
+        case .lost(let cause, let reasons, let isCertainlyUnprocessed):
+            let next =
+                isCertainlyUnprocessed ? "APNs has not acted on it: try again." : advice
+            return ["\(place): \(cause)"] + reasons + [next]
+        }
+    }
+
+    /// Once more is harmless for all but `create`.
+    private var advice: String {
+        switch request {
+        case .create:
+            "The channel may exist all the same: list channels before trying again, and delete what"
+                + " is one too many."
+        case .delete: "The channel may be gone all the same; deleting it again does no harm."
+        case .read, .list: "Try again: it changes nothing."
+        }
+    }
+
+    private static func word(_ storage: Int64?) -> String {
+        guard let storage, let known = ChannelStorage(rawValue: Int(storage)) else {
+            return storage.map { "\($0)" } ?? "unknown"
+        }
+        return known.word
+    }
+}
+
+extension ChannelReport.Result {
+    fileprivate init(_ response: HTTP2Response, to request: ChannelRequest) {
+        let status = response.status
+        let reason = APNsErrorBody(parsing: response.body).reason
+        guard AnswerMeaning(status: status, reason: reason, kind: .broadcast).isAccepted else {
+            self = .refused(status: status, reason)
+            return
+        }
+        let limits = JSONLimits(maxByteCount: max(response.body.count, 1))
+        let body =
+            response.isBodyTruncated ? nil : try? JSONValue.parse(response.body, limits: limits)
+        switch request {
+        case .create:
+            let channel = response.text(of: "apns-channel-id").flatMap(ChannelID.init)
+            self = channel.map(Self.created) ?? .unreadable(status: status)
+        case .read:
+            let storage = body?["message-storage-policy"]?.integer
+            self =
+                body?.object == nil
+                ? .unreadable(status: status)
+                : .read(storage: storage, pushType: body?["push-type"]?.string)
+        case .list:
+            let channels = body?["channels"]?.array?.compactMap(\.string)
+            self = channels.map(Self.listed) ?? .unreadable(status: status)
+        case .delete: self = .deleted
+        }
+    }
+}
+
+extension ChannelReport {
+    /// All of it as one object of JSON in one line.
+    package var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in [
+            ("bundle_id", target.bundleID), ("environment", target.environment.rawValue),
+            ("credential", target.credential),
+        ] {
+            writer.name(name)
+            writer.string(value)
+        }
+        if let requestID {
+            writer.name("request_id")
+            writer.string(requestID)
+        }
+        writeResult(&writer)
+        writer.endObject()
+        return writer.printableText
+    }
+
+    private func writeResult(_ writer: inout JSONWriter) {
+        if let channel = request.channel { Self.write("channel_id", channel.base64, &writer) }
+        switch result {
+        case .created(let channel): Self.write("channel_id", channel.base64, &writer)
+        case .read(let storage, let pushType):
+            Self.write("storage_policy", Self.word(storage), &writer)
+            Self.write("push_type", pushType, &writer)
+        case .listed(let channels):
+            writer.name("channels")
+            writer.beginArray()
+            for channel in channels { writer.string(channel) }
+            writer.endArray()
+        case .deleted: break
+        case .refused(let status, let reason):
+            Self.write("error", reason?.text ?? "status \(status)", &writer)
+            writer.name("status")
+            writer.integer(status)
+        case .unreadable(let status):
+            Self.write("error", "unreadable answer", &writer)
+            writer.name("status")
+            writer.integer(status)
+        case .lost(let cause, _, let isCertainlyUnprocessed):
+            Self.write("error", cause, &writer)
+            writer.name("may_be_done")
+            writer.bool(!isCertainlyUnprocessed)
+        }
+    }
+
+    private static func write(_ name: String, _ text: String?, _ writer: inout JSONWriter) {
+        writer.name(name)
+        writer.string(text)
+    }
+}

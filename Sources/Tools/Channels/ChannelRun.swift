@@ -1,0 +1,128 @@
+import APNsRules
+package import Configuration
+import Credentials
+import HTTP2IO
+import Log
+import Vocabulary
+
+/// What `heliograph channels` does: one request about an app's broadcast channels.
+package struct ChannelRun {
+    /// What is to be done.
+    package enum Order: Hashable, Sendable {
+        /// For ever so: whether APNs keeps the newest broadcast for devices that are away.
+        case create(storesNewest: Bool)
+        case read(Channel)
+        case list
+        case delete(Channel)
+    }
+
+    /// A channel's ID as somebody typed it.
+    package struct Channel: Hashable, Sendable {
+        let id: ChannelID
+
+        /// - Returns: nil for what APNs can never have made.
+        package init?(_ text: String) {
+            guard let id = ChannelID(text) else { return nil }
+            self.id = id
+        }
+    }
+
+    package enum Environment: String, Hashable, Sendable, CaseIterable {
+        case production
+        case sandbox
+    }
+
+    private let configuration: Configuration
+    private let timeout: Duration
+
+    package init(_ configuration: Configuration, timeout: Duration) {
+        self.configuration = configuration
+        self.timeout = timeout
+    }
+
+    /// Asks once, and waits for the answer.
+    ///
+    /// It blocks its thread. Nothing is tried again: a lost answer to `create` may stand for a
+    /// channel that exists, and the report says so.
+    ///
+    /// - Parameters:
+    ///   - order: What is to be done.
+    ///   - bundleID: The app's, without any suffix.
+    ///   - environment: nil: the credential's own.
+    /// - Returns: What came of it.
+    /// - Throws: `ServiceError` when nothing was asked: no such bundle ID, no credential that
+    ///   covers it, no connection.
+    package func carryOut(
+        _ order: Order,
+        bundleID: String,
+        environment: Environment?
+    ) throws -> ChannelReport {
+        guard case .exact? = BundleIDPattern(bundleID) else {
+            throw ServiceError(text: "'\(bundleID)' is no bundle ID such as com.example.MyApp")
+        }
+        let materials = try configuration.apns.readMaterials()
+        let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
+        let route = try CredentialRouting(scopes).route(
+            for: .bundleID(bundleID),
+            pushType: .liveactivity,
+            environment: environment.flatMap { APNsEnvironment(rawValue: $0.rawValue) }
+        )
+        guard let route else {
+            throw ServiceError(text: "NoCredential: no credential covers \(bundleID)")
+        }
+        let material = materials[route.credential]
+        let endpoint = try configuration.apns.readEndpoints()
+            .managementEndpoint(route.environment, material)
+        let request = order.request
+        let exchange = try DirectExchange(
+            endpoint,
+            timeout: timeout,
+            maxBodyByteCount: Self.maxBodyByteCount
+        )
+        let block = headers(request, bundleID, endpoint, material)
+        let target = ChannelReport.Target(
+            bundleID: bundleID,
+            environment: route.environment,
+            credential: scopes[route.credential].name
+        )
+        do {
+            let answer = try exchange.ask(block, body: request.body)
+            return ChannelReport(target: target, request: request, answer: answer)
+        } catch let lost as LostAnswer {
+            return ChannelReport(target: target, request: request, lost: lost)
+        }
+    }
+
+    /// 10,000 channels at most, each with an ID that may be as long as we take one.
+    private static let maxBodyByteCount = 10_000 * (ChannelID.maxByteCount + 8)
+
+    private func headers(
+        _ request: ChannelRequest,
+        _ bundleID: String,
+        _ endpoint: APNsEndpoint,
+        _ material: CredentialMaterial
+    ) -> HeaderBlock {
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        var random = SystemRandomNumberGenerator()
+        var block = HeaderBlock()
+        endpoint.headers.fill(
+            &block,
+            for: request,
+            bundleID: bundleID,
+            requestID: APNsID(randomBits: random.next(), random.next()),
+            providerToken: material.signingKey.map { ProviderTokenSource($0).token(now: now) }
+        )
+        return block
+    }
+}
+
+extension ChannelRun.Order {
+    fileprivate var request: ChannelRequest {
+        switch self {
+        case .create(let storesNewest): .create(storesNewest ? .newest : .none)
+        case .read(let channel): .read(channel.id)
+        case .list: .list
+        case .delete(let channel): .delete(channel.id)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import APNsRules
+package import EventCodec
+import JSON
+import Log
+package import Vocabulary
+
+/// A record of the dead-letter topic, and what can be told of it.
+///
+/// Its device token cannot: it is a credential and appears in no listing.
+package struct DeadLetter: Sendable {
+    package let record: Record
+    /// Its place in the dead-letter topic.
+    package let partition: TopicPartition
+    package let facts: DeadLetterFacts
+    /// Nil for what cannot be read.
+    package let eventID: String?
+    package let bundleID: String?
+
+    init(
+        _ record: Record,
+        at partition: TopicPartition,
+        using decoder: inout EventDecoder
+    ) {
+        // What its framing held besides the event is of no concern here.
+        self.record = record
+        var framed = record
+        self.partition = partition
+        facts = DeadLetterFacts(headers: record.headers)
+        let destination: Event.Destination?
+        switch decoder.decode(&framed, from: partition.topic) {
+        case .event(let event), .awaitingSchema(let event, _):
+            (eventID, destination) = (event.id.description, event.destination)
+        case .invalid(let event), .unreadable(let event, _):
+            (eventID, destination) = (event.id?.description, event.destination)
+        case .tombstone: (eventID, destination) = (nil, nil)
+        }
+        switch destination {
+        case .bundleID(let text): bundleID = text
+        case .topic(let topic): bundleID = APNsTopicRule.bundleID(in: topic)
+        case nil: bundleID = nil
+        }
+    }
+
+    /// Time, reason, event, app and source position, for people; `-` for what is unknown.
+    package var line: String {
+        let texts = [
+            record.timestamp.map(Self.text), facts.reason, eventID, bundleID, sourceText,
+            "\(partition)@\(record.offset)",
+        ]
+        return texts.map { $0?.printable ?? "-" }.joined(separator: "  ")
+    }
+
+    /// The same as an object on one line.
+    package var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        let texts = [
+            ("time", record.timestamp.map(Self.text)), ("reason", facts.reason),
+            ("event_id", eventID), ("bundle_id", bundleID),
+        ]
+        for (name, text) in texts {
+            writer.name(name)
+            writer.string(text)
+        }
+        writer.name("source")
+        Self.write(
+            topic: facts.topic?.name,
+            facts.partition,
+            facts.offset?.rawValue,
+            &writer
+        )
+        writer.name("dead_letter")
+        Self.write(
+            topic: partition.topic.name,
+            partition.partition,
+            record.offset.rawValue,
+            &writer
+        )
+        writer.endObject()
+        return writer.printableText
+    }
+
+    private var sourceText: String? {
+        facts.topic.map { topic in
+            let partition = facts.partition.map { "\($0)" } ?? "?"
+            return "\(topic)[\(partition)]@\(facts.offset?.description ?? "?")"
+        }
+    }
+
+    private static func write(
+        topic: String?,
+        _ partition: Int32?,
+        _ offset: Int64?,
+        _ writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        writer.name("topic")
+        writer.string(topic)
+        for (name, number) in [("partition", partition.map(Int64.init)), ("offset", offset)] {
+            writer.name(name)
+            if let number { writer.integer(number) } else { writer.null() }
+        }
+        writer.endObject()
+    }
+
+    private static func text(_ time: Timestamp) -> String {
+        var text: [UInt8] = []
+        time.appendRFC3339(to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,91 @@
+import Configuration
+import EventCodec
+import HTTP2IO
+import JSON
+import KafkaIO
+import Log
+import Vocabulary
+
+/// Reads the dead-letter topic once, and picks out what a filter admits.
+///
+/// Blocks; for commands only.
+final class DeadLetterReader {
+    /// Records taken from Kafka at once.
+    private static let batch = 64
+
+    let topic: KafkaTopic
+    private let scan: TopicScan
+    private var decoder: EventDecoder
+    private let filter: DeadLetterFilter
+    /// How many more the filter's limit admits.
+    private var left: Int
+    /// Everything before was handed over, or is not admitted.
+    private(set) var positions: DeadLetterPositions
+    private var records: [Record] = []
+
+    init(
+        _ configuration: Configuration,
+        filter: DeadLetterFilter,
+        wakeup: Wakeup
+    ) throws(ServiceError) {
+        guard let topic = configuration.results.deadLetterTopic else {
+            throw ServiceError(text: "results.dead_letter_topic: is null, there are none")
+        }
+        self.topic = topic
+        self.filter = filter
+        left = filter.limit ?? .max
+        positions = filter.from
+        decoder = EventDecoder(
+            payloadPolicy: .off,
+            limits: JSONLimits(maxByteCount: configuration.limits.eventBytes)
+        )
+        do throws(KafkaError) {
+            scan = try TopicScan(
+                topic: topic,
+                from: filter.from.offsets,
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties,
+                wakeup: wakeup.fileDescriptor,
+                deadline: Configuration.kafkaDeadline,
+                patience: configuration.topicPatience.ofCommands
+            )
+        } catch {
+            throw ServiceError(
+                error,
+                reading: topic,
+                of: "results.dead_letter_topic",
+                configuration
+            )
+        }
+    }
+
+    var isComplete: Bool { left == 0 || scan.isComplete }
+
+    /// The admitted ones among the records that have arrived; perhaps none.
+    func next() throws(ServiceError) -> [DeadLetter] {
+        guard !isComplete else { return [] }
+        records.removeAll(keepingCapacity: true)
+        do throws(KafkaError) {
+            _ = try scan.poll(budget: Self.batch, into: &records)
+        } catch {
+            throw ServiceError(
+                text: "results.dead_letter_topic: '\(topic)' cannot be read: \(error)"
+            )
+        }
+        let partitions = scan.partitions
+        var letters: [DeadLetter] = []
+        for record in records where left > 0 {
+            let partition = partitions[record.partition]
+            positions.advance(partition.partition, to: record.offset.next)
+            let letter = DeadLetter(record, at: partition, using: &decoder)
+            guard filter.admits(letter) else { continue }
+            letters.append(letter)
+            left -= 1
+        }
+        return letters
+    }
+
+    func end() {
+        scan.destroyAside()
+    }
+}

@@ -1,0 +1,239 @@
+import Configuration
+import Delivery
+import EventCodec
+import HTTP2IO
+import KafkaIO
+import Log
+package import Vocabulary
+
+/// One run over the dead-letter topic that produces events again.
+///
+/// Key and value stay byte for byte, and so do the headers but for those of failures and retries:
+/// the event starts afresh. The dead letters themselves stay where they are.
+package final class DeadLetterReplay {
+    package struct Counts: Hashable, Sendable {
+        /// Admitted by the filter.
+        package var found = 0
+        /// Acknowledged by Kafka; in a trial: would be produced.
+        package var replayed = 0
+        package var failed = 0
+    }
+
+    package struct Result: Hashable, Sendable {
+        package var counts: Counts
+        /// What to add to the same command for it to go on; nil: it came to its end.
+        package var options: String?
+    }
+
+    package enum Report {
+        case progress(Counts)
+        /// In a trial: this one would go to that topic.
+        case wouldReplay(DeadLetter, to: KafkaTopic)
+        case failed(DeadLetter, cause: String)
+    }
+
+    private static let progressInterval = Duration.seconds(1)
+
+    private let configuration: Configuration
+    private let filter: DeadLetterFilter
+    private let destination: KafkaTopic?
+    private let interval: Duration
+    private let isTrial: Bool
+    private let isInterrupted: () -> Bool
+    private let report: (Report) -> Void
+    private let waiter: CommandWaiter
+    private let reader: DeadLetterReader
+    private let producer: Producer
+    private var counts = Counts()
+    /// Read and not produced.
+    private var waiting: ArraySlice<DeadLetter> = []
+    /// Produced and not acknowledged, by tag.
+    private var outstanding: [UInt64: DeadLetter] = [:]
+    private var nextTag: UInt64 = 1
+    private var nextSend = SystemClock.now
+    private var nextProgress = SystemClock.now + progressInterval
+    private var reports: [ProducerEvent] = []
+    /// The topic cannot be read on; what was produced is still waited for, to tell how much it is.
+    private var readingFailure: ServiceError?
+
+    init(
+        _ configuration: Configuration,
+        filter: DeadLetterFilter,
+        destination: KafkaTopic?,
+        rate: Int?,
+        isTrial: Bool,
+        isInterrupted: @escaping () -> Bool,
+        report: @escaping (Report) -> Void
+    ) throws(ServiceError) {
+        self.configuration = configuration
+        self.filter = filter
+        self.isInterrupted = isInterrupted
+        self.destination = destination
+        self.isTrial = isTrial
+        self.report = report
+        interval = rate.map { .nanoseconds(1_000_000_000 / Int64($0)) } ?? .zero
+        waiter = try CommandWaiter()
+        reader = try DeadLetterReader(configuration, filter: filter, wakeup: waiter.wakeup)
+        do throws(KafkaError) {
+            producer = try Producer(
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties,
+                wakeup: waiter.wakeup.fileDescriptor
+            )
+        } catch {
+            reader.end()
+            throw ServiceError(text: "kafka.properties: \(error.text)")
+        }
+    }
+
+    func run() throws(ServiceError) -> Result {
+        while true {
+            let isEnding = isInterrupted()
+            if !isEnding {
+                if waiting.isEmpty { readOn() }
+                produceWaiting()
+            }
+            try takeReports()
+            if SystemClock.now >= nextProgress {
+                nextProgress = SystemClock.now + Self.progressInterval
+                report(.progress(counts))
+            }
+            if waiting.isEmpty, outstanding.isEmpty {
+                if let readingFailure { throw halted(readingFailure.description) }
+                if reader.isComplete { return Result(counts: counts, options: nil) }
+            }
+            if isEnding, outstanding.isEmpty { return Result(counts: counts, options: rest) }
+            let next = waiting.isEmpty || isEnding ? nextProgress : min(nextSend, nextProgress)
+            try waiter.wait(until: next)
+        }
+    }
+
+    func end() {
+        reader.end()
+        producer.abandon()
+    }
+
+    private func readOn() {
+        guard readingFailure == nil else { return }
+        do throws(ServiceError) {
+            waiting = try reader.next()[...]
+            counts.found += waiting.count
+        } catch {
+            readingFailure = error
+        }
+    }
+
+    /// Says how far it came: the same replay from the beginning sends events twice.
+    private func halted(_ cause: String) -> ServiceError {
+        let unsure = outstanding.isEmpty ? "" : ", and up to \(outstanding.count) more"
+        return ServiceError(
+            text: """
+                \(cause); \(counts.replayed) of \(counts.found) replayed\(unsure); \
+                to go on, repeat the command with \(rest)
+                """
+        )
+    }
+
+    /// The options that begin where this replay stands, before all that is not acknowledged.
+    private var rest: String {
+        var positions = reader.positions
+        for letter in Array(waiting) + outstanding.values {
+            positions.goBack(letter.partition.partition, to: letter.record.offset)
+        }
+        var options: [String] = []
+        if !positions.offsets.isEmpty { options.append("--from \(positions)") }
+        if let limit = filter.limit {
+            options.append("--limit \(limit - counts.replayed - counts.failed)")
+        }
+        return options.isEmpty ? "the same options" : options.joined(separator: " ")
+    }
+
+    private func produceWaiting() {
+        while let letter = waiting.first, nextSend <= SystemClock.now {
+            do throws(ReplayRefusal) {
+                try produce(letter)
+            } catch {
+                switch error {
+                case .queueFull:
+                    nextSend = SystemClock.now + .milliseconds(10)
+                    return
+                case .never(let cause): failed(letter, cause)
+                }
+            }
+            waiting.removeFirst()
+            // What was late is not made up for by a burst.
+            nextSend = max(nextSend + interval, SystemClock.now)
+        }
+    }
+
+    private enum ReplayRefusal: Error {
+        case queueFull
+        case never(String)
+    }
+
+    private func produce(_ letter: DeadLetter) throws(ReplayRefusal) {
+        let topic = try target(of: letter)
+        guard !isTrial else {
+            counts.replayed += 1
+            report(.wouldReplay(letter, to: topic))
+            return
+        }
+        let record = letter.record
+        do throws(ProduceError) {
+            try producer.produce(
+                topic: topic,
+                key: record.key,
+                value: record.value,
+                headers: RetryHistory.stripped(DeadLetterHeaders.stripped(record.headers)),
+                tag: nextTag
+            )
+        } catch {
+            switch error {
+            case .queueFull: throw .queueFull
+            case .refused(let cause): throw .never(cause.text)
+            }
+        }
+        outstanding[nextTag] = letter
+        nextTag += 1
+    }
+
+    /// Headers are strangers' words: without an order, nothing goes to a topic that this
+    /// configuration does not read.
+    private func target(of letter: DeadLetter) throws(ReplayRefusal) -> KafkaTopic {
+        if let destination { return destination }
+        guard let named = letter.facts.topic else {
+            throw .never("its headers name no source; say --to TOPIC")
+        }
+        let source = configuration.retryTopics.source(of: named)
+        guard configuration.sources.contains(where: { $0.topic == source }) else {
+            throw .never("'\(named)' is no source of this configuration; say --to TOPIC")
+        }
+        return source
+    }
+
+    private func takeReports() throws(ServiceError) {
+        _ = producer.poll(budget: 1000, into: &reports)
+        defer { reports.removeAll(keepingCapacity: true) }
+        for event in reports {
+            switch event {
+            case .deliveryReported(let tag, let error):
+                // It is no fault of this event, and the next one would meet the same.
+                if let error, error.isRetryable { throw halted("Kafka: \(error)") }
+                guard let letter = outstanding.removeValue(forKey: tag) else { continue }
+                if let error {
+                    failed(letter, error.text)
+                } else {
+                    counts.replayed += 1
+                }
+            case .failed(let error) where error.isFatal:
+                throw halted("Kafka: \(error)")
+            case .failed, .statistics, .logged: break
+            }
+        }
+    }
+
+    private func failed(_ letter: DeadLetter, _ cause: String) {
+        counts.failed += 1
+        report(.failed(letter, cause: cause))
+    }
+}

@@ -1,0 +1,252 @@
+import APNsRules
+import Credentials
+import HTTP2IO
+import Log
+import Vocabulary
+
+/// There was a connection, and there is no answer.
+struct LostAnswer: Error, CustomStringConvertible {
+    /// In one line.
+    let cause: String
+    /// What the peer's own reason means, and what to do about it.
+    let advice: [String]
+    /// Whether APNs certainly has not acted on the request.
+    let isCertainlyUnprocessed: Bool
+
+    init(_ cause: String, _ farewell: Farewell? = nil, isCertainlyUnprocessed: Bool) {
+        self.cause = farewell.map { "\(cause): \($0)" } ?? cause
+        advice = farewell?.advice ?? []
+        self.isCertainlyUnprocessed = isCertainlyUnprocessed
+    }
+
+    var description: String { ([cause] + advice).joined(separator: "\n") }
+}
+
+/// One request to APNs on a connection of its own, and what every step took.
+///
+/// For people who ask by hand: it blocks its thread, and is not how events are sent.
+struct DirectExchange: ~Copyable {
+    struct Answer {
+        let response: HTTP2Response
+        let address: SocketAddress
+        /// Until the name was resolved.
+        let resolving: Duration
+        /// From then until APNs' SETTINGS: TCP, proxy, TLS.
+        let connecting: Duration
+        /// From then until the end of the response.
+        let answering: Duration
+        /// What the response's date says of this machine's clock.
+        let clockTrouble: String?
+    }
+
+    private let endpoint: APNsEndpoint
+    private let deadline: Instant
+    private let maxBodyByteCount: Int
+    private let loop: EventLoop
+    /// All that has happened on the connection.
+    ///
+    /// A GOAWAY that comes with the SETTINGS stands before or behind `opened`.
+    private var events: [ConnectionEvent] = []
+
+    /// `timeout` is for all steps together; of the answer's body so many bytes are kept.
+    init(
+        _ endpoint: APNsEndpoint,
+        timeout: Duration,
+        maxBodyByteCount: Int = ClientLimits().maxResponseBodyByteCount
+    ) throws {
+        self.endpoint = endpoint
+        self.maxBodyByteCount = maxBodyByteCount
+        deadline = SystemClock.now + timeout
+        loop = try EventLoop()
+    }
+
+    /// Asks, and waits for the whole response, whatever its status.
+    ///
+    /// - Parameters:
+    ///   - headers: The pseudo-header fields first.
+    ///   - body: Empty for a request without one.
+    /// - Returns: The response with its times.
+    /// - Throws: An error in words for people, when there is none; `LostAnswer` once there was a
+    ///   connection.
+    consuming func ask(_ headers: HeaderBlock, body: [UInt8]) throws -> Answer {
+        let start = SystemClock.now
+        let addresses = try resolve()
+        let resolved = SystemClock.now
+        let (connection, address) = try connect(addresses)
+        let connected = SystemClock.now
+        let response = try exchange(headers, body, connection)
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        return Answer(
+            response: response,
+            address: address,
+            resolving: resolved - start,
+            connecting: connected - resolved,
+            answering: now.instant - connected,
+            clockTrouble: ClockSkew(
+                dateText: response.text(of: "date"),
+                sentAt: connected,
+                now: now
+            )?.trouble
+        )
+    }
+
+    private var limits: ClientLimits {
+        var limits = ClientLimits()
+        limits.maxResponseBodyByteCount = maxBodyByteCount
+        return limits
+    }
+
+    private func resolve() throws -> [SocketAddress] {
+        let host = endpoint.proxy?.host ?? endpoint.host
+        let resolver = try Resolver()
+        try loop.register(resolver.fileDescriptor, id: 0, interest: .read)
+        defer { try? loop.deregister(resolver.fileDescriptor) }
+        _ = resolver.resolve(host, port: endpoint.proxy?.port ?? endpoint.port, id: 0)
+        while SystemClock.now < deadline {
+            try loop.wait(until: deadline) { _, _ in }
+            guard let resolution = resolver.takeResolutions().first else { continue }
+            switch resolution.result {
+            case .success(let addresses): return addresses
+            case .failure(let error):
+                throw ServiceError(text: "\(host) cannot be resolved: \(error.text)")
+            }
+        }
+        throw ServiceError(text: "\(host) cannot be resolved: timed out")
+    }
+
+    /// Tries one address after the other; the last failure is the one that is told.
+    private mutating func connect(
+        _ addresses: [SocketAddress]
+    ) throws -> (ClientConnection, SocketAddress) {
+        var failure = "no address"
+        var advice: [String] = []
+        for (index, address) in addresses.enumerated() {
+            // Who is silent must leave time for the others.
+            let now = SystemClock.now
+            let end = now + (deadline - now) / (addresses.count - index)
+            events = []
+            do {
+                let connection = try ClientConnection(
+                    to: address,
+                    tunnel: endpoint.proxy?.tunnel,
+                    serverName: endpoint.host,
+                    tls: endpoint.tls,
+                    limits: limits
+                )
+                let isOpen = try first(of: connection, until: end) { event in
+                    if case .opened = event { true } else { nil }
+                }
+                if isOpen == true { return (connection, address) }
+                failure = "\(address): timed out"
+            } catch {
+                failure = "\(address): \(error)"
+                // Another address leads to the same peer, and it has spoken.
+                guard let farewell else { continue }
+                failure = "\(address): \(farewell)"
+                advice = farewell.advice
+                break
+            }
+        }
+        throw ServiceError(lines: ["no connection to \(endpoint.host): \(failure)"] + advice)
+    }
+
+    private mutating func exchange(
+        _ headers: HeaderBlock,
+        _ body: [UInt8],
+        _ connection: ClientConnection
+    ) throws -> HTTP2Response {
+        do throws(SubmitError) {
+            try connection.submit(headers, body: body, tag: 0)
+        } catch {
+            throw LostAnswer(error.text, farewell, isCertainlyUnprocessed: true)
+        }
+        let result: Result<HTTP2Response, StreamFailure>?
+        do {
+            result = try first(of: connection, until: deadline, Self.result)
+        } catch {
+            throw LostAnswer("\(error)", farewell, isCertainlyUnprocessed: false)
+        }
+        switch result {
+        case .success(let response)?:
+            connection.shutdown()
+            connection.flush()
+            return response
+        case .failure(let failure)?:
+            throw LostAnswer(
+                failure.text,
+                farewell,
+                isCertainlyUnprocessed: failure.isCertainlyUnprocessed
+            )
+        case nil:
+            throw LostAnswer(
+                "\(endpoint.host) did not answer",
+                farewell,
+                isCertainlyUnprocessed: false
+            )
+        }
+    }
+
+    /// What the peer said when it went, if it has; of several GOAWAYs the first with a reason.
+    private var farewell: Farewell? {
+        let all = events.compactMap { event in
+            if case .goAwayReceived(_, let errorCode, let debugData) = event {
+                return Farewell(errorCode, debugData: debugData)
+            }
+            return nil
+        }
+        return all.first { $0.reason != nil } ?? all.first
+    }
+
+    private static func result(_ event: ConnectionEvent) -> Result<HTTP2Response, StreamFailure>? {
+        switch event {
+        case .responseArrived(_, let response): .success(response)
+        case .streamFailed(_, let failure): .failure(failure)
+        default: nil
+        }
+    }
+
+    /// Turns until an event gives a value, an old one too; nil when the time is over.
+    private mutating func first<Value>(
+        of connection: ClientConnection,
+        until end: Instant,
+        _ value: (ConnectionEvent) -> Value?
+    ) throws -> Value? {
+        try loop.register(connection.fileDescriptor, id: 0, interest: connection.interest)
+        defer { try? loop.deregister(connection.fileDescriptor) }
+        while true {
+            connection.flush()
+            connection.takeEvents(into: &events)
+            for event in events {
+                if let value = value(event) { return value }
+                if case .closed(let failure) = event { throw failure }
+            }
+            guard SystemClock.now < end else { return nil }
+            try loop.modify(connection.fileDescriptor, id: 0, interest: connection.interest)
+            try loop.wait(until: end) { _, readiness in connection.readinessChanged(readiness) }
+        }
+    }
+}
+
+extension StreamFailure {
+    fileprivate var text: String {
+        switch self {
+        case .refused: "APNs refused the stream"
+        case .aboveGoAway, .neverWritten: "APNs closed the connection before the request"
+        case .reset(let code): "APNs reset the stream: \(code)"
+        case .malformedResponse(let flaw): "the answer is malformed: \(flaw)"
+        case .responseTooLarge: "the answer's header is too large"
+        case .connectionClosed: "the connection ended before the answer"
+        }
+    }
+}
+
+extension SubmitError {
+    fileprivate var text: String {
+        switch self {
+        case .notOpen, .streamIDsExhausted: "APNs takes no request on the connection"
+        case .streamLimitReached: "APNs allows no stream on the connection"
+        case .backlogged: "too many bytes wait for APNs"
+        case .badHeaderField: "a header field has a byte that HTTP forbids, or is too long"
+        }
+    }
+}

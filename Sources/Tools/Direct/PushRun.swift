@@ -1,0 +1,123 @@
+import APNsRules
+package import Configuration
+import Credentials
+import Delivery
+import EventCodec
+import HTTP2IO
+import JSON
+import Log
+import Vocabulary
+
+/// What `heliograph push` does: one event, sent as the service would send it, and told in detail.
+package struct PushRun {
+    private let configuration: Configuration
+    private let timeout: Duration
+
+    package init(_ configuration: Configuration, timeout: Duration) {
+        self.configuration = configuration
+        self.timeout = timeout
+    }
+
+    /// Checks the event as the service does, sends it once, and waits for the answer.
+    ///
+    /// It blocks its thread.
+    ///
+    /// - Parameters:
+    ///   - event: One event as it would stand in the topic, in JSON.
+    ///   - kind: What the records of that topic would be.
+    /// - Returns: What went out and what came back.
+    /// - Throws: `ServiceError` when the event is invalid, no credential covers it, or nobody
+    ///   answered.
+    package func send(
+        _ event: [UInt8],
+        as kind: Configuration.SourceKind
+    ) throws -> PushReport {
+        let event = try decode(event, as: kind)
+        guard !event.event.isExpired(at: SystemClock.wallClock) else {
+            throw ServiceError(text: "Expired: not sent; `expiration` has passed")
+        }
+        let materials = try configuration.apns.readMaterials()
+        let scopes = zip(configuration.apns.credentials, materials).map(CredentialScope.init)
+        let route = try CredentialRouting(scopes).route(
+            for: event.event.destination,
+            pushType: event.event.pushType,
+            environment: event.event.environment
+        )
+        guard let route else {
+            throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
+        }
+        let endpoint = try configuration.apns.readEndpoints().endpoint(
+            route.environment,
+            materials[route.credential]
+        )
+        let block = headers(event.event, endpoint, materials[route.credential])
+        let exchange = try DirectExchange(endpoint, timeout: timeout)
+        return PushReport(
+            credential: scopes[route.credential].name,
+            environment: route.environment,
+            kind: event.event.isBroadcast ? .broadcast : .device,
+            request: block,
+            warnings: event.event.warnings,
+            answer: try exchange.ask(block, body: Array(event.payload))
+        )
+    }
+
+    private func decode(
+        _ bytes: [UInt8],
+        as kind: Configuration.SourceKind
+    ) throws -> (event: Event, payload: ArraySlice<UInt8>) {
+        let payloadSchemas: PayloadSchemas
+        do throws(SchemaProblems) {
+            payloadSchemas = try configuration.payloadSchemas()
+        } catch {
+            throw ServiceError(error)
+        }
+        var decoder = EventDecoder(
+            payloadPolicy: configuration.payloadPolicy,
+            payloadSchemas: payloadSchemas,
+            limits: configuration.eventLimits
+        )
+        var record = Record(
+            partition: PartitionID(index: 0),
+            offset: Offset(0),
+            timestamp: nil,
+            key: nil,
+            value: bytes
+        )
+        let source =
+            configuration.sources.first { $0.kind == kind } ?? configuration.sources[0]
+        let decoded =
+            switch kind {
+            case .notification: decoder.decode(&record, from: source.topic)
+            case .broadcast: decoder.decodeBroadcast(&record, from: source.topic, BroadcastSchema())
+            }
+        switch decoded {
+        case .event(let event), .awaitingSchema(let event, _):
+            return (event, (record.eventBytes ?? bytes)[event.payload])
+        case .invalid(let invalid), .unreadable(let invalid, _):
+            let lines = invalid.violations.map { violation in
+                let place = violation.instanceLocation
+                return "\(place.isEmpty ? "the event" : place): \(violation.message)"
+            }
+            throw ServiceError(lines: ["\(invalid.reason.rawValue): not sent"] + lines)
+        case .tombstone: throw ServiceError(text: "there is no event")
+        }
+    }
+
+    private func headers(
+        _ event: Event,
+        _ endpoint: APNsEndpoint,
+        _ material: CredentialMaterial
+    ) -> HeaderBlock {
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        let token = material.signingKey.map { ProviderTokenSource($0).token(now: now) }
+        var block = HeaderBlock()
+        endpoint.headers.fill(
+            &block,
+            for: event,
+            topic: APNsTopicRule.topic(of: event),
+            providerToken: token
+        )
+        return block
+    }
+}

@@ -1,0 +1,129 @@
+package import Configuration
+import Credentials
+import EventCodec
+import HTTP2IO
+import KafkaIO
+package import Log
+package import Vocabulary
+
+/// Follows the results topic for `heliograph tail`.
+///
+/// Blocks; for commands only.
+package final class OutcomeTail {
+    package enum Start: Hashable, Sendable {
+        case beginning
+        case now
+        case time(Timestamp)
+
+        /// Reads a time of the command line: RFC 3339, or a duration before now.
+        package init?(since text: String) {
+            if let time = Timestamp(rfc3339: Array(text.utf8)[...]) {
+                self = .time(time)
+            } else if let ago = DurationText.parse(text) {
+                let now = SystemClock.wallClock.milliseconds
+                self = .time(Timestamp(milliseconds: max(0, now - ago.milliseconds)))
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// Records taken from Kafka at once.
+    private static let batch = 256
+
+    private let waiter: CommandWaiter
+    private let reader: TopicReader
+    private let topic: KafkaTopic
+    private let filter: OutcomeFilter
+    private let key: FingerprintKey?
+    private var records: [Record] = []
+    /// Records that are no outcomes.
+    package private(set) var unreadableCount = 0
+
+    /// Finds the topic and where to begin; what is written from now on is not missed.
+    ///
+    /// - Parameters:
+    ///   - configuration: names cluster, topic and fingerprint key.
+    ///   - start: where to begin.
+    ///   - filter: which outcomes are wanted.
+    /// - Throws: `ServiceError` when Kafka does not answer, or has no such topic.
+    package init(
+        _ configuration: Configuration,
+        from start: Start,
+        filter: OutcomeFilter
+    ) throws(ServiceError) {
+        key = try configuration.fingerprintKey()
+        guard filter.fingerprints.isEmpty || key != nil else {
+            throw ServiceError(
+                text: "log.fingerprint_key_file: is not set, so no fingerprint can be found"
+            )
+        }
+        topic = configuration.results.topic
+        self.filter = filter
+        waiter = try CommandWaiter()
+        do throws(KafkaError) {
+            reader = try TopicReader(
+                topic: topic,
+                from: TopicReader.Start(start),
+                bootstrapServers: configuration.kafka.bootstrapServers,
+                properties: configuration.kafka.properties,
+                wakeup: waiter.wakeup.fileDescriptor,
+                deadline: Configuration.kafkaDeadline,
+                patience: configuration.topicPatience.ofCommands
+            )
+        } catch {
+            throw ServiceError(error, reading: topic, of: "results.topic", configuration)
+        }
+    }
+
+    /// What has kept it from reading for some seconds.
+    package var trouble: ServiceError? {
+        reader.trouble.map { ServiceError(text: "results.topic: '\(topic)' cannot be read: \($0)") }
+    }
+
+    /// Everything was seen that the topic held when its partitions' ends were reached first.
+    package var hasReachedEnd: Bool { reader.hasReachedEnd }
+
+    /// The wanted ones among what has arrived, perhaps none.
+    ///
+    /// - Throws: `ServiceError` when the topic cannot be read on.
+    package func next() throws(ServiceError) -> [TailedOutcome] {
+        records.removeAll(keepingCapacity: true)
+        do throws(KafkaError) {
+            _ = try reader.poll(budget: Self.batch, into: &records)
+        } catch {
+            throw ServiceError(text: "results.topic: '\(topic)' cannot be read: \(error)")
+        }
+        let partitions = reader.partitions
+        var outcomes: [TailedOutcome] = []
+        for record in records {
+            let place = partitions[record.partition]
+            guard let outcome = TailedOutcome(record, at: place, key: key) else {
+                unreadableCount += 1
+                continue
+            }
+            if filter.admits(outcome) { outcomes.append(outcome) }
+        }
+        return outcomes
+    }
+
+    /// Until something arrives, a signal comes, or a second has passed.
+    package func wait() throws(ServiceError) {
+        try waiter.wait()
+    }
+
+    package func end() {
+        reader.destroyAside()
+    }
+}
+
+extension TopicReader.Start {
+    fileprivate init(_ start: OutcomeTail.Start) {
+        self =
+            switch start {
+            case .beginning: .beginning
+            case .now: .end
+            case .time(let time): .time(time)
+            }
+    }
+}

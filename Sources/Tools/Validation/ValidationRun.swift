@@ -1,0 +1,142 @@
+import JSON
+import Log
+import Vocabulary
+
+/// What a run over many lines came to.
+package struct ValidationSummary: Hashable, Sendable {
+    /// Lines that are not blank.
+    package var lines = 0
+    package var invalidLines = 0
+    /// Valid lines that have violations all the same.
+    package var linesWithWarnings = 0
+    /// The first line that is no JSON document; counted from 1.
+    package var firstUnreadableLine: Int?
+
+    /// How far a run is; a file that has grown meanwhile is not more than read.
+    package func progress(bytesRead: Int, of byteCount: Int?) -> String {
+        let text = "\(lines) \(lines == 1 ? "line" : "lines") checked, \(invalidLines) invalid"
+        guard let byteCount, byteCount > 0 else { return text }
+        return "\(text), \(min(100, bytesRead * 100 / byteCount)) %"
+    }
+
+    /// One line, after a hint where there is one to give.
+    package var text: String {
+        guard lines > 0 else { return "there is no line to check" }
+        var text = "\(invalidLines) of \(lines) \(lines == 1 ? "line" : "lines") invalid"
+        if linesWithWarnings > 0 { text += ", \(linesWithWarnings) with warnings" }
+        guard let line = firstUnreadableLine else { return text }
+        return """
+            line \(line) is no JSON document of its own: each line has to be one whole document \
+            ('jq -c . FILE' puts a document on one line)
+            \(text)
+            """
+    }
+}
+
+/// Turns newline-delimited JSON into one result a line: `{"line", "valid", "violations"}`.
+///
+/// Blank lines are counted and give no result. Neither memory nor the work for a line grows with
+/// the input: results leave in pieces of about `pieceByteCount`, and at the end of each block.
+package struct ValidationRun {
+    /// Small, so that a reader who has left is noticed soon.
+    package static let pieceByteCount = 4096
+
+    package private(set) var summary = ValidationSummary()
+    private let checker: any DocumentChecker
+    private var splitter: LineSplitter
+    private var lineNumber = 0
+    /// Results that are still to be written.
+    private var results: [UInt8] = []
+
+    package init(checker: any DocumentChecker) {
+        self.checker = checker
+        splitter = LineSplitter(maxByteCount: checker.maxByteCount)
+    }
+
+    /// Takes the input's next bytes, and writes the results of the lines that end in them.
+    package mutating func feed<Failure>(
+        _ bytes: ArraySlice<UInt8>,
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        var rest = bytes
+        while let line = splitter.next(in: &rest) {
+            check(line)
+            if results.count >= Self.pieceByteCount { try flush(write) }
+        }
+        try flush(write)
+    }
+
+    /// The input has ended: writes the result of a last line that has no line end.
+    package mutating func finish<Failure>(
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        if let line = splitter.finish() { check(line) }
+        try flush(write)
+    }
+
+    private mutating func flush<Failure>(
+        _ write: ([UInt8]) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard !results.isEmpty else { return }
+        try write(results)
+        results.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func check(_ line: LineSplitter.Line) {
+        lineNumber += 1
+        switch line {
+        case .text(let text):
+            guard !text.allSatisfy(\.isJSONSpace) else { return }
+            conclude(checker.check(text))
+        case .tooLong(let byteCount):
+            let limit = checker.maxByteCount
+            conclude(.unreadable("the line has \(byteCount) bytes; \(limit) at most are read"))
+        }
+    }
+
+    private mutating func conclude(_ result: CheckedDocument) {
+        summary.lines += 1
+        switch result.verdict {
+        case .valid:
+            if !result.violations.isEmpty { summary.linesWithWarnings += 1 }
+        case .invalid:
+            summary.invalidLines += 1
+        case .unreadable:
+            summary.invalidLines += 1
+            summary.firstUnreadableLine = summary.firstUnreadableLine ?? lineNumber
+        }
+        append(result)
+    }
+
+    private mutating func append(_ result: CheckedDocument) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("line")
+        writer.integer(lineNumber)
+        writer.name("valid")
+        writer.bool(result.verdict == .valid)
+        writer.name("violations")
+        writer.beginArray()
+        for violation in result.violations {
+            writer.beginObject()
+            writer.name("instance_location")
+            writer.string(violation.instanceLocation)
+            writer.name("keyword_location")
+            writer.string(violation.keywordLocation)
+            writer.name("message")
+            writer.string(violation.message)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        results.append(contentsOf: writer.printableText.utf8)
+        results.append(UInt8(ascii: "\n"))
+    }
+}
+
+extension UInt8 {
+    /// White space of RFC 8259, 2.
+    fileprivate var isJSONSpace: Bool {
+        self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") || self == UInt8(ascii: "\r")
+    }
+}

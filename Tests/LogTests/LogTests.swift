@@ -1,0 +1,105 @@
+import Log
+import Synchronization
+import Telemetry
+import Testing
+
+@Suite struct LogTests {
+    /// From the least severe to the most; `written` is the whole table, both sides of each limit.
+    @Test(arguments: [
+        (LogLevel.trace, "trace debug info notice warning error critical"),
+        (.debug, "debug info notice warning error critical"),
+        (.info, "info notice warning error critical"),
+        (.notice, "notice warning error critical"),
+        (.warning, "warning error critical"),
+        (.error, "error critical"),
+        (.critical, "critical"),
+    ])
+    func `a log writes its minimum level and what is more severe`(
+        minimum: LogLevel,
+        written: String
+    ) {
+        let keeper = LogKeeper()
+        let log = keeper.log(from: minimum)
+        // A message each: those of one kind are not all written.
+        for level in LogLevel.allCases { log.log(level, "\(level)") }
+        #expect(keeper.lines.map { $0.prefix { $0 != " " } }.joined(separator: " ") == written)
+        let enabled = LogLevel.allCases.filter(log.isEnabled).map(\.rawValue)
+        #expect(enabled.joined(separator: " ") == written)
+    }
+
+    @Test func `each level has its method`() {
+        let keeper = LogKeeper()
+        let log = keeper.log()
+        log.trace("a", [.count: "0"])
+        log.debug("b", [.count: "1"])
+        log.info("c", [.count: "2"])
+        log.notice("d", [.count: "3"])
+        log.warning("e", [.count: "4"])
+        log.error("f", [.count: "5"])
+        log.critical("g", [.count: "6"])
+        #expect(
+            keeper.lines == [
+                "trace    a count=0", "debug    b count=1", "info     c count=2",
+                "notice   d count=3", "warning  e count=4", "error    f count=5",
+                "critical g count=6",
+            ]
+        )
+    }
+
+    @Test func `a line below the minimum level is not written`() {
+        let keeper = LogKeeper()
+        let log = keeper.log(from: .error)
+        log.warning("a")
+        log.error("b")
+        #expect(keeper.lines == ["error    b"])
+    }
+
+    @Test func `a line below the minimum level builds neither message nor facts`() {
+        let built = Mutex<[String]>([])
+        func note(_ text: String) -> String {
+            built.withLock { $0.append(text) }
+            return text
+        }
+        let keeper = LogKeeper()
+        let log = keeper.log(from: .warning).with([.shard: "0"])
+        log.log(.info, note("message"), [.error: note("fact")])
+        log.trace(note("message"), [.error: note("fact")])
+        log.debug(note("message"), [.error: note("fact")])
+        log.info(note("message"), [.error: note("fact")])
+        log.notice(note("message"), [.error: note("fact")])
+        #expect(built.withLock(\.self).isEmpty)
+        log.warning(note("message"), [.error: note("fact")])
+        #expect(built.withLock(\.self) == ["message", "fact"])
+        #expect(keeper.lines == ["warning  message error=fact shard=0"])
+    }
+
+    @Test func `each line has the log's facts, and its own win over them`() {
+        let keeper = LogKeeper()
+        let log = keeper.log().with([.shard: "1", .version: "a"])
+        log.debug("m")
+        log.debug("m", [.count: "2"])
+        log.debug("m", [.shard: "own", .count: "2"])
+        log.debug("m", [.shard: nil])
+        #expect(
+            keeper.lines == [
+                "debug    m shard=1 version=a", "debug    m count=2 shard=1 version=a",
+                "debug    m count=2 shard=own version=a", "debug    m shard=1 version=a",
+            ]
+        )
+    }
+
+    @Test func `of facts that a log is given twice the later ones win`() {
+        let keeper = LogKeeper()
+        let first = keeper.log().with([.shard: "1", .version: "a"])
+        let second = first.with([.shard: "2", .port: "80"])
+        second.debug("m")
+        first.debug("m")
+        first.with([:]).debug("m")
+        #expect(
+            keeper.lines == [
+                "debug    m port=80 shard=2 version=a", "debug    m shard=1 version=a",
+                "debug    m shard=1 version=a",
+            ]
+        )
+    }
+}

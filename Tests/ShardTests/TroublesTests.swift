@@ -1,0 +1,100 @@
+import Delivery
+import KafkaIO
+import Shard
+import Testing
+import Vocabulary
+
+@Suite struct TroublesTests {
+    private static let route = Route(credential: 0, environment: .production)
+    private static let other = Route(credential: 1, environment: .production)
+    private static let down = KafkaError(code: .allBrokersDown, text: "2/2 brokers are down")
+    private static let late = KafkaError(code: .messageTimedOut, text: "late")
+
+    private func at(_ seconds: Int64) -> Instant {
+        Instant(nanoseconds: 0) + .seconds(seconds)
+    }
+
+    @Test func `trouble with Kafka is told for a minute, or until it works`() {
+        var troubles = Troubles()
+        #expect(troubles.kafka(now: at(0)) == nil)
+        troubles.kafkaFailed(Self.down, at: at(0))
+        #expect(troubles.kafka(now: at(59)) == "_ALL_BROKERS_DOWN: 2/2 brokers are down")
+        #expect(troubles.kafka(now: at(60)) == nil)
+        troubles.kafkaFailed(Self.down, at: at(70))
+        troubles.kafkaWorked()
+        #expect(troubles.kafka(now: at(71)) == nil)
+    }
+
+    @Test func `a refused record is news once a minute, and trouble until one is taken`() {
+        var troubles = Troubles()
+        func isNews(_ publication: Publication, _ error: KafkaError, at second: Int64) -> Bool {
+            troubles.recordRefused(publication, to: "t", error, at: at(second))
+        }
+        #expect(isNews(.outcome, Self.down, at: 0))
+        #expect(!isNews(.outcome, Self.down, at: 59))
+        #expect(isNews(.outcome, Self.late, at: 60))
+        #expect(isNews(.deadLetter, Self.late, at: 60))
+        #expect(isNews(.outcome, Self.late, at: 120))
+        #expect(troubles.kafka(now: at(121)) == "t: _MSG_TIMED_OUT: late")
+        troubles.recordTaken(.outcome)
+        #expect(troubles.kafka(now: at(121)) == nil)
+        #expect(isNews(.outcome, Self.late, at: 122))
+        // What the whole client says comes first.
+        troubles.kafkaFailed(Self.down, at: at(122))
+        #expect(troubles.kafka(now: at(122)) == "_ALL_BROKERS_DOWN: 2/2 brokers are down")
+    }
+
+    @Test func `what was sent with a key that is replaced says nothing of the new one`() {
+        var troubles = Troubles()
+        let sandbox = Route(credential: 0, environment: .sandbox)
+        func isNews(_ route: Route, _ reason: String, sentAt second: Int64) -> Bool {
+            troubles.credentialFailed(route, reason, sentAt: at(second))
+        }
+        #expect(isNews(Self.route, "a", sentAt: 0))
+        #expect(!isNews(Self.route, "a", sentAt: 1))
+        #expect(isNews(Self.route, "b", sentAt: 2))
+        #expect(isNews(sandbox, "a", sentAt: 2))
+        #expect(isNews(Self.other, "a", sentAt: 2))
+        troubles.credentialReplaced(0, at: at(3))
+        #expect(troubles.credentials == [Self.other: "a"])
+        #expect(!isNews(Self.route, "b", sentAt: 2))
+        #expect(troubles.credentials == [Self.other: "a"])
+        #expect(isNews(Self.route, "b", sentAt: 3))
+    }
+
+    @Test func `what failed last is told until the endpoint recovers, whatever works meanwhile`() {
+        var troubles = Troubles()
+        troubles.endpointFailed(Self.route, "503")
+        troubles.connectionFailed(Self.route, "refused")
+        troubles.endpointFailed(Self.other, "500")
+        #expect(troubles.failures == [Self.route: "refused", Self.other: "500"])
+        troubles.credentialWorked(Self.route)
+        #expect(troubles.connections.isEmpty)
+        #expect(troubles.failures[Self.route] == "refused")
+        troubles.endpointFailed(Self.route, "503")
+        #expect(troubles.failures[Self.route] == "503")
+        troubles.endpointRecovered(Self.route)
+        #expect(troubles.failures == [Self.other: "500"])
+    }
+
+    @Test func `a timeout is news when it is the first since an answer`() {
+        var troubles = Troubles()
+        let routes = [Self.route, Self.route, Self.other]
+        #expect(routes.map { troubles.requestTimedOut($0) } == [true, false, true])
+        troubles.requestAnswered(Self.route)
+        #expect(routes.map { troubles.requestTimedOut($0) } == [true, false, false])
+    }
+
+    @Test func `many requests in a row without an answer are news once, and trouble for a while`() {
+        var troubles = Troubles()
+        let news = (0..<12).map { troubles.requestUnserved(Self.route, at: at(Int64($0))) }
+        #expect(news.firstIndex(of: true) == 9 && news.count { $0 } == 1)
+        #expect(troubles.isUnserved(Self.route, now: at(130)))
+        #expect(!troubles.isUnserved(Self.route, now: at(131)), "nobody asks any more")
+        #expect(!troubles.isUnserved(Self.other, now: at(12)))
+        troubles.requestAnswered(Self.route)
+        #expect(!troubles.isUnserved(Self.route, now: at(12)))
+        let again = (0..<10).map { _ in troubles.requestUnserved(Self.route, at: at(20)) }
+        #expect(again.last == true)
+    }
+}

@@ -1,0 +1,181 @@
+import Configuration
+import Testing
+import Tools
+import Vocabulary
+
+/// Says of a document what its first byte asks for.
+private final class ScriptedChecker: DocumentChecker {
+    let maxByteCount = 8
+
+    func check(_ document: [UInt8]) -> CheckedDocument {
+        let violation = Violation(
+            instanceLocation: "/a",
+            keywordLocation: "/b",
+            message: "\"c\" of \(document.count)"
+        )
+        return switch document.first {
+        case UInt8(ascii: "g"): CheckedDocument(verdict: .valid, violations: [])
+        case UInt8(ascii: "w"): CheckedDocument(verdict: .valid, violations: [violation])
+        case UInt8(ascii: "u"): CheckedDocument(verdict: .unreadable, violations: [violation])
+        default: CheckedDocument(verdict: .invalid, violations: [violation])
+        }
+    }
+}
+
+@Suite struct ValidationRunTests {
+    /// The results of an input that arrives in blocks of that many bytes.
+    private func results(
+        _ input: String,
+        blockByteCount: Int = 3
+    ) -> (lines: [Substring], summary: ValidationSummary) {
+        var run = ValidationRun(checker: ScriptedChecker())
+        var output: [UInt8] = []
+        var rest = Array(input.utf8)[...]
+        while !rest.isEmpty {
+            run.feed(rest.prefix(blockByteCount)) { output += $0 }
+            rest = rest.dropFirst(blockByteCount)
+        }
+        run.finish { output += $0 }
+        return (String(decoding: output, as: UTF8.self).split(separator: "\n"), run.summary)
+    }
+
+    private static let expected = """
+        {"line":1,"valid":true,"violations":[]}
+        {"line":4,"valid":false,"violations":[\(violation(4))]}
+        {"line":5,"valid":true,"violations":[\(violation(6))]}
+        {"line":6,"valid":false,"violations":[\(violation(6))]}
+        {"line":7,"valid":false,"violations":[{"instance_location":"","keyword_location":"",\
+        "message":"the line has 15 bytes; 8 at most are read"}]}
+        {"line":8,"valid":true,"violations":[]}
+        """
+
+    private static func violation(_ count: Int) -> String {
+        #"{"instance_location":"/a","keyword_location":"/b","message":"\"c\" of \#(count)"}"#
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 100])
+    func `every line that is not blank has a result with its number`(blockByteCount: Int) {
+        let input = "good\n\n \t\r\nbad\r\nwarned\nunread\ntoo long for it\ngood"
+        let (lines, summary) = results(input, blockByteCount: blockByteCount)
+        #expect(lines == Self.expected.split(separator: "\n"))
+        #expect(summary.lines == 6)
+        #expect(summary.invalidLines == 3)
+        #expect(summary.linesWithWarnings == 1)
+        #expect(summary.firstUnreadableLine == 6)
+    }
+
+    @Test(arguments: [("12345678", "good"), ("123456789", "long")])
+    func `a line is read up to the limit`(line: String, kind: String) {
+        let (lines, _) = results(line + "\n")
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("at most are read") == (kind == "long"))
+    }
+
+    @Test func `a result is written as soon as its line has ended`() {
+        var run = ValidationRun(checker: ScriptedChecker())
+        var output: [UInt8] = []
+        run.feed(Array("good".utf8)[...]) { output += $0 }
+        #expect(output.isEmpty)
+        run.feed(Array("\n".utf8)[...]) { output += $0 }
+        #expect(output.last == UInt8(ascii: "\n"))
+    }
+
+    /// What is kept or copied for a line is bounded, so the work does not grow with their square.
+    @Test(arguments: ["g\n", "b\n"])
+    func `results leave in small pieces however many lines a block has`(line: String) {
+        var run = ValidationRun(checker: ScriptedChecker())
+        var pieces: [Int] = []
+        run.feed(Array(String(repeating: line, count: 32768).utf8)[...]) { pieces.append($0.count) }
+        let longestResult = 200
+        #expect(pieces.count > 100)
+        #expect(pieces.allSatisfy { $0 <= ValidationRun.pieceByteCount + longestResult })
+    }
+
+    @Test func `a reader that has left is noticed after one piece`() {
+        struct Left: Error {}
+        var run = ValidationRun(checker: ScriptedChecker())
+        #expect(throws: Left.self) {
+            let block = Array(String(repeating: "g\n", count: 32768).utf8)
+            try run.feed(block[...]) { _ throws(Left) in throw Left() }
+        }
+        #expect((1...200).contains(run.summary.lines))
+    }
+
+    @Test(arguments: [
+        (nil as Int?, "2 lines checked, 1 invalid"), (0, "2 lines checked, 1 invalid"),
+        (12, "2 lines checked, 1 invalid, 25 %"), (2, "2 lines checked, 1 invalid, 100 %"),
+    ])
+    func `the progress says how far it is, where the end is known`(size: Int?, text: String) {
+        #expect(results("g\nb").summary.progress(bytesRead: 3, of: size) == text)
+    }
+
+    @Test(arguments: [
+        ("", "there is no line to check"), ("\n\n", "there is no line to check"),
+        ("g", "0 of 1 line invalid"), ("g\nb\nw", "1 of 3 lines invalid, 1 with warnings"),
+    ])
+    func `the summary counts`(input: String, text: String) {
+        #expect(results(input).summary.text == text)
+    }
+
+    @Test func `the summary says what a document of several lines needs`() {
+        let text = results("g\nu\nu").summary.text
+        #expect(text.hasPrefix("line 2 is no JSON document of its own"))
+        #expect(text.hasSuffix("\n2 of 3 lines invalid"))
+    }
+}
+
+@Suite struct EventCheckerTests {
+    private let event = #"{"id":"1","device_token":"00","bundle_id":"a.b","push_type":"alert","#
+
+    private func check(
+        _ text: String,
+        _ payload: Configuration.PayloadChecks = .warn
+    ) -> CheckedDocument {
+        EventChecker(payload: payload).check(Array(text.utf8))
+    }
+
+    @Test func `an event is checked as the service checks it`() {
+        let good = check(event + #""payload":{"aps":{"alert":"hi"}}}"#)
+        #expect(good == CheckedDocument(verdict: .valid, violations: []))
+        let bad = check(event + #""payload":{},"priority":7}"#)
+        #expect(bad.verdict == .invalid)
+        #expect(bad.violations.map(\.instanceLocation) == ["/priority"])
+        #expect(check("{").verdict == .unreadable)
+        #expect(check("").verdict == .unreadable)
+    }
+
+    @Test(arguments: [
+        (Configuration.PayloadChecks.warn, CheckedDocument.Verdict.valid, 1),
+        (.strict, .invalid, 1),
+        (.off, .valid, 0),
+    ])
+    func `the payload is held to what is asked for`(
+        payload: Configuration.PayloadChecks,
+        verdict: CheckedDocument.Verdict,
+        count: Int
+    ) {
+        let result = check(event + #""payload":{"aps":{"alert":"hi","badge":-1}}}"#, payload)
+        #expect(result.verdict == verdict)
+        #expect(result.violations.count == count)
+    }
+
+    private let broadcast = #"""
+        {"id":"1","channel_id":"aGk+/w==","bundle_id":"a.b","expiration":0,"payload":\#
+        {"aps":{"event":"end","timestamp":1790000000,"content-state":{}}}}
+        """#
+
+    @Test func `a broadcast is checked as a source of broadcasts checks it`() {
+        func check(_ text: String) -> CheckedDocument {
+            EventChecker(.broadcast, payload: .warn).check(Array(text.utf8))
+        }
+        #expect(check(broadcast) == CheckedDocument(verdict: .valid, violations: []))
+        #expect(self.check(broadcast).verdict == .invalid)
+        #expect(check(event + #""payload":{"aps":{"alert":"hi"}}}"#).verdict == .invalid)
+        let wrapper = #"{"specversion":"1.0","id":"1","source":"s","type":"t","data":"#
+        #expect(check(wrapper + broadcast + "}").verdict == .valid)
+        let repeated = check(String(broadcast.dropLast()) + #","bundle_id":"a.b"}"#)
+        #expect(repeated.verdict == .invalid)
+        #expect(repeated.violations.map(\.instanceLocation) == ["/bundle_id"])
+        #expect(check(broadcast.replacing("\"end\"", with: "\"start\"")).verdict == .invalid)
+    }
+}

@@ -96,7 +96,12 @@ let package = Package(
         // The shells.
         module("Telemetry", ["Vocabulary"]),
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux", "CPrefetch"]),
-        module("HTTP2IO", ["Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]),
+        module("SystemIO", ["Vocabulary", "CLinux"]),
+        module(
+            "HTTP2IO",
+            ["Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch"]
+        ),
+        module("HTTP2Peer", ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL"]),
         module("YAML", ["CYAML"]),
         module("HTTPServer", ["CLinux"]),
         module("Commands", ["Spelling"]),
@@ -108,42 +113,48 @@ let package = Package(
             exclude: ["Page"]
         ),
         // The service.
-        module("Log", ["Vocabulary", "JSON", "Telemetry", "HTTP2IO"]),
+        module("Log", ["Vocabulary", "JSON", "Telemetry", "SystemIO"]),
         module(
             "Configuration",
             [
                 "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules",
                 "Delivery",
-                "KafkaIO", "HTTP2IO", "YAML", "Log",
+                "SystemIO", "KafkaIO", "HTTP2IO", "YAML", "Log",
             ]
         ),
         module(
             "Credentials",
-            ["Vocabulary", "APNsRules", "Telemetry", "HTTP2IO", "Log", "Configuration"]
+            [
+                "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "HTTP2IO", "Log",
+                "Configuration",
+            ]
         ),
         module(
             "Shard",
             [
                 "Vocabulary", "JSON", "EventCodec", "APNsRules", "ConnectionPool", "Delivery",
-                "Telemetry", "KafkaIO", "HTTP2IO", "Log", "Credentials",
+                "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Credentials",
             ]
         ),
         module(
             "Tools",
             [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery",
-                "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials",
+                "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials",
             ]
         ),
         module(
             "Service",
             [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
-                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "RegistryIO", "AdminHTTP",
+                "Delivery", "Telemetry", "SystemIO", "KafkaIO", "RegistryIO", "AdminHTTP",
                 "HTTPServer", "YAML", "CLinux", "Log", "Configuration", "Credentials", "Shard",
             ]
         ),
-        module("APNsSimulator", ["Vocabulary", "HTTP2IO", "APNsRules", "JSON"]),
+        module(
+            "APNsSimulator",
+            ["Vocabulary", "SystemIO", "HTTP2IO", "HTTP2Peer", "APNsRules", "JSON"]
+        ),
         module("Simulation", ["Vocabulary", "APNsRules", "ConnectionPool", "Delivery"]),
 
         // The commands.
@@ -158,8 +169,8 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "Shard", "Configuration", "Log", "APNsSimulator", "Simulation",
-                "KafkaIO",
-                "HTTP2IO", "JSON", "EventCodec", "Vocabulary", "Commands", "HTTPServer",
+                "SystemIO", "KafkaIO", "HTTP2IO", "HTTP2Peer", "JSON", "EventCodec", "Vocabulary",
+                "Commands", "HTTPServer",
             ],
             swiftSettings: strict
         ),
@@ -174,8 +185,8 @@ let package = Package(
             name: "heliograph-bench",
             dependencies: [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
-                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "CLinux", "BenchmarkFloors",
-                "Commands",
+                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "HTTP2Peer", "CLinux",
+                "BenchmarkFloors", "Commands",
             ],
             path: "Benchmarks/Parts",
             swiftSettings: strict
@@ -193,7 +204,8 @@ let package = Package(
         // All tests are one program: linked once, it names the signal that ends any of them.
         .target(name: "LastWords", path: "Tests/LastWords"),
         tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux", "LastWords"]),
-        tests("HTTP2IOTests", ["HTTP2IO", "Vocabulary"]),
+        tests("SystemIOTests", ["SystemIO", "Vocabulary"]),
+        tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("YAMLTests", ["YAML"]),
         tests("HTTPServerTests", ["HTTPServer"]),
@@ -204,14 +216,20 @@ let package = Package(
         ),
         tests("LogTests", ["Log", "Telemetry", "Vocabulary"]),
         tests("ConfigurationTests", ["Configuration", "Vocabulary"]),
-        tests("CredentialsTests", ["Credentials", "HTTP2IO", "APNsRules", "Vocabulary"]),
+        tests(
+            "CredentialsTests",
+            ["Credentials", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary"]
+        ),
         tests("ShardTests", ["Shard", "Delivery", "KafkaIO", "Vocabulary"]),
         tests("ToolsTests", ["Tools", "APNsRules", "Vocabulary"]),
         tests(
             "ServiceTests",
-            ["Service", "AdminHTTP", "Configuration", "Delivery", "HTTP2IO", "Log", "Vocabulary"]
+            ["Service", "AdminHTTP", "Configuration", "Delivery", "HTTP2Peer", "Log", "Vocabulary"]
         ),
-        tests("APNsSimulatorTests", ["APNsSimulator", "HTTP2IO", "APNsRules", "Vocabulary"]),
+        tests(
+            "APNsSimulatorTests",
+            ["APNsSimulator", "HTTP2IO", "HTTP2Peer", "SystemIO", "APNsRules", "Vocabulary"]
+        ),
         tests("ArchitectureTests", []),
     ],
     cxxLanguageStandard: .cxx17

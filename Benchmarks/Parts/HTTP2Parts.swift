@@ -1,5 +1,6 @@
 import APNsRules
 import HTTP2IO
+import HTTP2Peer
 import Vocabulary
 
 /// Requests to APNs and its answers: HPACK, frames and TLS records.

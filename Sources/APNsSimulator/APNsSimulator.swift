@@ -1,4 +1,6 @@
 package import HTTP2IO
+import HTTP2Peer
+package import SystemIO
 
 /// Why a simulator did not start.
 package enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {

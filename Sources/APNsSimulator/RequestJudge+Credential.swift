@@ -1,5 +1,4 @@
 import APNsRules
-import HTTP2IO
 import Vocabulary
 
 /// Provider tokens, and what the first of them binds a connection to.

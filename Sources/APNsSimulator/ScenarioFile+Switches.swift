@@ -1,4 +1,3 @@
-import HTTP2IO
 import JSON
 import Vocabulary
 

@@ -1,4 +1,6 @@
 import HTTP2IO
+import HTTP2Peer
+import SystemIO
 import Vocabulary
 
 /// What an answer does to its stream or connection.

@@ -1,4 +1,6 @@
 import HTTP2IO
+import HTTP2Peer
+import SystemIO
 import Vocabulary
 
 /// What the loop does about a connection's opening and its requests.

@@ -1,4 +1,3 @@
-import HTTP2IO
 import Vocabulary
 
 /// What the loop does for the control endpoint.

@@ -1,4 +1,5 @@
-import HTTP2IO
+import HTTP2Peer
+import SystemIO
 import Vocabulary
 
 /// Ends connections that nobody uses, where the scenario asks for it.

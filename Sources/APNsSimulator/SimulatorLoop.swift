@@ -1,5 +1,7 @@
 import HTTP2IO
+import HTTP2Peer
 import Synchronization
+import SystemIO
 import Vocabulary
 
 /// The simulator's shell: sockets on one side, the judge on the other, one thread around both.

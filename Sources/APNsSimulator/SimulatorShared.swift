@@ -1,6 +1,6 @@
 import Glibc
-import HTTP2IO
 import Synchronization
+import SystemIO
 
 /// What the simulator's thread and its owner share.
 final class SimulatorShared: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
-package import HTTP2IO
 import Synchronization
+package import SystemIO
 
 /// Decides when what is read again and again has changed.
 ///

@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import HTTP2IO
 import Log
+import SystemIO
 package import Vocabulary
 
 extension CredentialMaterial {

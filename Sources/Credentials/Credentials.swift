@@ -3,6 +3,7 @@ package import Configuration
 import HTTP2IO
 package import Log
 import Synchronization
+import SystemIO
 package import Telemetry
 package import Vocabulary
 

@@ -5,11 +5,11 @@ import Vocabulary
 /// An owned X509, complete once it is shared.
 ///
 /// Safe to share: it is only read, and reading is safe from several threads (openssl-threads(7)).
-@safe final class Certificate: @unchecked Sendable {
-    let raw: OpaquePointer
+@safe public final class Certificate: @unchecked Sendable {
+    public let raw: OpaquePointer
 
     /// Takes one reference over.
-    init(owning raw: OpaquePointer) {
+    public init(owning raw: OpaquePointer) {
         unsafe self.raw = raw
     }
 
@@ -61,7 +61,7 @@ import Vocabulary
         }
     }
 
-    var pem: [UInt8] {
+    public var pem: [UInt8] {
         unsafe PEM.written { unsafe PEM_write_bio_X509($0, raw) }
     }
 

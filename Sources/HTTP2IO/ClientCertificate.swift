@@ -127,10 +127,10 @@ public struct CertificateFacts: Hashable, Sendable {
 }
 
 /// The extensions of Apple's push certificates.
-enum AppleExtension {
-    static let development = "1.2.840.113635.100.6.3.1"
-    static let production = "1.2.840.113635.100.6.3.2"
-    static let topics = "1.2.840.113635.100.6.3.6"
+public enum AppleExtension {
+    public static let development = "1.2.840.113635.100.6.3.1"
+    public static let production = "1.2.840.113635.100.6.3.2"
+    public static let topics = "1.2.840.113635.100.6.3.6"
 }
 
 /// What a PKCS#12 file holds.

@@ -1,3 +1,4 @@
+public import SystemIO
 public import Vocabulary
 
 /// A client's connection: TCP, TLS and HTTP/2, with many requests at once.

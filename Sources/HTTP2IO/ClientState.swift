@@ -1,3 +1,4 @@
+import SystemIO
 import Vocabulary
 
 /// Everything that a client's connection is.

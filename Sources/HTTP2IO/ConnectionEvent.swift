@@ -1,3 +1,5 @@
+public import SystemIO
+
 /// Why a request got no response.
 public enum StreamFailure: Error, Hashable, Sendable {
     /// RST_STREAM REFUSED_STREAM (RFC 9113, 8.7).

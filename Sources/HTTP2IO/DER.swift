@@ -1,7 +1,7 @@
 /// As much of DER (X.690) as Apple's topic extension needs, and telling files apart.
-enum DERReader {
-    static let utf8String: UInt8 = 0x0C
-    static let sequence: UInt8 = 0x30
+public enum DERReader {
+    public static let utf8String: UInt8 = 0x0C
+    public static let sequence: UInt8 = 0x30
 
     /// The topics of extension 1.2.840.113635.100.6.3.6.
     ///
@@ -41,34 +41,5 @@ enum DERReader {
         guard length <= bytes.count else { return nil }
         defer { bytes = bytes.dropFirst(length) }
         return (tag, bytes.prefix(length))
-    }
-}
-
-/// The other way, for certificates of our own making.
-enum DERWriter {
-    /// The value of extension 1.2.840.113635.100.6.3.6, each topic with its kind behind it.
-    static func topics(_ topics: [String]) -> [UInt8] {
-        element(
-            DERReader.sequence,
-            topics.flatMap { topic in
-                let kind = topic.split(separator: ".").last.map(String.init) ?? ""
-                let label = kind == "voip" || kind == "complication" ? kind : "app"
-                return element(DERReader.utf8String, Array(topic.utf8))
-                    + element(
-                        DERReader.sequence,
-                        element(DERReader.utf8String, Array(label.utf8))
-                    )
-            }
-        )
-    }
-
-    private static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-        precondition(content.count < 1 << 16, "a certificate has no such extension")
-        let count = content.count
-        let length: [UInt8] =
-            count < 0x80
-            ? [UInt8(count)]
-            : count < 0x100 ? [0x81, UInt8(count)] : [0x82, UInt8(count >> 8), UInt8(count & 255)]
-        return [tag] + length + content
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// RFC 9113, 3.4 wants SETTINGS first, and nghttp2 reads nothing of a connection that begins
 /// otherwise.
-struct EarlyGoAway: Hashable {
+public struct EarlyGoAway: Hashable, Sendable {
     enum Reading: Hashable {
         /// What has come so far may become one.
         case unfinished

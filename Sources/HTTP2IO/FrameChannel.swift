@@ -1,5 +1,7 @@
+import SystemIO
+
 /// What ends a channel: its session's refusal, which each side reads in its own way, or all else.
-enum ChannelError: Error {
+public enum ChannelError: Error {
     case session(HTTP2Error)
     /// To a client only.
     case sentAway(EarlyGoAway)
@@ -9,9 +11,9 @@ enum ChannelError: Error {
 /// HTTP/2 frames over TLS: a session and its transport, with the bytes between them.
 ///
 /// What both sides' connections have in common. nghttp2's callbacks never touch it.
-struct FrameChannel: ~Copyable {
+public struct FrameChannel: ~Copyable {
     private var transport: SecureTransport
-    var session: HTTP2Session
+    public var session: HTTP2Session
     private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
     private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
     private let maxBacklogByteCount: Int
@@ -20,7 +22,7 @@ struct FrameChannel: ~Copyable {
     /// Frames of one batch: four full TLS records.
     private static let batchByteCount = 4 * TLSSession.recordByteCount
 
-    init(
+    public init(
         transport: consuming SecureTransport,
         session: consuming HTTP2Session,
         role: HTTP2Session.Role,
@@ -33,37 +35,37 @@ struct FrameChannel: ~Copyable {
     }
 
     /// -1 without a socket.
-    var fileDescriptor: Int32 { transport.fileDescriptor }
+    public var fileDescriptor: Int32 { transport.fileDescriptor }
     /// SO_ERROR of the socket, taken and cleared.
     var pendingError: SystemError? { transport.pendingError }
     var socketWriteCount: UInt64 { transport.socketWriteCount }
     var producedByteCount: UInt64 { transport.producedByteCount }
     var sentByteCount: UInt64 { transport.sentByteCount }
-    var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
-    var peerCertificateFacts: CertificateFacts? { transport.peerCertificateFacts }
+    public var peerCertificateDER: [UInt8]? { transport.peerCertificateDER }
+    public var peerCertificateFacts: CertificateFacts? { transport.peerCertificateFacts }
     /// The peer has closed its direction, and every frame of its has been read.
-    var isClosedByPeer: Bool { transport.isClosedByPeer }
+    public var isClosedByPeer: Bool { transport.isClosedByPeer }
     /// Ciphertext waits for the socket.
-    var hasBacklog: Bool { transport.backlogByteCount > 0 }
+    public var hasBacklog: Bool { transport.backlogByteCount > 0 }
     /// As much ciphertext waits as may wait.
-    var isBacklogFull: Bool { transport.backlogByteCount >= maxBacklogByteCount }
+    public var isBacklogFull: Bool { transport.backlogByteCount >= maxBacklogByteCount }
     /// Everything is sent and nothing can follow.
-    var isFinished: Bool { !hasBacklog && plaintextOut.isEmpty && !session.isAlive }
+    public var isFinished: Bool { !hasBacklog && plaintextOut.isEmpty && !session.isAlive }
 
     // MARK: From the peer
 
     /// Takes ciphertext in without a socket.
-    mutating func receive(_ ciphertext: [UInt8]) {
+    public mutating func receive(_ ciphertext: [UInt8]) {
         transport.receive(ciphertext)
     }
 
     /// Queues bytes as they are, before TLS begins.
-    mutating func writePlain(_ bytes: [UInt8]) {
+    public mutating func writePlain(_ bytes: [UInt8]) {
         transport.writePlain(bytes)
     }
 
     /// Reads once from the socket, past TLS.
-    mutating func receivePlainFromSocket() throws(ConnectionFailure) -> [UInt8] {
+    public mutating func receivePlainFromSocket() throws(ConnectionFailure) -> [UInt8] {
         do throws(SystemError) {
             return try transport.receivePlainFromSocket()
         } catch {
@@ -74,7 +76,7 @@ struct FrameChannel: ~Copyable {
     /// Reads from the socket, twice at most, so that no connection starves the others.
     ///
     /// What was read before an error is there nevertheless.
-    mutating func receiveFromSocket() throws(ConnectionFailure) {
+    public mutating func receiveFromSocket() throws(ConnectionFailure) {
         do throws(SystemError) {
             if try transport.receiveFromSocket() { _ = try transport.receiveFromSocket() }
         } catch {
@@ -85,7 +87,7 @@ struct FrameChannel: ~Copyable {
     /// Goes on with the TLS handshake.
     ///
     /// - Returns: whether it is done.
-    mutating func handshake() throws(ConnectionFailure) -> Bool {
+    public mutating func handshake() throws(ConnectionFailure) -> Bool {
         do throws(TLSError) {
             return try transport.handshake()
         } catch {
@@ -94,7 +96,7 @@ struct FrameChannel: ~Copyable {
     }
 
     /// Decrypts what has come and lets the session read it.
-    mutating func receiveFrames() throws(ChannelError) {
+    public mutating func receiveFrames() throws(ChannelError) {
         while true {
             let keptByteCount = plaintextIn.count
             do throws(TLSError) {
@@ -130,7 +132,7 @@ struct FrameChannel: ~Copyable {
     ///
     /// - Returns: false when there was nothing to send or no room for it.
     /// - Throws: what ends the connection.
-    mutating func sendBatch(
+    public mutating func sendBatch(
         correct: (inout ByteQueue, _ frameByteCount: Int) -> Void
     ) throws(ChannelError) -> Bool {
         if isBacklogFull { return false }
@@ -158,7 +160,7 @@ struct FrameChannel: ~Copyable {
     }
 
     /// Puts bytes that need be no frame behind those that wait for encryption.
-    mutating func appendRaw(_ bytes: [UInt8]) {
+    public mutating func appendRaw(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             // SAFETY: append copies the bytes while the array lends them.
             guard let start = bytes.baseAddress else { return }
@@ -167,7 +169,7 @@ struct FrameChannel: ~Copyable {
     }
 
     /// Gives the socket as much as it takes.
-    mutating func flush() throws(ConnectionFailure) {
+    public mutating func flush() throws(ConnectionFailure) {
         do throws(SystemError) {
             try transport.flush()
         } catch {
@@ -176,15 +178,15 @@ struct FrameChannel: ~Copyable {
     }
 
     /// Takes all ciphertext for the peer, without a socket.
-    mutating func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
+    public mutating func takeOutgoing() -> [UInt8] { transport.takeOutgoing() }
 
     /// Ends both directions of the socket; what waits is not sent.
-    mutating func abort() {
+    public mutating func abort() {
         transport.shutDown()
     }
 
     /// Says close_notify, tries once to send what waits, and ends both directions.
-    mutating func close() {
+    public mutating func close() {
         transport.writeEnd()
         // The connection is over: whether the peer still hears it changes nothing.
         try? transport.flush()

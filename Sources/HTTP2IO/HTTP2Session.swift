@@ -1,7 +1,7 @@
 import CNghttp2
 
 /// nghttp2 refused a call or gave the connection up; `code` is an NGHTTP2_ERR value.
-struct HTTP2Error: Error, Hashable {
+public struct HTTP2Error: Error, Hashable {
     let code: Int32
 
     var text: String {
@@ -16,18 +16,18 @@ struct HTTP2Error: Error, Hashable {
 /// mean is told through the callbacks, which note facts in the context and never call back into
 /// nghttp2 (programmers-guide, "Remarks"), except for a stream's user data: all look it up, and a
 /// server's `headersBegan` sets it.
-@safe struct HTTP2Session: ~Copyable {
-    let raw: OpaquePointer
+@safe public struct HTTP2Session: ~Copyable {
+    public let raw: OpaquePointer
     /// Outlives the session, which `deinit` ends.
     private let memory = SessionMemory()
 
-    enum Role {
+    public enum Role {
         case client
         case server
     }
 
     /// Makes a session whose callbacks get `context`, which must outlive it.
-    init(
+    public init(
         _ role: Role,
         context: UnsafeMutableRawPointer,
         setCallbacks: (OpaquePointer) -> Void
@@ -114,7 +114,7 @@ struct HTTP2Error: Error, Hashable {
         return value == UInt32.max ? nil : Int(value)
     }
 
-    mutating func submitSettings(_ settings: [HTTP2Setting]) throws(HTTP2Error) {
+    public mutating func submitSettings(_ settings: [HTTP2Setting]) throws(HTTP2Error) {
         let entries = settings.map {
             nghttp2_settings_entry(settings_id: Int32($0.identifier), value: $0.value)
         }
@@ -129,11 +129,11 @@ struct HTTP2Error: Error, Hashable {
         )
     }
 
-    mutating func submitPing() throws(HTTP2Error) {
+    public mutating func submitPing() throws(HTTP2Error) {
         try Self.check(unsafe nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil))
     }
 
-    mutating func submitReset(_ streamID: Int32, errorCode: UInt32) throws(HTTP2Error) {
+    public mutating func submitReset(_ streamID: Int32, errorCode: UInt32) throws(HTTP2Error) {
         try Self.check(
             unsafe nghttp2_submit_rst_stream(
                 raw,
@@ -144,7 +144,7 @@ struct HTTP2Error: Error, Hashable {
         )
     }
 
-    mutating func submitGoAway(
+    public mutating func submitGoAway(
         lastStreamID: Int32,
         errorCode: UInt32,
         debugData: [UInt8]
@@ -163,10 +163,10 @@ struct HTTP2Error: Error, Hashable {
     }
 
     /// The highest stream of the peer's that this side has acted on.
-    var lastProcessedStreamID: Int32 { unsafe nghttp2_session_get_last_proc_stream_id(raw) }
+    public var lastProcessedStreamID: Int32 { unsafe nghttp2_session_get_last_proc_stream_id(raw) }
 
     /// The connection's receive window, in octets; WINDOW_UPDATE follows by itself.
-    mutating func setConnectionWindow(_ byteCount: Int32) throws(HTTP2Error) {
+    public mutating func setConnectionWindow(_ byteCount: Int32) throws(HTTP2Error) {
         try Self.check(
             unsafe nghttp2_session_set_local_window_size(
                 raw,
@@ -195,7 +195,7 @@ public struct HTTP2Setting: Hashable, Sendable {
     public static func headerTableSize(_ octets: UInt32) -> Self {
         .init(identifier: 1, value: octets)
     }
-    static let maxConcurrentStreamsID: UInt16 = 3
+    public static let maxConcurrentStreamsID: UInt16 = 3
     public static let pushDisabled = HTTP2Setting(identifier: 2, value: 0)
     public static func maxConcurrentStreams(_ count: UInt32) -> Self {
         .init(identifier: 3, value: count)

@@ -1,12 +1,12 @@
 import CNghttp2
-import Vocabulary
+public import Vocabulary
 
 extension HeaderBlock {
     /// Whether every value may stand in HTTP (RFC 9113, 8.2.1).
     ///
     /// A value may not hold NUL, CR or LF, nor begin or end with white space: a producer's text
     /// must not break the framing.
-    var hasValidValues: Bool {
+    public var hasValidValues: Bool {
         unsafe bytes.withUnsafeBufferPointer { bytes in
             let hasControls = unsafe Self.hasControls(bytes)
             // SAFETY: a HeaderBlock's ranges lie in its bytes.

@@ -53,8 +53,8 @@ func refusePassphrase(
 ///
 /// Safe to share: OpenSSL allows concurrent use of one EVP_PKEY for signing and verifying
 /// (openssl-threads(7): objects may be read by several threads at once).
-@safe final class PublicKeyPair: @unchecked Sendable {
-    let raw: OpaquePointer
+@safe public final class PublicKeyPair: @unchecked Sendable {
+    public let raw: OpaquePointer
 
     /// Takes one reference over.
     init(owning raw: OpaquePointer) {
@@ -84,7 +84,7 @@ func refusePassphrase(
     }
 
     /// A new key on the curve P-256.
-    static func generatedP256() -> PublicKeyPair {
+    public static func generatedP256() -> PublicKeyPair {
         guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else {
             fatalError("out of memory")
         }
@@ -121,7 +121,7 @@ func refusePassphrase(
         return String(decoding: name[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    var privateKeyPEM: [UInt8] {
+    public var privateKeyPEM: [UInt8] {
         unsafe PEM.written { unsafe PEM_write_bio_PKCS8PrivateKey($0, raw, nil, nil, 0, nil, nil) }
     }
 

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import Synchronization
+public import SystemIO
 import Vocabulary
 
 /// Why a name has no address.

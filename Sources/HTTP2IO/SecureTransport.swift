@@ -1,4 +1,5 @@
 import Glibc
+public import SystemIO
 
 /// TLS over a TCP socket, or over nothing: then the owner carries the ciphertext itself.
 public struct SecureTransport: ~Copyable {

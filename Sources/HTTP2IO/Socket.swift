@@ -1,10 +1,11 @@
 import Glibc
+public import SystemIO
 
 /// A non-blocking, close-on-exec TCP socket.
 ///
 /// It never raises SIGPIPE: everything is sent with MSG_NOSIGNAL.
 public struct Socket: ~Copyable {
-    let fileDescriptor: Int32
+    public let fileDescriptor: Int32
 
     /// What a read or write came to.
     enum Transfer: Hashable {
@@ -16,12 +17,12 @@ public struct Socket: ~Copyable {
     }
 
     /// Takes an open descriptor over.
-    init(owning fileDescriptor: Int32) {
+    public init(owning fileDescriptor: Int32) {
         self.fileDescriptor = fileDescriptor
     }
 
     /// A new socket of the address's family.
-    init(for address: SocketAddress) throws(SystemError) {
+    public init(for address: SocketAddress) throws(SystemError) {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.domain, type, Int32(IPPROTO_TCP))
         guard descriptor >= 0 else { throw .last("socket") }
@@ -55,13 +56,13 @@ public struct Socket: ~Copyable {
     }
 
     /// For a descriptor that did not come from `init(for:)`: O_NONBLOCK and FD_CLOEXEC.
-    func setDescriptorFlags() -> Bool {
+    public func setDescriptorFlags() -> Bool {
         fcntl(fileDescriptor, F_SETFL, O_NONBLOCK) == 0
             && fcntl(fileDescriptor, F_SETFD, FD_CLOEXEC) == 0
     }
 
     /// TCP_NODELAY because we coalesce ourselves; keepalive finds dead peers of idle connections.
-    func setConnectionOptions() {
+    public func setConnectionOptions() {
         // Failures are harmless: the connection works without.
         _ = setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         _ = setOption(SOL_SOCKET, SO_KEEPALIVE, 1)
@@ -70,7 +71,7 @@ public struct Socket: ~Copyable {
         _ = setOption(Int32(IPPROTO_TCP), TCP_KEEPCNT, 6)
     }
 
-    func setOption(_ level: Int32, _ name: Int32, _ value: Int32) -> Bool {
+    public func setOption(_ level: Int32, _ name: Int32, _ value: Int32) -> Bool {
         var value = value
         let length = socklen_t(MemoryLayout<Int32>.size)
         return unsafe setsockopt(fileDescriptor, level, name, &value, length) == 0

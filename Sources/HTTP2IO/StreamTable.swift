@@ -1,5 +1,5 @@
 /// What a table of streams needs to know of its entries.
-protocol StreamEntry {
+public protocol StreamEntry {
     init()
     /// 0: the slot is free.
     var streamID: Int32 { get }
@@ -15,38 +15,45 @@ protocol StreamEntry {
 ///
 /// nghttp2 keeps a stream's slot as its user data; a slot that has passed to another stream since
 /// is recognised by the stream ID.
-struct StreamTable<Entry: StreamEntry> {
-    private var slots: [Entry] = []
-    private var freeSlots: [Int] = []
+/// `@inlinable`, so that it is specialised for the streams of another module as well.
+public struct StreamTable<Entry: StreamEntry> {
+    @usableFromInline var slots: [Entry] = []
+    @usableFromInline var freeSlots: [Int] = []
     /// The slot that was asked for last: a stream's frames come one after the other.
-    private var recentSlot = 0
+    @usableFromInline var recentSlot = 0
 
-    var count: Int { slots.count - freeSlots.count }
-    var isEmpty: Bool { count == 0 }
+    @inlinable public init() {}
+
+    @inlinable public var count: Int { slots.count - freeSlots.count }
+    @inlinable public var isEmpty: Bool { count == 0 }
 
     /// The slot that `open` will use next.
-    var nextSlot: Int { freeSlots.last ?? slots.count }
+    @inlinable public var nextSlot: Int { freeSlots.last ?? slots.count }
 
     /// - Returns: The slot.
-    mutating func open(_ streamID: Int32) -> Int {
+    @inlinable
+    public mutating func open(_ streamID: Int32) -> Int {
         let slot = freeSlots.popLast() ?? slots.count
         if slot == slots.count { slots.append(Entry()) }
         slots[slot].open(streamID)
         return slot
     }
 
-    mutating func close(_ slot: Int) {
+    @inlinable
+    public mutating func close(_ slot: Int) {
         slots[slot].clear()
         freeSlots.append(slot)
     }
 
-    subscript(slot: Int) -> Entry {
+    @inlinable
+    public subscript(slot: Int) -> Entry {
         _read { yield slots[slot] }
         _modify { yield &slots[slot] }
     }
 
     /// The slot of the stream that was asked for last.
-    func recentSlot(of streamID: Int32) -> Int? {
+    @inlinable
+    public func recentSlot(of streamID: Int32) -> Int? {
         guard recentSlot < slots.count, slots[recentSlot].streamID == streamID, streamID != 0 else {
             return nil
         }
@@ -54,7 +61,8 @@ struct StreamTable<Entry: StreamEntry> {
     }
 
     /// The slot behind nghttp2's stream user data, if it still belongs to the stream.
-    mutating func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
+    @inlinable
+    public mutating func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
         // Slot n is stored as n + 1, so that no slot looks like "no user data".
         let slot = Int(bitPattern: userData) - 1
         guard slots.indices.contains(slot), slots[slot].streamID == streamID else { return nil }
@@ -62,7 +70,8 @@ struct StreamTable<Entry: StreamEntry> {
         return slot
     }
 
-    static func userData(of slot: Int) -> UnsafeMutableRawPointer? {
+    @inlinable
+    public static func userData(of slot: Int) -> UnsafeMutableRawPointer? {
         unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
     }
 
@@ -78,18 +87,18 @@ struct StreamTable<Entry: StreamEntry> {
 }
 
 /// A request's or response's body on its way out; retained, not copied.
-struct OutgoingBody {
+public struct OutgoingBody {
     private let bytes: [UInt8]
     private var position: Int
     private let end: Int
 
-    init() {
+    public init() {
         self.init([], 0..<0)
     }
 
     var isEmpty: Bool { position == end }
 
-    init(_ bytes: consuming [UInt8], _ range: Range<Int>) {
+    public init(_ bytes: consuming [UInt8], _ range: Range<Int>) {
         precondition(bytes.indices.contains(range) || range.isEmpty, "a body outside its bytes")
         self.bytes = bytes
         position = range.lowerBound
@@ -97,7 +106,9 @@ struct OutgoingBody {
     }
 
     /// Copies the next bytes out, as many as fit.
-    mutating func read(into room: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
+    public mutating func read(into room: UnsafeMutableRawBufferPointer) -> (
+        count: Int, isLast: Bool
+    ) {
         let count = min(room.count, end - position)
         unsafe bytes.withUnsafeBytes { bytes in
             // SAFETY: the range was checked at init; `count` fits the room.
@@ -111,10 +122,10 @@ struct OutgoingBody {
 }
 
 /// A value at a fixed address, for C callbacks to note facts in.
-@safe struct Pinned<Value: ~Copyable>: ~Copyable {
-    let pointer: UnsafeMutablePointer<Value>
+@safe public struct Pinned<Value: ~Copyable>: ~Copyable {
+    public let pointer: UnsafeMutablePointer<Value>
 
-    init(_ value: consuming Value) {
+    public init(_ value: consuming Value) {
         unsafe pointer = .allocate(capacity: 1)
         unsafe pointer.initialize(to: value)
     }
@@ -126,7 +137,7 @@ struct OutgoingBody {
 
     // Changing it counts as changing what holds it, though that stays as it is: of a change that
     // does not, Swift 6.3.1 makes invalid code for the thread sanitizer.
-    var value: Value {
+    @inlinable public var value: Value {
         _read { yield unsafe pointer.pointee }
         _modify { yield unsafe &pointer.pointee }
     }

@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+import SystemIO
 
 /// What can go wrong with TLS, from reading key files to the last record.
 public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -27,7 +28,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// OpenSSL's error queue of this thread (`ERR_get_error(3)`).
-enum OpenSSLErrors {
+public enum OpenSSLErrors {
     /// Empties the queue; the text of its oldest entry, and that entry's reason code.
     static func take() -> (reason: Int32, text: String)? {
         let code = ERR_get_error()
@@ -44,7 +45,7 @@ enum OpenSSLErrors {
         return unsafe (reason, String(cString: text))
     }
 
-    static func takeText() -> String { take()?.text ?? "unknown OpenSSL error" }
+    public static func takeText() -> String { take()?.text ?? "unknown OpenSSL error" }
 
     static func clear() { ERR_clear_error() }
 }

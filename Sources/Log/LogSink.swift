@@ -1,6 +1,6 @@
 import Foundation
-import HTTP2IO
 import Synchronization
+import SystemIO
 import Telemetry
 import Vocabulary
 

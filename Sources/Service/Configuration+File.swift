@@ -1,7 +1,7 @@
 import Configuration
 import Credentials
-import HTTP2IO
 package import Log
+import SystemIO
 package import Vocabulary
 import YAML
 

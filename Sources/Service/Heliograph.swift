@@ -3,11 +3,11 @@ package import Configuration
 import Credentials
 import Delivery
 import Foundation
-import HTTP2IO
 import HTTPServer
 import KafkaIO
 import Log
 package import Shard
+import SystemIO
 import Telemetry
 import Vocabulary
 

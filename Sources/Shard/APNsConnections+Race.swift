@@ -1,6 +1,7 @@
 import Credentials
 import Delivery
 import HTTP2IO
+import SystemIO
 import Vocabulary
 
 /// How a connection finds an address that takes it.

@@ -2,6 +2,7 @@ import APNsRules
 import Credentials
 import Delivery
 import HTTP2IO
+import SystemIO
 import Vocabulary
 
 /// A shard's connections to APNs: sockets, TLS and HTTP/2, looked after by one event loop.

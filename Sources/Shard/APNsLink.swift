@@ -2,6 +2,7 @@ import ConnectionPool
 import Credentials
 import Delivery
 import HTTP2IO
+import SystemIO
 import Vocabulary
 
 /// One connection of a pool's from its look-up to its end.

@@ -1,8 +1,8 @@
 import Delivery
 import EventCodec
-import HTTP2IO
 import KafkaIO
 import Log
+import SystemIO
 import Telemetry
 import Vocabulary
 

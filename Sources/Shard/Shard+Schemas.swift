@@ -1,7 +1,7 @@
 import Delivery
 import EventCodec
-import HTTP2IO
 import KafkaIO
+import SystemIO
 import Vocabulary
 
 extension Shard {

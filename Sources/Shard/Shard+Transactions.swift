@@ -1,6 +1,5 @@
 import Delivery
 import EventCodec
-import HTTP2IO
 import KafkaIO
 import Log
 import Telemetry

@@ -3,9 +3,10 @@ import ConnectionPool
 package import Credentials
 import Delivery
 import EventCodec
-package import HTTP2IO
+import HTTP2IO
 import KafkaIO
 package import Log
+package import SystemIO
 package import Telemetry
 import Vocabulary
 

@@ -1,5 +1,5 @@
-package import HTTP2IO
 import Synchronization
+package import SystemIO
 package import Vocabulary
 
 /// What other threads may ask of a shard, and see of it.

@@ -1,6 +1,6 @@
 import Credentials
-import HTTP2IO
 import KafkaIO
+import SystemIO
 
 /// The ends of a shard's conversations with Kafka and APNs, and what wakes its loop for them: all
 /// of a shard that may fail to be made.

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP2IO
 import KafkaIO
 import Synchronization
+import SystemIO
 
 /// A thread for the transactional calls of a shard, which may wait for seconds.
 ///

@@ -1,5 +1,5 @@
 import Glibc
-import HTTP2IO
+import SystemIO
 
 /// What the workbench writes for other programs.
 enum LabFile {

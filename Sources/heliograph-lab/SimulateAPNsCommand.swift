@@ -2,6 +2,7 @@ import APNsSimulator
 import Commands
 import Foundation
 import HTTP2IO
+import HTTP2Peer
 import JSON
 import Service
 

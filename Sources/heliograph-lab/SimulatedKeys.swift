@@ -1,6 +1,7 @@
 import APNsSimulator
 import Foundation
 import HTTP2IO
+import HTTP2Peer
 import JSON
 import Vocabulary
 

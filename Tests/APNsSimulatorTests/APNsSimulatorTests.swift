@@ -2,6 +2,7 @@ import APNsRules
 import APNsSimulator
 import Glibc
 import HTTP2IO
+import HTTP2Peer
 import Testing
 import Vocabulary
 

@@ -1,5 +1,4 @@
 import APNsSimulator
-import HTTP2IO
 import Testing
 import Vocabulary
 

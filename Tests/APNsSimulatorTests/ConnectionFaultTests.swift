@@ -1,6 +1,7 @@
 import APNsRules
 import APNsSimulator
 import HTTP2IO
+import HTTP2Peer
 import Testing
 import Vocabulary
 

@@ -1,6 +1,5 @@
 import APNsRules
 import APNsSimulator
-import HTTP2IO
 import Testing
 import Vocabulary
 

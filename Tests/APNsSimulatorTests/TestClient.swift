@@ -1,6 +1,7 @@
 import APNsRules
 import APNsSimulator
 import HTTP2IO
+import SystemIO
 import Testing
 import Vocabulary
 

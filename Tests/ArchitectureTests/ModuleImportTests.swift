@@ -16,42 +16,49 @@ private let allowedImports: [String: Set<String>] = [
     "KafkaIO": [
         "Vocabulary", "CRdkafka", "CLinux", "CPrefetch", "Glibc", "Synchronization",
     ],
+    "SystemIO": ["Vocabulary", "CLinux", "Glibc"],
     "HTTP2IO": [
-        "Vocabulary", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch", "Glibc", "Synchronization",
+        "Vocabulary", "SystemIO", "CNghttp2", "COpenSSL", "CLinux", "CPrefetch", "Glibc",
+        "Synchronization",
     ],
+    "HTTP2Peer": ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL", "Glibc"],
     "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
     "YAML": ["CYAML"],
     "HTTPServer": ["CLinux", "Foundation", "Glibc", "Synchronization"],
     "Commands": ["Spelling", "Foundation", "Glibc"],
     "AdminHTTP": ["Vocabulary", "Telemetry", "JSON", "HTTPServer", "CFiles", "COpenSSL"],
     "Log": [
-        "Vocabulary", "JSON", "Telemetry", "HTTP2IO", "Foundation", "Glibc", "Synchronization",
+        "Vocabulary", "JSON", "Telemetry", "SystemIO", "Foundation", "Glibc", "Synchronization",
     ],
     "Configuration": [
         "Vocabulary", "JSON", "Spelling", "JSONSchema", "EventCodec", "APNsRules", "Delivery",
-        "KafkaIO", "HTTP2IO", "YAML", "Log", "Foundation", "Glibc", "Synchronization",
+        "SystemIO", "KafkaIO", "HTTP2IO", "YAML", "Log", "Foundation", "Glibc",
+        "Synchronization",
     ],
     "Credentials": [
-        "Vocabulary", "APNsRules", "Telemetry", "HTTP2IO", "Log", "Configuration", "Foundation",
-        "Synchronization",
+        "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "HTTP2IO", "Log", "Configuration",
+        "Foundation", "Synchronization",
     ],
     // No configuration: what a shard needs of it is its own `ShardSettings`.
     "Shard": [
         "Vocabulary", "JSON", "EventCodec", "APNsRules", "ConnectionPool", "Delivery",
-        "Telemetry", "KafkaIO", "HTTP2IO", "Log", "Credentials", "Foundation", "Synchronization",
+        "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO", "Log", "Credentials", "Foundation",
+        "Synchronization",
     ],
     "Tools": [
-        "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery", "KafkaIO",
-        "HTTP2IO", "Log", "Configuration", "Credentials", "Foundation", "FoundationEssentials",
+        "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "Delivery", "SystemIO",
+        "KafkaIO", "HTTP2IO", "Log", "Configuration", "Credentials", "Foundation",
+        "FoundationEssentials",
     ],
     "Service": [
         "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
-        "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "HTTPServer", "RegistryIO", "AdminHTTP",
+        "Delivery", "Telemetry", "SystemIO", "KafkaIO", "HTTPServer", "RegistryIO", "AdminHTTP",
         "YAML", "CLinux", "Log", "Configuration", "Credentials", "Shard", "Foundation", "Glibc",
         "Synchronization",
     ],
     "APNsSimulator": [
-        "Vocabulary", "HTTP2IO", "APNsRules", "JSON", "Glibc", "Synchronization",
+        "Vocabulary", "SystemIO", "HTTP2IO", "HTTP2Peer", "APNsRules", "JSON", "Glibc",
+        "Synchronization",
     ],
 ]
 
@@ -126,7 +133,7 @@ func sources(of module: String) throws -> [SourceFile] {
     /// docs/decisions/0024.
     private static let recordPath: Set<String> = [
         "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
-        "Delivery", "Telemetry", "KafkaIO", "HTTP2IO",
+        "Delivery", "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO",
     ]
 
     @Test(arguments: modules)

@@ -1,6 +1,7 @@
 import APNsRules
 import Credentials
 import HTTP2IO
+import HTTP2Peer
 import Testing
 import Vocabulary
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP2IO
+import HTTP2Peer
 import Testing
 import Vocabulary
 

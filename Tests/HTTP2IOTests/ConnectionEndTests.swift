@@ -1,4 +1,5 @@
 import HTTP2IO
+import HTTP2Peer
 import Testing
 import Vocabulary
 

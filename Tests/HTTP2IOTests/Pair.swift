@@ -1,4 +1,5 @@
 import HTTP2IO
+import HTTP2Peer
 import Vocabulary
 
 /// A client and a server in memory, whose bytes the test carries.

@@ -1,4 +1,5 @@
 import HTTP2IO
+import HTTP2Peer
 
 /// A frame as it stands on the wire (RFC 9113, 4.1).
 struct RawFrame: Hashable {

@@ -1,4 +1,5 @@
 import HTTP2IO
+import SystemIO
 import Testing
 import Vocabulary
 

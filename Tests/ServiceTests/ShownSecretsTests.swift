@@ -1,6 +1,6 @@
 import Configuration
 import Foundation
-import HTTP2IO
+import HTTP2Peer
 import Log
 import Service
 import Testing

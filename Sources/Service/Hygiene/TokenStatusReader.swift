@@ -1,9 +1,9 @@
 import Delivery
-import HTTP2IO
 import KafkaIO
 import Log
 import Shard
 import Synchronization
+import SystemIO
 import Telemetry
 import Vocabulary
 

@@ -1,8 +1,8 @@
 import CLinux
 import Foundation
 import Glibc
-import HTTP2IO
 import Synchronization
+import SystemIO
 
 /// The process's signals, caught in one place and turned into events.
 ///

@@ -1,8 +1,8 @@
 import AdminHTTP
 import Credentials
-import HTTP2IO
 import Log
 import Shard
+import SystemIO
 import Vocabulary
 
 /// What the admin port says of the shards.

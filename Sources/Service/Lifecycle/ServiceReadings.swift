@@ -1,6 +1,6 @@
 import AdminHTTP
-import HTTP2IO
 import Shard
+import SystemIO
 import Telemetry
 import Vocabulary
 

@@ -1,8 +1,8 @@
 import Credentials
 import Delivery
-import HTTP2IO
 import Log
 import Shard
+import SystemIO
 import Telemetry
 import Vocabulary
 

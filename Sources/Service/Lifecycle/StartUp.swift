@@ -5,7 +5,6 @@ import Credentials
 import Delivery
 import EventCodec
 import Foundation
-import HTTP2IO
 import JSON
 import KafkaIO
 import Log

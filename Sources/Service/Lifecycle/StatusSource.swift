@@ -1,8 +1,8 @@
 import APNsRules
 import AdminHTTP
 import Configuration
-import HTTP2IO
 import Synchronization
+import SystemIO
 import Telemetry
 import Vocabulary
 

@@ -1,7 +1,7 @@
 import Configuration
-import HTTP2IO
 import Log
 import Synchronization
+import SystemIO
 import Telemetry
 
 /// Waits at the start until Kafka has said that the topics are there.

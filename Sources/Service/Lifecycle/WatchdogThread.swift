@@ -1,7 +1,7 @@
 import Foundation
-import HTTP2IO
 import Log
 import Shard
+import SystemIO
 import Telemetry
 import Vocabulary
 

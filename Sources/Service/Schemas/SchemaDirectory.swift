@@ -1,8 +1,8 @@
 import Configuration
 import EventCodec
-import HTTP2IO
 import Log
 import Synchronization
+import SystemIO
 import Telemetry
 import Vocabulary
 

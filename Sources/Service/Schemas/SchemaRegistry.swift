@@ -1,12 +1,12 @@
 import Configuration
 import EventCodec
 import Foundation
-import HTTP2IO
 import JSONSchema
 import Log
 import RegistryIO
 import Shard
 import Synchronization
+import SystemIO
 import Telemetry
 import Vocabulary
 

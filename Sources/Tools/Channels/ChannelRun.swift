@@ -1,8 +1,8 @@
 import APNsRules
 package import Configuration
 import Credentials
-import HTTP2IO
 import Log
+import SystemIO
 import Vocabulary
 
 /// What `heliograph channels` does: one request about an app's broadcast channels.

@@ -1,9 +1,9 @@
 import Configuration
 import EventCodec
-import HTTP2IO
 import JSON
 import KafkaIO
 import Log
+import SystemIO
 import Vocabulary
 
 /// Reads the dead-letter topic once, and picks out what a filter admits.

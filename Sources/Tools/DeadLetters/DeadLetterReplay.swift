@@ -1,9 +1,9 @@
 import Configuration
 import Delivery
 import EventCodec
-import HTTP2IO
 import KafkaIO
 import Log
+import SystemIO
 package import Vocabulary
 
 /// One run over the dead-letter topic that produces events again.

@@ -1,8 +1,8 @@
 package import Configuration
 import EventCodec
-import HTTP2IO
 import KafkaIO
 package import Log
+import SystemIO
 import Vocabulary
 
 /// `heliograph dead-letters`: what failed, and once more.

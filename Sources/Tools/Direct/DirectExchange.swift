@@ -2,6 +2,7 @@ import APNsRules
 import Credentials
 import HTTP2IO
 import Log
+import SystemIO
 import Vocabulary
 
 /// There was a connection, and there is no answer.

@@ -3,9 +3,9 @@ package import Configuration
 import Credentials
 import Delivery
 import EventCodec
-import HTTP2IO
 import JSON
 import Log
+import SystemIO
 import Vocabulary
 
 /// What `heliograph push` does: one event, sent as the service would send it, and told in detail.

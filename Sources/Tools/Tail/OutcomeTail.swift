@@ -1,9 +1,9 @@
 package import Configuration
 import Credentials
 import EventCodec
-import HTTP2IO
 import KafkaIO
 package import Log
+import SystemIO
 package import Vocabulary
 
 /// Follows the results topic for `heliograph tail`.

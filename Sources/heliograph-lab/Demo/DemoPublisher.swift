@@ -1,5 +1,5 @@
-import HTTP2IO
 import KafkaIO
+import SystemIO
 import Vocabulary
 
 /// Publishes events and waits until Kafka has them.

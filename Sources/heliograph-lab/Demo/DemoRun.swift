@@ -1,7 +1,7 @@
 import Foundation
-import HTTP2IO
 import KafkaIO
 import Synchronization
+import SystemIO
 import Vocabulary
 
 /// One pass of the demo's events through the service, with progress as it goes.

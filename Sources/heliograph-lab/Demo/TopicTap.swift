@@ -1,5 +1,5 @@
-import HTTP2IO
 import KafkaIO
+import SystemIO
 import Vocabulary
 
 /// Follows a topic from its beginning, waiting for records without polling in between.

@@ -1,7 +1,7 @@
 import Foundation
-import HTTP2IO
 import KafkaIO
 import Synchronization
+import SystemIO
 import Vocabulary
 
 /// Produces at a steady rate, on one thread of its own.

@@ -13,7 +13,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The failure that `errno` tells about right now.
-    static func last(_ call: String) -> SystemError {
+    public static func last(_ call: String) -> SystemError {
         SystemError(call: call, code: errno)
     }
 
@@ -23,7 +23,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(call): \(text)" }
 }
 
-func systemErrorText(_ code: Int32) -> String {
+/// The text of `strerror(3)`.
+public func systemErrorText(_ code: Int32) -> String {
     // SAFETY: strerror returns a string that lives until this thread's next call (glibc 2.32).
     guard let text = unsafe strerror(code) else { return "error \(code)" }
     return unsafe String(cString: text)
@@ -33,7 +34,7 @@ func systemErrorText(_ code: Int32) -> String {
 ///
 /// - Returns: what `body` returned; -1 with `errno` set is a failure.
 @inline(__always)
-func retryingOnInterrupt<Value: SignedInteger>(_ body: () -> Value) -> Value {
+public func retryingOnInterrupt<Value: SignedInteger>(_ body: () -> Value) -> Value {
     while true {
         let value = body()
         if value != -1 || errno != EINTR { return value }

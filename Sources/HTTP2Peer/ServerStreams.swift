@@ -1,7 +1,8 @@
-public import Vocabulary
+package import HTTP2IO
+package import Vocabulary
 
 /// What happened on a server's connection.
-public enum ServerEvent: Hashable, Sendable {
+package enum ServerEvent: Hashable, Sendable {
     /// TLS is up and the client's first SETTINGS arrived.
     case opened
     /// A whole request; a body over `maxRequestBodyByteCount` is cut there.
@@ -17,20 +18,20 @@ public enum ServerEvent: Hashable, Sendable {
 }
 
 /// How a server's connection behaves.
-public struct ServerConfiguration: Hashable, Sendable {
+package struct ServerConfiguration: Hashable, Sendable {
     /// The first SETTINGS frame.
-    public var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
+    package var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
     /// Answers streams over SETTINGS_MAX_CONCURRENT_STREAMS with REFUSED_STREAM.
     ///
     /// When false they arrive like any other; `openStreamCount` tells.
-    public var refusesExcessStreams = true
-    public var maxRequestBodyByteCount = 65536
+    package var refusesExcessStreams = true
+    package var maxRequestBodyByteCount = 65536
     /// Bytes of a request's header fields; a longer list resets the stream.
-    public var maxRequestHeaderByteCount = 65536
+    package var maxRequestHeaderByteCount = 65536
     /// Ciphertext that may wait for the socket before frames are held back.
-    public var maxBacklogByteCount = 262_144
+    package var maxBacklogByteCount = 262_144
 
-    public init() {}
+    package init() {}
 }
 
 /// One request of a client, from its HEADERS until its stream is closed.

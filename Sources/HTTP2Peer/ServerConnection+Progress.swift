@@ -1,4 +1,5 @@
 import CNghttp2
+import HTTP2IO
 import Vocabulary
 
 /// How a server's connection makes progress: nothing here is for its owner.

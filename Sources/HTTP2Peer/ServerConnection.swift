@@ -1,11 +1,13 @@
 import CNghttp2
-public import Vocabulary
+package import HTTP2IO
+package import SystemIO
+package import Vocabulary
 
 /// A server's connection: TCP, TLS and HTTP/2, used like a `ClientConnection`.
 ///
 /// Owned by one event-loop thread and never blocking. `respond` and the other wishes are carried
 /// out by the next `flush`. It obeys: what it is told to send it sends, however rude.
-public final class ServerConnection {
+package final class ServerConnection {
     enum Phase: Hashable {
         /// TLS. Next: `open`, `closed`.
         case handshaking
@@ -22,7 +24,7 @@ public final class ServerConnection {
     var settingsToSend: [UInt32?] = []
     let configuration: ServerConfiguration
 
-    public convenience init(
+    package convenience init(
         _ accepted: consuming AcceptedSocket,
         tls: TLSContext,
         configuration: ServerConfiguration = ServerConfiguration()
@@ -32,7 +34,7 @@ public final class ServerConnection {
 
     /// A connection without a socket: the owner carries the ciphertext with `receive` and
     /// `takeOutgoing`.
-    public convenience init(
+    package convenience init(
         inMemory tls: TLSContext,
         configuration: ServerConfiguration = ServerConfiguration()
     ) throws(ConnectionFailure) {
@@ -67,27 +69,27 @@ public final class ServerConnection {
     // MARK: What the loop asks
 
     /// -1 without a socket.
-    public var fileDescriptor: Int32 { channel.fileDescriptor }
+    package var fileDescriptor: Int32 { channel.fileDescriptor }
 
     /// What the descriptor should be watched for now.
-    public var interest: Interest {
+    package var interest: Interest {
         if phase == .closed { return [] }
         return channel.hasBacklog ? [.read, .write] : .read
     }
 
     /// Streams that are open, refused ones left out.
-    public var openStreamCount: Int { streams.value.acceptedCount }
+    package var openStreamCount: Int { streams.value.acceptedCount }
 
-    public var isClosed: Bool { phase == .closed }
+    package var isClosed: Bool { phase == .closed }
 
     /// The client's certificate in DER; nil when it sent none, or was not asked.
-    public var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
+    package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
     /// What stands in the client's certificate.
-    public var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
+    package var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
 
     /// Moves what has happened since the last call to the end of `events`.
-    public func takeEvents(into events: inout [ServerEvent]) {
+    package func takeEvents(into events: inout [ServerEvent]) {
         if events.isEmpty {
             swap(&events, &streams.value.events)
         } else {
@@ -99,7 +101,7 @@ public final class ServerConnection {
     // MARK: What the world does
 
     /// The loop says that the descriptor is ready.
-    public func readinessChanged(_ readiness: Readiness) {
+    package func readinessChanged(_ readiness: Readiness) {
         if phase == .closed || readiness == .writable { return }
         do throws(ConnectionFailure) {
             try channel.receiveFromSocket()
@@ -112,7 +114,7 @@ public final class ServerConnection {
     }
 
     /// Takes ciphertext of the client in, without a socket.
-    public func receive(_ ciphertext: [UInt8]) {
+    package func receive(_ ciphertext: [UInt8]) {
         if phase == .closed { return }
         channel.receive(ciphertext)
         advance()
@@ -120,12 +122,12 @@ public final class ServerConnection {
     }
 
     /// The client's direction ended, without a socket.
-    public func receiveEnd() {
+    package func receiveEnd() {
         finish(.closedByPeer)
     }
 
     /// Takes the ciphertext for the client, without a socket.
-    public func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
+    package func takeOutgoing() -> [UInt8] { channel.takeOutgoing() }
 
     // MARK: What the owner wants
 
@@ -133,7 +135,7 @@ public final class ServerConnection {
     ///
     /// - Returns: false when the stream has ended, has its answer, or a field is not valid.
     @discardableResult
-    public func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
+    package func respond(_ streamID: Int32, _ headers: HeaderBlock, body: [UInt8] = []) -> Bool {
         let raw = unsafe channel.session.raw
         guard phase == .open,
             let slot = unsafe streams.value.table.slot(
@@ -160,7 +162,7 @@ public final class ServerConnection {
 
     /// Answers with a bare status and the given fields.
     @discardableResult
-    public func respond(
+    package func respond(
         _ streamID: Int32,
         status: Int,
         headers: [(name: String, value: String)] = [],
@@ -173,7 +175,7 @@ public final class ServerConnection {
     }
 
     /// RST_STREAM.
-    public func reset(_ streamID: Int32, errorCode: HTTP2ErrorCode) {
+    package func reset(_ streamID: Int32, errorCode: HTTP2ErrorCode) {
         attempt { (session) throws(HTTP2Error) in
             try session.submitReset(streamID, errorCode: errorCode.rawValue)
         }
@@ -183,7 +185,7 @@ public final class ServerConnection {
     ///
     /// Without `lastStreamID` it names the last stream that arrived. nghttp2 sends no frame for
     /// streams above it any more, and never a higher number than before.
-    public func sendGoAway(
+    package func sendGoAway(
         lastStreamID: Int32? = nil,
         errorCode: HTTP2ErrorCode = .noError,
         debugData: [UInt8] = []
@@ -199,7 +201,7 @@ public final class ServerConnection {
     }
 
     /// A further SETTINGS frame; a new stream limit holds as soon as it is sent.
-    public func submitSettings(_ settings: [HTTP2Setting]) {
+    package func submitSettings(_ settings: [HTTP2Setting]) {
         // nghttp2 would end the connection over a stream above an acknowledged limit. So it is
         // told of no limit, the true one is put into the frame, and enforced here.
         let limit = settings.last { $0.identifier == HTTP2Setting.maxConcurrentStreamsID }?.value
@@ -211,22 +213,22 @@ public final class ServerConnection {
         attempt { (session) throws(HTTP2Error) in try session.submitSettings(untold) }
     }
 
-    public func ping() {
+    package func ping() {
         attempt { (session) throws(HTTP2Error) in try session.submitPing() }
     }
 
     /// Closes at once, without GOAWAY.
-    public func close() {
+    package func close() {
         finish(.closedHere)
     }
 
     /// Ends the TCP connection without a word of TLS or HTTP/2; what waits is not sent.
-    public func abort() {
+    package func abort() {
         finish(.closedHere, abruptly: true)
     }
 
     /// Sends what this turn has gathered, in full TLS records and as few writes as possible.
-    public func flush() {
+    package func flush() {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
             var wasFull: Bool

@@ -1,15 +1,16 @@
 import Glibc
+import HTTP2IO
 
 /// What a server should never do, for simulations of one.
 extension ServerConnection {
     /// Sends bytes inside TLS that need be no frame.
-    public func sendRaw(_ bytes: [UInt8]) {
+    package func sendRaw(_ bytes: [UInt8]) {
         guard phase == .open else { return }
         channel.appendRaw(bytes)
     }
 
     /// Answers the ClientHello with a fatal alert (RFC 8446, 6.2) and ends the connection.
-    public func refuseHandshake(alert: UInt8 = 40) {
+    package func refuseHandshake(alert: UInt8 = 40) {
         guard phase == .handshaking else { return finish(.closedHere) }
         do throws(ConnectionFailure) {
             // What was not read would turn the end into a TCP reset.
@@ -23,7 +24,7 @@ extension ServerConnection {
     }
 
     /// Ends this side's direction of the socket; nothing can be sent any more.
-    public func endSending() {
+    package func endSending() {
         guard fileDescriptor >= 0 else { return }
         _ = shutdown(fileDescriptor, Int32(SHUT_WR))
     }

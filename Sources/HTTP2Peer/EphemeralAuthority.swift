@@ -1,17 +1,18 @@
 import COpenSSL
 import Glibc
-public import Vocabulary
+package import HTTP2IO
+package import Vocabulary
 
 /// A certificate authority that lives in memory, for the simulator and for tests.
 ///
 /// It needs no files and no command. Nobody but those who are given its root believes it.
-public final class EphemeralAuthority: Sendable {
+package final class EphemeralAuthority: Sendable {
     private let key = PublicKeyPair.generatedP256()
     private let certificate: Certificate
     /// The root certificate, for `TLSTrust.pem` or a file.
-    public let rootPEM: [UInt8]
+    package let rootPEM: [UInt8]
 
-    public init() {
+    package init() {
         // Its own name, so that two authorities are never taken for one.
         let number = UInt32.random(in: .min ... .max)
         certificate = CertificateBuilder.certificate(
@@ -34,7 +35,7 @@ public final class EphemeralAuthority: Sendable {
     ///   - names: DNS names and numeric addresses, all put into the subject alternative name.
     ///   - validFor: How long from now; negative makes an expired certificate.
     /// - Returns: Both, in PEM.
-    public func serverIdentity(
+    package func serverIdentity(
         names: [String] = ["localhost", "127.0.0.1", "::1"],
         validFor: Duration = .seconds(30 * 86400)
     ) -> TLSIdentity {
@@ -60,7 +61,7 @@ public final class EphemeralAuthority: Sendable {
     ///   - environments: Which of Apple's environment extensions it has.
     ///   - validFor: How long from now; negative makes an expired certificate.
     /// - Returns: Both, in PEM.
-    public func providerIdentity(
+    package func providerIdentity(
         bundleID: String,
         topics: [String],
         environments: Set<APNsEnvironment> = [.production, .sandbox],
@@ -91,7 +92,7 @@ public final class EphemeralAuthority: Sendable {
     }
 
     /// A new P-256 private key in the form of Apple's `.p8` files.
-    public static func signingKeyPEM() -> [UInt8] {
+    package static func signingKeyPEM() -> [UInt8] {
         PublicKeyPair.generatedP256().privateKeyPEM
     }
 

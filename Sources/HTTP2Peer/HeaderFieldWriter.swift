@@ -1,5 +1,6 @@
 import CNghttp2
 import Glibc
+import HTTP2IO
 import Vocabulary
 
 /// Turns header blocks into nghttp2's form, with the HPACK representation each field asks for.

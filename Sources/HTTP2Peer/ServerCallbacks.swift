@@ -1,4 +1,5 @@
 import CNghttp2
+import HTTP2IO
 
 private typealias Context = UnsafeMutablePointer<ServerStreams>
 

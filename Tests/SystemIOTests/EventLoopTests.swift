@@ -1,4 +1,4 @@
-import HTTP2IO
+import SystemIO
 import Testing
 import Vocabulary
 

@@ -96,6 +96,7 @@ let package = Package(
         // The shells.
         module("Telemetry", ["Vocabulary"]),
         module("KafkaIO", ["Vocabulary", "CRdkafka", "CLinux", "CPrefetch"]),
+        module("EmbeddedKafka", ["Vocabulary", "KafkaIO", "CRdkafka"]),
         module("SystemIO", ["Vocabulary", "CLinux"]),
         module(
             "HTTP2IO",
@@ -169,8 +170,9 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "Shard", "Configuration", "Log", "APNsSimulator", "Simulation",
-                "SystemIO", "KafkaIO", "HTTP2IO", "HTTP2Peer", "JSON", "EventCodec", "Vocabulary",
-                "Commands", "HTTPServer",
+                "EmbeddedKafka", "SystemIO", "KafkaIO", "HTTP2IO", "HTTP2Peer", "JSON",
+                "EventCodec",
+                "Vocabulary", "Commands", "HTTPServer",
             ],
             swiftSettings: strict
         ),
@@ -185,7 +187,8 @@ let package = Package(
             name: "heliograph-bench",
             dependencies: [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
-                "Delivery", "Telemetry", "KafkaIO", "HTTP2IO", "HTTP2Peer", "CLinux",
+                "Delivery", "Telemetry", "KafkaIO", "EmbeddedKafka", "HTTP2IO", "HTTP2Peer",
+                "CLinux",
                 "BenchmarkFloors", "Commands",
             ],
             path: "Benchmarks/Parts",
@@ -203,7 +206,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
         // All tests are one program: linked once, it names the signal that ends any of them.
         .target(name: "LastWords", path: "Tests/LastWords"),
-        tests("KafkaIOTests", ["KafkaIO", "Vocabulary", "CLinux", "LastWords"]),
+        tests("KafkaIOTests", ["KafkaIO", "EmbeddedKafka", "Vocabulary", "CLinux", "LastWords"]),
         tests("SystemIOTests", ["SystemIO", "Vocabulary"]),
         tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),

@@ -1,4 +1,5 @@
 import CLinux
+import EmbeddedKafka
 import EventCodec
 import Glibc
 import KafkaIO

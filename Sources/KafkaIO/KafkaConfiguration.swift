@@ -130,6 +130,14 @@ import CRdkafka
         return unsafe client
     }
 
+    /// librdkafka's handle for a cluster inside this process: it talks to no broker.
+    ///
+    /// Who takes it destroys it.
+    public static func makeHandleWithoutBrokers() throws(KafkaError) -> OpaquePointer {
+        let configuration = try KafkaConfiguration(.inspector, bootstrapServers: "")
+        return unsafe try configuration.makeClient(RD_KAFKA_PRODUCER)
+    }
+
     /// The last value of each property, in the order of first appearance.
     private static func masked(
         _ wanted: [(String, String)]

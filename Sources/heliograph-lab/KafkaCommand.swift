@@ -1,4 +1,5 @@
 import Commands
+import EmbeddedKafka
 import Foundation
 import KafkaIO
 import Service

@@ -1,3 +1,4 @@
+import EmbeddedKafka
 import KafkaIO
 
 /// What a line of text asks of the embedded Kafka.

@@ -22,6 +22,7 @@ private let allowedImports: [String: Set<String>] = [
         "Synchronization",
     ],
     "HTTP2Peer": ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL", "Glibc"],
+    "EmbeddedKafka": ["Vocabulary", "KafkaIO", "CRdkafka"],
     "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
     "YAML": ["CYAML"],
     "HTTPServer": ["CLinux", "Foundation", "Glibc", "Synchronization"],

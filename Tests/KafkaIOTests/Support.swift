@@ -1,4 +1,5 @@
 import CLinux
+import EmbeddedKafka
 import Glibc
 import KafkaIO
 import Testing

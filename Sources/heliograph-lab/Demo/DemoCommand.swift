@@ -1,5 +1,6 @@
 import APNsSimulator
 import Commands
+import EmbeddedKafka
 import Foundation
 import KafkaIO
 import Log

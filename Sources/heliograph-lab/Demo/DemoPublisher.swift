@@ -1,3 +1,4 @@
+import EmbeddedKafka
 import KafkaIO
 import SystemIO
 import Vocabulary

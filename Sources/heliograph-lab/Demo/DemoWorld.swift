@@ -1,5 +1,6 @@
 import APNsSimulator
 import Configuration
+import EmbeddedKafka
 import Foundation
 import KafkaIO
 import Service

@@ -1,5 +1,6 @@
 import CRdkafka
-public import Vocabulary
+package import KafkaIO
+package import Vocabulary
 
 /// A Kafka cluster inside this process: librdkafka's mock cluster.
 ///
@@ -8,9 +9,9 @@ public import Vocabulary
 /// 2.0.2), so members should set `session.timeout.ms=2000` and `fetch.wait.max.ms=10`.
 ///
 /// Safe to share: each function of `rdkafka_mock.h` locks or runs on the cluster's own thread.
-@safe public final class EmbeddedKafka: @unchecked Sendable {
+@safe package final class EmbeddedKafka: @unchecked Sendable {
     /// The requests of the Kafka protocol that can be made to fail (KIP "API keys").
-    public enum Request: Int16, Sendable, CaseIterable {
+    package enum Request: Int16, Sendable, CaseIterable {
         case produce = 0
         case fetch = 1
         case metadata = 3
@@ -29,18 +30,20 @@ public import Vocabulary
 
     private let client: OpaquePointer
     private let cluster: OpaquePointer
-    public let brokerCount: Int
+    package let brokerCount: Int
     /// `host:port` of every broker, separated by commas.
-    public let bootstrapServers: String
+    package let bootstrapServers: String
 
     /// Opens the brokers' ports on the loopback interface; each gets a free one.
-    public init(brokers brokerCount: Int = 1) throws(KafkaError) {
+    package init(brokers brokerCount: Int = 1) throws(KafkaError) {
         // The handle that carries the cluster talks to no broker and must not log about it.
-        let configuration = try KafkaConfiguration(.inspector, bootstrapServers: "")
-        let client = unsafe try configuration.makeClient(RD_KAFKA_PRODUCER)
+        let client = unsafe try KafkaConfiguration.makeHandleWithoutBrokers()
         guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(brokerCount)) else {
             unsafe rd_kafka_destroy(client)
-            throw KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, text: "no mock cluster")
+            throw KafkaError(
+                code: KafkaError.Code(rawValue: RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE.rawValue),
+                text: "no mock cluster"
+            )
         }
         unsafe self.client = client
         unsafe self.cluster = cluster
@@ -54,20 +57,22 @@ public import Vocabulary
     }
 
     /// A topic that nobody creates comes into being with four partitions when it is asked for.
-    public func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
+    package func createTopic(_ topic: KafkaTopic, partitions: Int) throws(KafkaError) {
         let code = unsafe rd_kafka_mock_topic_create(
             cluster,
             topic.name,
             Int32(clamping: partitions),
             Int32(brokerCount)
         )
-        if let error = KafkaError(unlessSuccess: code) { throw error }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            throw KafkaError(code: KafkaError.Code(rawValue: code.rawValue))
+        }
     }
 
     /// The next requests of that kind fail with these errors, in order.
     ///
     /// `KafkaError.Code.transport` closes the connection instead.
-    public func failNext(_ request: Request, with codes: [KafkaError.Code]) {
+    package func failNext(_ request: Request, with codes: [KafkaError.Code]) {
         let errors = codes.map(\.libraryCode)
         unsafe rd_kafka_mock_push_request_errors_array(
             cluster,
@@ -78,7 +83,7 @@ public import Vocabulary
     }
 
     /// The next `count` requests of that kind that reach the broker fail; brokers are numbered from 1.
-    public func failNext(
+    package func failNext(
         _ count: Int,
         _ request: Request,
         onBroker broker: Int,
@@ -97,28 +102,32 @@ public import Vocabulary
     /// Makes a broker the group's coordinator.
     ///
     /// The cluster goes on answering for the group at every broker: `failNext` makes one refuse.
-    public func moveCoordinator(of group: String, toBroker broker: Int) {
+    package func moveCoordinator(of group: String, toBroker broker: Int) {
         unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, Int32(broker))
     }
 
     /// Metadata, produce and fetch answers name this error for the topic; nil heals it.
-    public func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
+    package func setError(_ code: KafkaError.Code?, ofTopic topic: KafkaTopic) {
         let error = code?.libraryCode ?? RD_KAFKA_RESP_ERR_NO_ERROR
         unsafe rd_kafka_mock_topic_set_error(cluster, topic.name, error)
     }
 
     /// Every answer of the broker comes so much later; brokers are numbered from 1.
-    public func setDelay(_ delay: Duration, ofBroker broker: Int) {
+    package func setDelay(_ delay: Duration, ofBroker broker: Int) {
         let milliseconds = Int32(clamping: delay.milliseconds)
         unsafe rd_kafka_mock_broker_set_rtt(cluster, Int32(broker), milliseconds)
     }
 
     /// Brokers are numbered from 1.
-    public func setBroker(_ broker: Int, isUp: Bool) {
+    package func setBroker(_ broker: Int, isUp: Bool) {
         if isUp {
             unsafe rd_kafka_mock_broker_set_up(cluster, Int32(broker))
         } else {
             unsafe rd_kafka_mock_broker_set_down(cluster, Int32(broker))
         }
     }
+}
+
+extension KafkaError.Code {
+    fileprivate var libraryCode: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue) }
 }

@@ -89,20 +89,22 @@ extension JSONDocument {
     /// The whole document's value.
     ///
     /// It traps if the last `parse` failed, or none was made.
-    public var root: JSONNode { node(at: 0) }
+    public var root: JSONNode {
+        precondition(entryCount > 0, "no document")
+        return node(at: 0)
+    }
 
-    /// The node of a tape entry; it traps where there is none.
+    /// The node of a tape entry; it traps beyond the tape.
     @inline(__always)
     public func node(at index: Int) -> JSONNode {
-        precondition(index < entryCount, "a node of another document")
-        return JSONNode(index: index, span: tape[2 * index], shape: tape[2 * index + 1])
+        JSONNode(index: index, span: tape[2 &* index], shape: tape[2 &* index &+ 1])
     }
 
     /// A cursor before the first child of an object or array; for scalars there is none.
     @inline(__always)
     public func children(of container: JSONNode) -> JSONCursor {
         let count = container.isObject || container.isArray ? container.count : 0
-        return JSONCursor(index: container.index + 1, remaining: count)
+        return JSONCursor(index: container.index &+ 1, remaining: count)
     }
 
     /// The next item of an array.
@@ -110,7 +112,7 @@ extension JSONDocument {
     public func nextItem(_ cursor: inout JSONCursor) -> JSONNode? {
         guard cursor.remaining > 0 else { return nil }
         let item = node(at: cursor.index)
-        cursor.remaining -= 1
+        cursor.remaining &-= 1
         cursor.index = item.next
         return item
     }
@@ -122,21 +124,18 @@ extension JSONDocument {
     ) -> (name: JSONNode, value: JSONNode)? {
         guard cursor.remaining > 0 else { return nil }
         let name = node(at: cursor.index)
-        let value = node(at: cursor.index + 1)
-        cursor.remaining -= 1
+        let value = node(at: cursor.index &+ 1)
+        cursor.remaining &-= 1
         cursor.index = value.next
         return (name, value)
     }
 
     /// The value of the first member of that name.
     public func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
-        guard object.kind == .object else { return nil }
-        var index = object.index + 1
-        for _ in 0..<object.count {
-            let candidate = node(at: index)
-            let value = node(at: index + 1)
+        guard object.isObject else { return nil }
+        var cursor = children(of: object)
+        while let (candidate, value) = nextMember(&cursor) {
             if isEqual(candidate, to: name) { return value }
-            index = value.next
         }
         return nil
     }

@@ -71,12 +71,10 @@ extension JSONDocument {
         named position: Int,
         in names: JSONNameList
     ) -> JSONNode? {
-        guard object.kind == .object else { return nil }
-        var index = object.index + 1
-        for _ in 0..<object.count {
-            let value = node(at: index + 1)
-            if isEqual(node(at: index), to: position, in: names) { return value }
-            index = value.next
+        guard object.isObject else { return nil }
+        var cursor = children(of: object)
+        while let (candidate, value) = nextMember(&cursor) {
+            if isEqual(candidate, to: position, in: names) { return value }
         }
         return nil
     }

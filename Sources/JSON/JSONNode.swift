@@ -43,10 +43,13 @@ public struct JSONNode: Hashable, Sendable {
         }
     }
 
-    @inline(__always) public var isObject: Bool { kind == .object }
-    @inline(__always) public var isArray: Bool { kind == .array }
-    @inline(__always) public var isString: Bool { kind == .string || kind == .escapedString }
-    @inline(__always) public var isNumber: Bool { kind == .integer || kind == .number }
+    /// A bit for each kind, that of its raw value.
+    @inline(__always) public var kindBit: UInt16 { 1 &<< UInt16(truncatingIfNeeded: shape >> 56) }
+
+    @inline(__always) public var isObject: Bool { shape >> 56 == 8 }
+    @inline(__always) public var isArray: Bool { shape >> 56 == 7 }
+    @inline(__always) public var isString: Bool { shape >> 56 == 5 || shape >> 56 == 6 }
+    @inline(__always) public var isNumber: Bool { shape >> 56 == 3 || shape >> 56 == 4 }
 
     /// The value's bytes in the source, quotes and brackets included.
     @inline(__always) public var range: Range<Int> {

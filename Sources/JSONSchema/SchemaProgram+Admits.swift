@@ -17,7 +17,7 @@ extension SchemaProgram {
             return admitsMarking(entry, value, &check)
         }
         // Most subschemas begin with `type`, and many have nothing else.
-        var index = entry.kinds & value.kind.bit == 0 ? entry.firstStep : entry.behindType
+        var index = entry.kinds & value.kindBit == 0 ? entry.firstStep : entry.behindType
         while index < entry.behindSteps {
             let step = steps[Int(index)]
             index &+= 1
@@ -40,7 +40,7 @@ extension SchemaProgram {
     @inline(__always)
     func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
         let entry = nodes[Int(node)]
-        guard entry.isSimple, entry.kinds & value.kind.bit != 0 else {
+        guard entry.isSimple, entry.kinds & value.kindBit != 0 else {
             return admits(node, value, &check)
         }
         return check.spend(value) && holds(steps[Int(entry.behindType)], value, &check)
@@ -49,7 +49,7 @@ extension SchemaProgram {
     /// Whether an item, or the value of a member, of the present value keeps to a node.
     @inline(__always)
     func admitsChild(_ node: Int32, _ child: JSONNode, _ check: inout SchemaCheck) -> Bool {
-        if nodes[Int(node)].admittedKinds & child.kind.bit != 0 { return true }
+        if nodes[Int(node)].admittedKinds & child.kindBit != 0 { return true }
         guard child.isObject || child.isArray else { return admitsInPlace(node, child, &check) }
         check.enterChild()
         defer { check.leaveChild() }

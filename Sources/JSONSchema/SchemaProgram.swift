@@ -250,7 +250,7 @@ struct TypeSet: OptionSet, Hashable, Sendable {
     var kinds: UInt16 {
         var kinds: UInt16 = 0
         func admit(_ admitted: JSONNode.Kind...) {
-            for kind in admitted { kinds |= kind.bit }
+            for kind in admitted { kinds |= 1 << UInt16(kind.rawValue) }
         }
         if contains(.null) { admit(.null) }
         if contains(.boolean) { admit(.false, .true) }
@@ -266,9 +266,4 @@ struct TypeSet: OptionSet, Hashable, Sendable {
     var text: String {
         Self.names.filter { contains($0.type) }.map(\.name).joined(separator: " or ")
     }
-}
-
-extension JSONNode.Kind {
-    /// A bit for each kind.
-    @inline(__always) var bit: UInt16 { 1 &<< UInt16(rawValue) }
 }

@@ -29,32 +29,34 @@ def statements(file: str, original: str, mutated: str = "") -> Edit:
     return Edit(file, "statements", original, mutated)
 
 
-ATTEMPTS = "Delivery/DeliveryEngine+Attempts.swift"
-RETRIES = "Delivery/DeliveryEngine+Retries.swift"
-OUTCOMES = "Delivery/DeliveryEngine+Outcomes.swift"
-ARRIVAL = "Delivery/DeliveryEngine+Arrival.swift"
-DEFERRAL = "Delivery/DeliveryEngine+Deferral.swift"
-FLOW = "Delivery/DeliveryEngine+Flow.swift"
-GROUP = "Delivery/Offsets/GroupMembership.swift"
+ENGINE = "Delivery/DeliveryEngine.swift"
+TABLE = "Delivery/DeliveryTable.swift"
+ARRIVAL = "Delivery/Arrival.swift"
+SETTINGS = "Delivery/EngineSettings.swift"
+ASSIGNMENT = "Delivery/Offsets/Assignment.swift"
 LEDGER = "Delivery/Offsets/OffsetLedger.swift"
 LEDGERS = "Delivery/Offsets/PartitionLedgers.swift"
 DECODING = "Delivery/Offsets/CommitMetadata+Decoding.swift"
+INTAKE = "Delivery/Intake.swift"
 GATE = "Delivery/Flow/IntakeGate.swift"
 PAUSES = "Delivery/Flow/PartitionPauses.swift"
-MEMBERSHIP = "Delivery/DeliveryEngine+Membership.swift"
-HYGIENE = "Delivery/Hygiene/DeliveryEngine+Hygiene.swift"
+HYGIENE = "Delivery/Hygiene/Hygiene.swift"
 FUSE = "Delivery/Hygiene/TokenFuse.swift"
-TIERS = "Delivery/Later/RetryTiers.swift"
 BREAKER = "Delivery/Policy/CircuitBreaker.swift"
 ANSWERS = "Delivery/Policy/RecentAnswers.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
-TRANSACTIONS = "Delivery/Transactions/DeliveryEngine+Transactions.swift"
+RETRY = "Delivery/Retry.swift"
+TIERS = "Delivery/Later/RetryTiers.swift"
+PUBLISHING = "Delivery/Publishing.swift"
 TRANSACTION = "Delivery/Transactions/OutcomeTransactions.swift"
 
-SETTLE = (
-    "        membership.settle(delivery.arrival.record.partition, delivery.arrival.ledgerEntry)\n"
+REGISTERED_ANEW = "!deliveries[id].facts.isRegistered(after: deadSince)"
+
+LEAVES_LANE = (
+    "            dispatch.leftLane("
+    "deliveries[id].routeInUse, source: deliveries[id].facts.source)\n"
 )
 
 MUTATIONS = [
@@ -62,12 +64,15 @@ MUTATIONS = [
     Mutation(
         "settle when the outcome is decided, not when Kafka has it",
         [
-            statements(OUTCOMES, SETTLE),
             statements(
-                OUTCOMES,
-                "        announce(id, isPlain ? .outcome : publications(of: id))\n",
-                "        announce(id, isPlain ? .outcome : publications(of: id))\n"
-                "        if let delivery = deliveries[id] {\n" + SETTLE + "        }\n",
+                ENGINE,
+                "        assignment.settle(delivery.facts.partition, delivery.ledgerEntry)\n",
+            ),
+            statements(
+                ENGINE,
+                "        publish(records, of: id)\n",
+                "        publish(records, of: id)\n"
+                "        assignment.settle(facts.partition, deliveries[id].ledgerEntry)\n",
             ),
         ],
     ),
@@ -81,9 +86,13 @@ MUTATIONS = [
     ),
     Mutation(
         "try deliveries of an earlier assignment again",
-        [expression(ATTEMPTS,
-                    "!membership.isCurrent(arrival.record.partition, arrival.ledgerEntry)",
-                    "false")],
+        [
+            expression(
+                ENGINE,
+                "assignment.isCurrent(deliveries[id].facts.partition, deliveries[id].ledgerEntry)",
+                "true",
+            )
+        ],
     ),
     Mutation(
         "take a refused commit for done",
@@ -91,7 +100,7 @@ MUTATIONS = [
     ),
     Mutation(
         "go on reading at the end of the log",
-        [expression(GROUP, "start == .earliest ? .beginning : .end", ".end")],
+        [expression(ASSIGNMENT, "start == .earliest ? .beginning : .end", ".end")],
     ),
     Mutation(
         "believe commit metadata whatever its checksum",
@@ -104,7 +113,7 @@ MUTATIONS = [
     ),
     Mutation(
         "give partitions back without the last commit",
-        [expression(GROUP, "now + timing.finalCommitTimeout", "now")],
+        [expression(ASSIGNMENT, "now + timing.finalCommitTimeout", "now")],
     ),
     Mutation(
         "read again what the metadata calls settled",
@@ -114,7 +123,7 @@ MUTATIONS = [
         "leave a group without a position in partitions without records",
         [
             statements(
-                GROUP,
+                ASSIGNMENT,
                 "        ledgers.began(partition, at: end)\n"
                 "        startOffsets[partition] = end\n"
                 "        isDirty = true\n",
@@ -124,11 +133,16 @@ MUTATIONS = [
     # Streams and connections
     Mutation(
         "forget what a GOAWAY gave back",
-        [statements(RETRIES, "        enqueue(id, first: true, now: now)\n")],
+        [
+            statements(
+                ENGINE,
+                "            move(id, to: .inLane, isFirst: true, now: now)\n",
+            )
+        ],
     ),
     Mutation(
         "count streams that were given back as attempts",
-        [statements(RETRIES, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
+        [statements(ENGINE, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
     ),
     Mutation(
         "ignore the peer's stream limit",
@@ -146,7 +160,7 @@ MUTATIONS = [
     ),
     Mutation(
         "wait for an answer for ever",
-        [expression(ATTEMPTS, "deadline <= now.instant", "false")],
+        [expression(ENGINE, "deadline <= now.instant", "false")],
     ),
     Mutation(
         "keep a connection that answers nothing",
@@ -165,80 +179,91 @@ MUTATIONS = [
     ),
     Mutation(
         "send what is refused again at once, however often",
-        [expression(RETRIES, "delay > .zero", "false")],
+        [expression(ENGINE, "delay > .zero", "false")],
     ),
     Mutation(
         "give up what is refused for long and fits no retry topic",
-        [expression(DEFERRAL, "fits || due > giveUpAt", "true")],
+        [
+            expression(
+                ENGINE,
+                "deferral != nil || due.timestamp > retry.giveUpAt(delivery, now: now)",
+                "true",
+            )
+        ],
     ),
     Mutation(
         "hold nothing against an endpoint that refuses or resets every stream",
-        [expression(ATTEMPTS, "kind.isAnswerOfSorts", "false")],
+        [expression(ENGINE, "kind.isAnswerOfSorts", "false")],
     ),
     # Outcomes
     Mutation(
         "settle with the first of several acknowledgements",
-        [expression(OUTCOMES, "awaited.isEmpty", "true")],
+        [
+            statements(
+                ENGINE,
+                "        awaited.remove(tag.publication)\n",
+                "        if settings.isTransactional { awaited.remove(tag.publication) }\n"
+                "        else { awaited = [] }\n",
+            )
+        ],
     ),
     Mutation(
         "forget the token status",
-        [expression(OUTCOMES, "settings.publishesTokenStatus", "false")],
+        [expression(ENGINE, "settings.publishesTokenStatus", "false")],
     ),
     Mutation(
         "forget the dead letter",
-        [expression(OUTCOMES, "settings.publishesDeadLetters", "false")],
+        [expression(ENGINE, "settings.publishesDeadLetters", "false")],
     ),
     Mutation(
         "produce nothing again when the producer is replaced",
-        [
-            statements(
-                OUTCOMES,
-                "                actions.append(.publishAgain(id, publication))\n",
-            )
-        ],
+        [statements(PUBLISHING, "            produceAgain(records, of: delivery)\n")],
     ),
     Mutation(
         "drop a record that Kafka refused",
         [
             statements(
-                OUTCOMES,
-                "            actions.append(.publishAgain(tag.delivery, tag.publication))\n",
+                PUBLISHING,
+                "        due.append(.publishAgain(tag.delivery, tag.publication))\n",
             )
         ],
     ),
     # Retries
     Mutation(
         "send what has expired",
-        [expression(ARRIVAL, "expiration <= timestamp.seconds", "false")],
+        [expression(ARRIVAL, "Event.isOver(expiration, at: timestamp)", "false")],
     ),
     Mutation(
         "forget an event whose backoff is over",
-        [expression(RETRIES, "deliveries[id]?.phase == .backingOff", "false")],
+        [statements(RETRY, "            if let id = table.holder(of: ticket) { return id }\n")],
     ),
     Mutation(
         "put an event off beyond its expiration",
-        [expression(DEFERRAL, "due < giveUpAt && !event.isExpired(at: due)", "true")],
+        [expression(RETRY, "due < giveUpAt && !delivery.facts.isExpired(at: due)", "true")],
     ),
     Mutation(
         "settle an event that is put off before Kafka has it",
         [
             statements(
-                DEFERRAL,
-                "        announce(id, [.retry])\n",
-                SETTLE + "        counts.deferred += 1\n        remove(id)\n",
+                ENGINE,
+                "        publish(.retry, of: id)\n",
+                "        assignment.settle("
+                "deliveries[id].facts.partition, deliveries[id].ledgerEntry)\n"
+                "        counts.deferred += 1\n"
+                "        remove(id, isUndone: false)\n",
             )
         ],
     ),
     Mutation(
         "send a retry record before it is due",
-        [expression(DEFERRAL, "wait > .zero", "false")],
+        [expression(INTAKE, "wait > .zero", "false")],
     ),
     Mutation(
         "send what comes back after it was to be given up",
         [
             expression(
-                DEFERRAL,
-                "now.timestamp > history.firstFailedAt.advanced(by: settings.giveUpAfter)",
+                RETRY,
+                "now > history.firstFailedAt.advanced(by: settings.giveUpAfter)",
                 "false",
             )
         ],
@@ -250,11 +275,10 @@ MUTATIONS = [
     Mutation(
         "send a retry record early because its schema was unknown",
         [
-            statements(
-                ARRIVAL,
-                "            guard !holdUntilDue(id, arrival, now: now) else { break }\n"
-                "            wait(id, for: schema, now: now)\n",
-                "            wait(id, for: schema, now: now)\n",
+            expression(
+                ENGINE,
+                "facts.kind == .event",
+                "facts.kind == .event && facts.awaitedSchema == nil",
             )
         ],
     ),
@@ -262,25 +286,44 @@ MUTATIONS = [
     Mutation(
         "send to a token that is known to be dead",
         [
-            expression(HYGIENE, "!arrival.content.isRegistered(after: since)", "false"),
-            expression(
-                HYGIENE,
-                "deliveries[id]?.arrival.content.isRegistered(after: since) == false",
-                "false",
-            ),
+            expression(HYGIENE, "!facts.isRegistered(after: deadSince)", "false"),
+            expression(ENGINE, REGISTERED_ANEW, "false"),
         ],
     ),
     Mutation(
         "send to a token that died while the event waited",
-        [expression(HYGIENE, "hygiene.recentlyDead.count > 0", "false")],
+        [expression(ENGINE, REGISTERED_ANEW, "false")],
+    ),
+    Mutation(
+        "tell no event that waits that its token died",
+        [
+            statements(
+                ENGINE,
+                "        for id in line {"
+                " deliveries.update(id) { $0.deadSince = word.deadSince } }\n",
+            )
+        ],
     ),
     Mutation(
         "hold a token for dead that another member found alive",
         [
-            expression(
+            statements(
                 HYGIENE,
-                "hygiene.untold.contains(token)",
-                "hygiene.recentlyDead[token] != nil",
+                "        if !spoken.isEmpty { spoken.removeAll(keepingCapacity: true) }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "ignore what the process's list says of a token",
+        [
+            statements(
+                ENGINE,
+                "        for id in dispatch.line(of: token) {"
+                " deliveries.update(id) { $0.deadSince = deadSince } }\n"
+                "        for id in intake.heldDue(now: now)"
+                " where deliveries[id].facts.names?.target == token {\n"
+                "            deliveries.update(id) { $0.deadSince = deadSince }\n"
+                "        }\n",
             )
         ],
     ),
@@ -289,9 +332,8 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        if !conclusion.isAccepted {\n"
-                "            hygiene.window.withdraw(names.notification, from: arrival.place)\n"
-                "        }\n",
+                "        if !conclusion.isAccepted {"
+                " window.withdraw(names.notification, from: facts.place) }\n",
             )
         ],
     ),
@@ -300,16 +342,13 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        guard !delivery.hasOutcome, let names = delivery.hashes "
-                "else { return }\n"
-                "        hygiene.window.withdraw("
-                "names.notification, from: delivery.arrival.place)\n",
+                "        window.withdraw(names.notification, from: facts.place)\n",
             )
         ],
     ),
     Mutation(
         "remove tokens while the fuse is blown",
-        [expression(HYGIENE, "hygiene.fuses[route.index].isBlown", "false")],
+        [expression(HYGIENE, "fuses[route.index].isBlown", "false")],
     ),
     Mutation(
         "never blow the fuse",
@@ -322,7 +361,7 @@ MUTATIONS = [
     # Bounds and bulkheads
     Mutation(
         "go on reading a retry topic behind a record that is not due",
-        [expression(MEMBERSHIP, "tierHold.stops(partition)", "false")],
+        [expression(INTAKE, "held.stops(partition)", "false")],
     ),
     Mutation(
         "take a new assignment for paused",
@@ -338,15 +377,39 @@ MUTATIONS = [
     ),
     Mutation(
         "send to a device that has one in flight",
-        [expression(FLOW, "pacing.joined(id, device)", "pacing.joined(id, device) || true")],
+        [
+            statements(
+                ENGINE,
+                "            dispatch.sent(lane: lane)\n",
+                "            dispatch.sent(lane: lane)\n            leaveLine(id)\n",
+            )
+        ],
     ),
     Mutation(
         "leave what a newer event replaced in its route's queue",
-        [statements(FLOW, "            takeFromQueue(id)\n")],
+        [
+            statements(
+                ENGINE,
+                LEAVES_LANE,
+                "            if deliveries[id].conclusion.reason != .local(.superseded) {\n"
+                + LEAVES_LANE + "            }\n",
+            )
+        ],
+    ),
+    Mutation(
+        "honour a ticket from before its delivery moved",
+        [
+            statements(
+                TABLE,
+                "        slots[id.index].moves &+= 1\n"
+                "        slots[id.index].delivery.place = place\n",
+                "        slots[id.index].delivery.place = place\n",
+            )
+        ],
     ),
     Mutation(
         "serve one source until it has nothing left",
-        [expression(QUEUES, "credit == 0 || queues[current].isEmpty", "queues[current].isEmpty")],
+        [expression(QUEUES, "credit == 0 || lengths[current] == 0", "lengths[current] == 0")],
     ),
     Mutation(
         "never close the breaker",
@@ -363,41 +426,43 @@ MUTATIONS = [
     # Broadcasts
     Mutation(
         "send a channel's broadcasts one after the other",
-        [expression(FLOW, "arrival.isBroadcast", "false")],
+        [
+            statements(
+                ENGINE,
+                "            for older in dispatch.line(of: device) where older != id {"
+                " supersede(older, now: now) }\n",
+            )
+        ],
     ),
     Mutation(
         "try a broadcast again though a newer one waits",
         [
             expression(
-                RETRIES,
-                "isDeviceThrottled || !endsSuperseded(id, event, now: now)",
+                ENGINE,
+                "isDeviceThrottled || !supersededByNewer(id, now: now)",
                 "true",
             )
         ],
     ),
     Mutation(
         "put a broadcast off",
-        [
-            expression(
-                DEFERRAL, "settings.canPostpone && !event.isBroadcast", "settings.canPostpone"
-            )
-        ],
+        [expression(SETTINGS, "canPostpone && !facts.isBroadcast", "canPostpone")],
     ),
     # Transactions
     Mutation(
         "commit offsets of outcomes that wait for the next transaction",
         [
             expression(
-                TRANSACTIONS,
-                "transactions.members.compactMap { deliveries[$0]?.settledRecord }",
-                "(transactions.members + transactions.waiting).compactMap {"
-                " deliveries[$0]?.settledRecord }",
+                ENGINE,
+                "members.map { deliveries[$0].settledRecord }",
+                "(members + (publishing.transactions?.waiting ?? [])).compactMap {"
+                " deliveries.contains($0) ? deliveries[$0].settledRecord : nil }",
             )
         ],
     ),
     Mutation(
         "publish outcomes of an assignment that is gone",
-        [expression(TRANSACTIONS, "transactions?.dropAll()", "nil as [DeliveryID]?")],
+        [expression(PUBLISHING, "transactions?.dropAll()", "nil as [DeliveryID]?")],
     ),
     Mutation(
         "commit a transaction before all of it is acknowledged",

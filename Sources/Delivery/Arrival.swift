@@ -79,24 +79,25 @@ struct ArrivalFacts: Sendable {
     /// The source topic's place in the configuration; a retry topic's is its source's.
     let source: Int
     let kind: Kind
-    let isBroadcast: Bool
-    let pushType: PushType
     let receivedAt: Moment
-    /// Nil for no valid event, and for one that no credential covers.
-    let route: Route?
-    /// Of what has a route.
-    let names: DeliveryNames?
-    /// What the process has against the token: since when it is dead, or `SuppressionList.noted`.
-    let deadSince: Timestamp?
-    /// When the app last reported the token.
-    let tokenRegisteredAt: Timestamp?
-    /// Epoch seconds; 0 and nil: never.
-    let expiration: Int64?
-    /// Of the `collapse_id`.
-    let collapse: KeyedHash?
-    /// The rate limit that the event falls under, by its place in the configuration.
-    let rateLimit: Int?
     fileprivate let rare: RareFacts?
+    // Of a valid event only.
+    var isBroadcast = false
+    var pushType = PushType.alert
+    /// Nil for an event that no credential covers.
+    var route: Route?
+    /// Of what has a route.
+    var names: DeliveryNames?
+    /// What the process has against the token: since when it is dead, or `SuppressionList.noted`.
+    var deadSince: Timestamp?
+    /// When the app last reported the token.
+    var tokenRegisteredAt: Timestamp?
+    /// Epoch seconds; 0 and nil: never.
+    var expiration: Int64?
+    /// Of the `collapse_id`.
+    var collapse: KeyedHash?
+    /// The rate limit that the event falls under, by its place in the configuration.
+    var rateLimit: Int?
 
     /// What was tried in earlier rounds; nil for an event that comes from its source.
     var history: RetryHistory? { rare?.history }
@@ -196,10 +197,15 @@ public struct ArrivalReader: Sendable {
             return read(record, event, common, awaiting: nil, deadSince)
         case .awaitingSchema(let event, let schema):
             return read(record, event, common, awaiting: schema, deadSince)
-        case .invalid(let invalid): return read(record, invalid, common, awaiting: nil)
+        case .invalid(let invalid):
+            let facts = common.facts(of: record, .invalid, awaiting: nil)
+            return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
         case .unreadable(let invalid, let schema):
-            return read(record, invalid, common, awaiting: schema)
-        case .tombstone: return read(record, nil, common, awaiting: nil)
+            let facts = common.facts(of: record, .invalid, awaiting: schema)
+            return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
+        case .tombstone:
+            let facts = common.facts(of: record, .tombstone, awaiting: nil)
+            return Arrival(record, Self.noEvent, Self.noTopic, invalid: nil, facts)
         }
     }
 
@@ -226,6 +232,24 @@ public struct ArrivalReader: Sendable {
         let history: RetryHistory?
         let source: Int
         let receivedAt: Moment
+
+        @inline(__always)
+        func facts(
+            of record: borrowing Record,
+            _ kind: ArrivalFacts.Kind,
+            awaiting schema: SchemaReference?
+        ) -> ArrivalFacts {
+            ArrivalFacts(
+                partition: record.partition,
+                offset: record.offset,
+                fingerprint: fingerprint,
+                byteCount: record.byteCount,
+                source: source,
+                kind: kind,
+                receivedAt: receivedAt,
+                rare: RareFacts.kept(history, schema)
+            )
+        }
     }
 
     @inline(__always)
@@ -237,73 +261,27 @@ public struct ArrivalReader: Sendable {
         _ deadSince: (KeyedHash) -> Timestamp?
     ) -> Arrival {
         let topic = APNsTopicRule.topic(of: event)
+        var facts = common.facts(of: record, .event, awaiting: schema)
+        facts.isBroadcast = event.isBroadcast
+        facts.pushType = event.pushType
+        facts.tokenRegisteredAt = event.tokenRegisteredAt
+        facts.expiration = event.expiration
+        if let collapseID = event.collapseID { facts.collapse = key.hash(of: collapseID) }
+        facts.rateLimit = RateLimit.index(in: rateLimits, for: event.destination, event.pushType)
         let choice = routing.route(
             for: event.destination,
             pushType: event.pushType,
             environment: event.environment
         )
-        let route = choice.map { Route(credential: $0.credential, environment: $0.environment) }
-        var names: DeliveryNames?
-        if let route { names = self.names(of: event, topic, route.environment) }
-        var since: Timestamp?
-        if suppressesUnregistered, !event.isBroadcast, let names {
-            since = deadSince(names.target)
+        if let choice {
+            facts.route = Route(credential: choice.credential, environment: choice.environment)
+            let names = names(of: event, topic, choice.environment)
+            facts.names = names
+            if suppressesUnregistered, !event.isBroadcast {
+                facts.deadSince = deadSince(names.target)
+            }
         }
-        var collapse: KeyedHash?
-        if let collapseID = event.collapseID { collapse = key.hash(of: collapseID) }
-        let facts = ArrivalFacts(
-            partition: record.partition,
-            offset: record.offset,
-            fingerprint: common.fingerprint,
-            byteCount: record.byteCount,
-            source: common.source,
-            kind: .event,
-            isBroadcast: event.isBroadcast,
-            pushType: event.pushType,
-            receivedAt: common.receivedAt,
-            route: route,
-            names: names,
-            deadSince: since,
-            tokenRegisteredAt: event.tokenRegisteredAt,
-            expiration: event.expiration,
-            collapse: collapse,
-            rateLimit: RateLimit.index(
-                in: rateLimits,
-                for: event.destination,
-                event.pushType
-            ),
-            rare: RareFacts.kept(common.history, schema)
-        )
         return Arrival(record, event, topic, invalid: nil, facts)
-    }
-
-    private func read(
-        _ record: consuming Record,
-        _ invalid: consuming InvalidEvent?,
-        _ common: Common,
-        awaiting schema: SchemaReference?
-    ) -> Arrival {
-        let isTombstone = if case .none = invalid { true } else { false }
-        let facts = ArrivalFacts(
-            partition: record.partition,
-            offset: record.offset,
-            fingerprint: common.fingerprint,
-            byteCount: record.byteCount,
-            source: common.source,
-            kind: isTombstone ? .tombstone : .invalid,
-            isBroadcast: false,
-            pushType: .alert,
-            receivedAt: common.receivedAt,
-            route: nil,
-            names: nil,
-            deadSince: nil,
-            tokenRegisteredAt: nil,
-            expiration: nil,
-            collapse: nil,
-            rateLimit: nil,
-            rare: RareFacts.kept(common.history, schema)
-        )
-        return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
     }
 
     private func names(
@@ -359,16 +337,7 @@ extension Arrival {
             byteCount: 0,
             source: 0,
             kind: .tombstone,
-            isBroadcast: false,
-            pushType: .alert,
             receivedAt: moment,
-            route: nil,
-            names: nil,
-            deadSince: nil,
-            tokenRegisteredAt: nil,
-            expiration: nil,
-            collapse: nil,
-            rateLimit: nil,
             rare: nil
         )
         return Arrival(record, ArrivalReader.noEvent, ArrivalReader.noTopic, invalid: nil, facts)

@@ -2,8 +2,9 @@ public import Vocabulary
 
 /// The life of one event over all attempts, from arrival to the acknowledged outcome.
 public struct Delivery: Sendable {
-    /// Where a delivery waits, and for what. `DeliveryEngine.move` is the only way from one to the
-    /// next.
+    /// Where a delivery waits, and for what.
+    ///
+    /// The engine's `move` is the only way from one to the next.
     public enum Place: Hashable, Sendable {
         /// It has just arrived, or its wait or its stream has just ended: the input that says so
         /// decides what is next. Next: any.

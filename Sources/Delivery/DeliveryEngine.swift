@@ -1399,8 +1399,9 @@ public struct DeliveryEngine: Sendable {
 
 /// What became of a record that arrived.
 public struct ArrivalReply: Hashable, Sendable {
-    /// False when the record is not the shard's to deliver: it was settled before, or is not of
-    /// the assignment. Its offset is not committed for it.
+    /// False when the record is not the shard's to deliver.
+    ///
+    /// It was settled before, or is not of the assignment. Its offset is not committed for it.
     public var isTaken = false
     /// Its partition is to stand still: it is a retry record before its time.
     public var stopsReading = false

@@ -480,8 +480,10 @@ struct Dispatch: Sendable {
         return (failure, parking.nextDeadline ?? lanes[index].breaker.nextDeadline)
     }
 
-    /// Deliveries behind the first ones of lines that are too long: each line is sent one by one, and
-    /// all the others of its partitions wait for it. The oldest stay.
+    /// Deliveries at the end of lines that are too long.
+    ///
+    /// Each line is sent one by one, and all the others of its partitions wait for it. The oldest
+    /// stay.
     func tooManyInLine(in table: DeliveryTable, now: Instant) -> [DeliveryID] {
         let allowance = settings.shareOfSlow
         // All but the first of a line are deliveries without a device of their own.

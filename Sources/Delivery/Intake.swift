@@ -93,8 +93,9 @@ struct Intake: Sendable {
         if heldRecords.freePartitions(now: now) { pauses.reasonChanged() }
     }
 
-    /// Gives up everything that is held: at the end of an assignment nobody waits for it to come
-    /// due. `entered` follows for each.
+    /// Gives up everything that is held: nobody waits for it to come due when an assignment ends.
+    ///
+    /// `entered` follows for each.
     mutating func takeAllHeld() -> [DeliveryID] {
         var all: [DeliveryID] = []
         while let held = heldRecords.popDue(now: Instant(nanoseconds: .max)) {
@@ -233,6 +234,7 @@ struct Intake: Sendable {
     /// - Parameters:
     ///   - partitions: The assignment's.
     ///   - isStopped: Whether something outside of the intake stops a partition.
+    /// - Returns: One pause and one resume at most.
     mutating func pauseChanges(
         of partitions: [PartitionID],
         where isStopped: (PartitionID) -> Bool

@@ -1,7 +1,9 @@
 import Vocabulary
 
-/// The records that say how deliveries ended, until Kafka has them: which are to be produced, and
-/// which again. With transactions, which of them belong together (decision 0016).
+/// The records that say how deliveries ended, until Kafka has them.
+///
+/// Which are to be produced, and which again; with transactions, which of them belong together
+/// (decision 0016).
 struct Publishing: Sendable {
     /// Between two tries to produce a record.
     private static let pause = Duration.seconds(1)
@@ -33,8 +35,9 @@ struct Publishing: Sendable {
         retries.insert(tag, due: now + Self.pause)
     }
 
-    /// The producer was given up: whatever it had not acknowledged is produced again. What is to be
-    /// done in this turn goes to the new one, and needs it no second time.
+    /// The producer was given up: whatever it had not acknowledged is produced again.
+    ///
+    /// What is to be done in this turn goes to the new one, and needs it no second time.
     mutating func producerReplaced(
         _ unacknowledged: [(delivery: DeliveryID, records: Publications)]
     ) {

@@ -52,6 +52,7 @@ struct Hygiene: Sendable {
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
     ///   - hasLine: Whether others of its device are in hand.
+    /// - Returns: what becomes of it.
     mutating func arrived(
         _ facts: ArrivalFacts,
         _ names: DeliveryNames,

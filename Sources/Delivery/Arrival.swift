@@ -14,7 +14,7 @@ public final class Arrival: Sendable {
     public let topic: APNsTopic
     /// What could be read of a record that is no valid event.
     public let invalid: InvalidEvent?
-    /// All that the engine looks at.
+    /// All that the engine looks at; in place, because it is large.
     let facts: ArrivalFacts
 
     fileprivate init(
@@ -116,6 +116,7 @@ struct ArrivalFacts: Sendable {
     }
 
     /// Whether the app reported the token after APNs had called it dead, if it did.
+    @inline(__always)
     func isRegistered(after unregisteredAt: Timestamp) -> Bool {
         unregisteredAt == SuppressionList.noted
             || tokenRegisteredAt.map { $0 > unregisteredAt } ?? false

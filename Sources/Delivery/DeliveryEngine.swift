@@ -69,14 +69,14 @@ public struct DeliveryEngine: Sendable {
     /// A record arrived from Kafka.
     @discardableResult
     public mutating func recordArrived(_ arrival: Arrival) -> ArrivalReply {
-        let (facts, now) = (arrival.facts, arrival.facts.receivedAt)
-        let wait = intake.timeToHold(facts, now: now.timestamp)
+        let now = arrival.facts.receivedAt
+        let wait = intake.timeToHold(arrival, now: now.timestamp)
         var reply = ArrivalReply(stopsReading: wait != nil)
         let entry: OffsetLedger.Entry
         switch assignment.recordArrived(
-            facts.partition,
-            facts.offset,
-            fingerprint: facts.fingerprint
+            arrival.facts.partition,
+            arrival.facts.offset,
+            fingerprint: arrival.facts.fingerprint
         ) {
         case .taken(let place): entry = place
         case .known:
@@ -87,20 +87,20 @@ public struct DeliveryEngine: Sendable {
         }
         reply.isTaken = true
         counts.consumed += 1
-        guard facts.kind != .tombstone else {
+        guard arrival.facts.kind != .tombstone else {
             counts.tombstones += 1
-            assignment.settle(facts.partition, entry)
+            assignment.settle(arrival.facts.partition, entry)
             return reply
         }
-        if let names = facts.names {
+        if let names = arrival.facts.names {
             hygiene.prefetch(names)
             dispatch.prefetchLine(of: names.target)
         }
-        intake.entered(facts)
+        intake.entered(arrival)
         let id = deliveries.insert(arrival, entry)
-        if let wait, facts.kind == .event {
+        if let wait, arrival.isEvent {
             move(id, to: .held)
-            intake.held(id, facts, for: wait, now: now.instant)
+            intake.held(id, arrival, for: wait, now: now.instant)
         } else {
             begin(id, now: now)
         }
@@ -502,7 +502,7 @@ public struct DeliveryEngine: Sendable {
 
     private mutating func wakeHeld(now: Moment) {
         while let id = intake.takeDue(now: now.instant) {
-            intake.entered(deliveries[id].facts)
+            intake.entered(deliveries[id].arrival)
             move(id, to: .undecided)
             begin(id, now: now)
         }
@@ -531,7 +531,7 @@ public struct DeliveryEngine: Sendable {
                     expired.append(id)
                 } else if let blockedSince,
                     dispatch.hasWaitedTooLong(
-                        deliveries[id].facts,
+                        deliveries[id].arrival,
                         lane: lane,
                         blockedSince: blockedSince,
                         now: now.instant
@@ -720,28 +720,28 @@ public struct DeliveryEngine: Sendable {
 
     /// What a record is waiting for, if for anything, or whether it is sent.
     private mutating func begin(_ id: DeliveryID, now: Moment) {
-        let facts = deliveries[id].facts
-        if let schema = facts.awaitedSchema {
+        let arrival = deliveries[id].arrival
+        if let schema = arrival.facts.awaitedSchema {
             // What it is can be said without the registry; only why cannot.
-            if let invalid = deliveries[id].arrival.invalid, intake.hasFailed(schema) {
+            if let invalid = arrival.invalid, intake.hasFailed(schema) {
                 conclude(id, with: .invalid(invalid.reason), now: now)
             } else {
-                awaitSchema(schema, id, facts, now: now)
+                awaitSchema(schema, id, arrival, now: now)
             }
-        } else if let invalid = deliveries[id].arrival.invalid {
+        } else if let invalid = arrival.invalid {
             conclude(id, with: .invalid(invalid.reason), now: now)
         } else {
-            route(id, facts, now: now)
+            route(id, arrival, now: now)
         }
     }
 
     private mutating func awaitSchema(
         _ schema: SchemaReference,
         _ id: DeliveryID,
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         now: Moment
     ) {
-        switch intake.needs(schema, id, facts, now: now.instant) {
+        switch intake.needs(schema, id, arrival, now: now.instant) {
         case .giveUp:
             counts.madeRoom += 1
             postpone(id, because: .schemaUnavailable, now: now)
@@ -754,36 +754,36 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// Whether an event is sent.
-    private mutating func route(_ id: DeliveryID, _ facts: ArrivalFacts, now: Moment) {
-        guard let route = facts.route, let names = facts.names else {
+    private mutating func route(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
+        guard let route = arrival.facts.route, let names = arrival.facts.names else {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
-        guard !facts.isExpired(at: now.timestamp) else {
+        guard !arrival.facts.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return
         }
-        if let history = facts.history, retry.isPastGiveUp(history, now: now.timestamp) {
+        if let history = arrival.facts.history, retry.isPastGiveUp(history, now: now.timestamp) {
             let reason = Reason(recorded: history.reason)
             conclude(id, with: .undeliverable(reason, status: nil), now: now)
             return
         }
         let deadSince = hygiene.word(against: names.target, listed: deliveries[id].deadSince)
         let hasLine = deadSince != nil && dispatch.hasLine(names.target)
-        switch hygiene.arrived(facts, names, deadSince: deadSince, hasLine: hasLine) {
+        switch hygiene.arrived(arrival, names, deadSince: deadSince, hasLine: hasLine) {
         case .suppress(let since): conclude(id, with: .suppressed(since: since), now: now)
         case .duplicate: conclude(id, with: .duplicate, now: now)
         case .send:
             if deadSince != nil { hygiene.doubt(names.target) }
             deliveries.update(id) { $0.deadSince = deadSince }
-            joinLine(id, facts, route, names.target, now: now)
+            joinLine(id, arrival, route, names.target, now: now)
         }
     }
 
     /// A delivery comes to the end of its device's line.
     private mutating func joinLine(
         _ id: DeliveryID,
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         _ route: Route,
         _ device: KeyedHash,
         now: Moment
@@ -794,10 +794,10 @@ public struct DeliveryEngine: Sendable {
             return
         }
         move(id, to: .inLine)
-        if facts.isBroadcast {
+        if arrival.facts.isBroadcast {
             // A channel's newest broadcast says all that its older ones do, and better.
             for older in dispatch.line(of: device) where older != id { supersede(older, now: now) }
-        } else if let collapse = facts.collapse, dispatch.isThrottled(device) {
+        } else if let collapse = arrival.facts.collapse, dispatch.isThrottled(device) {
             for older in dispatch.line(of: device).dropFirst()
             where deliveries[older].facts.collapse == collapse {
                 supersede(older, now: now)
@@ -913,18 +913,18 @@ public struct DeliveryEngine: Sendable {
             // A newer event may have taken its place.
             guard deliveries.contains(id), !deliveries[id].hasOutcome else { return }
         }
-        let facts = deliveries[id].facts
+        let arrival = deliveries[id].arrival
         let (next, isDenied) = retry.decide(
             plan,
             credential: deliveries[id].routeInUse.credential,
-            canPostpone: settings.canPostpone(facts),
+            canPostpone: settings.canPostpone(arrival),
             now: now
         )
         if isDenied { counts.retriesDenied += 1 }
         switch next {
         case .later: postpone(id, because: failure, notBefore: plan.notBefore, now: now)
         case .again(let due):
-            if !facts.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
+            if !arrival.facts.isExpired(at: due.timestamp) { countRetry(because: failure.reason) }
             backOff(id, until: due, now: now)
         }
     }
@@ -1135,25 +1135,25 @@ public struct DeliveryEngine: Sendable {
     ) {
         if settings.isTransactional, !isKept(id) { return }
         leaveLine(id)
-        let facts = deliveries[id].facts
-        if let names = facts.names {
+        let arrival = deliveries[id].arrival
+        if let names = arrival.facts.names {
             let words = hygiene.ended(
                 &conclusion,
-                facts,
+                arrival,
                 names,
                 deadSince: deliveries[id].deadSince,
                 now: now
             )
             for word in words { spread(word) }
         }
-        if let route = facts.route {
+        if let route = arrival.facts.route {
             conclusion.credential = settings.credentials[route.credential].name
         }
         conclusion.completedAt = now.timestamp
         var records: Publications = .outcome
         // Most are accepted, and nothing more is to be published than the outcome.
         if !conclusion.isAccepted || conclusion.isTokenReadmitted {
-            if settings.publishesTokenStatus, conclusion.concernsToken, !facts.isBroadcast {
+            if settings.publishesTokenStatus, conclusion.concernsToken, !arrival.facts.isBroadcast {
                 records.insert(.tokenStatus)
             }
             if settings.publishesDeadLetters, conclusion.isDeadLetter {
@@ -1205,8 +1205,8 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         left(deliveries[id].place, id)
         let delivery = deliveries.take(id)
-        if isUndone || !delivery.hasOutcome { hygiene.released(delivery.facts) }
-        intake.left(delivery.facts)
+        if isUndone || !delivery.hasOutcome { hygiene.released(delivery.arrival) }
+        intake.left(delivery.arrival)
         return delivery
     }
 
@@ -1215,7 +1215,7 @@ public struct DeliveryEngine: Sendable {
     /// Lets go of what is held: nobody waits for it to come due.
     private mutating func releaseHeld() {
         for id in intake.takeAllHeld() {
-            intake.entered(deliveries[id].facts)
+            intake.entered(deliveries[id].arrival)
             release(id)
         }
     }

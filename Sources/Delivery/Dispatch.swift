@@ -172,8 +172,12 @@ struct Dispatch: Sendable {
             part == .bytes
                 ? nil : lanes[index].queue.ahead(part.distance).flatMap(table.holder(of:))
         }
-        return lanes[index].queue.first { table.holder(of: $0) != nil }
-            .flatMap(table.holder(of:))
+        var next: DeliveryID?
+        _ = lanes[index].queue.first { ticket in
+            next = table.holder(of: ticket)
+            return next != nil
+        }
+        return next
     }
 
     /// A connection with room for one more stream.
@@ -492,9 +496,9 @@ struct Dispatch: Sendable {
         return pacing.lines(longerThan: allowance).flatMap { line in
             let newest = line.dropLast(allowance)
             guard let oldest = newest.last else { return newest }
-            let facts = table[oldest].facts
-            let isPatient = facts.receivedAt.instant + Self.patience > now
-            return facts.isBroadcast || isPatient ? [] : newest
+            let arrival = table[oldest].arrival
+            let isPatient = arrival.facts.receivedAt.instant + Self.patience > now
+            return arrival.facts.isBroadcast || isPatient ? [] : newest
         }
     }
 
@@ -531,14 +535,14 @@ struct Dispatch: Sendable {
     /// A broadcast waits on while its endpoint may come back, unless its lane holds more than its
     /// share: it has no retry topic to go to.
     func hasWaitedTooLong(
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         lane index: Int,
         blockedSince: Instant,
         now: Instant
     ) -> Bool {
-        guard !facts.isBroadcast || !parking[Route(index: index).credential].isWorking
+        guard !arrival.facts.isBroadcast || !parking[Route(index: index).credential].isWorking
         else { return false }
-        return max(facts.receivedAt.instant, blockedSince) + Self.patience <= now
+        return max(arrival.facts.receivedAt.instant, blockedSince) + Self.patience <= now
     }
 
     // MARK: Queries

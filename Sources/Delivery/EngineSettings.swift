@@ -46,7 +46,9 @@ public struct EngineSettings: Sendable {
     public var canPostpone: Bool { !later.delays.isEmpty }
     /// Whether a retry topic may take the event; a broadcast never goes there: by then another
     /// process may have sent a newer one.
-    func canPostpone(_ facts: ArrivalFacts) -> Bool { canPostpone && !facts.isBroadcast }
+    func canPostpone(_ arrival: Arrival) -> Bool {
+        canPostpone && !arrival.facts.isBroadcast
+    }
     /// Deliveries that may wait in memory for what does not move at all, while others can flow.
     var shareOfBlocked: Int { max(1, intake.events / 8) }
     /// Deliveries that may wait for what moves slowly, when the bound is nearly full.

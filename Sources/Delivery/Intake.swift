@@ -41,22 +41,22 @@ struct Intake: Sendable {
     // MARK: In hand
 
     @inline(__always)
-    mutating func entered(_ facts: ArrivalFacts) {
-        gate.entered(byteCount: facts.byteCount)
-        shares.entered(source: facts.source, byteCount: facts.byteCount)
+    mutating func entered(_ arrival: Arrival) {
+        gate.entered(byteCount: arrival.facts.byteCount)
+        shares.entered(source: arrival.facts.source, byteCount: arrival.facts.byteCount)
     }
 
     @inline(__always)
-    mutating func left(_ facts: ArrivalFacts) {
-        gate.left(byteCount: facts.byteCount)
-        shares.left(source: facts.source, byteCount: facts.byteCount)
+    mutating func left(_ arrival: Arrival) {
+        gate.left(byteCount: arrival.facts.byteCount)
+        shares.left(source: arrival.facts.source, byteCount: arrival.facts.byteCount)
     }
 
     // MARK: Retry records before their time
 
     /// How long the record is still to be held; nil: it may be sent.
-    func timeToHold(_ facts: ArrivalFacts, now: Timestamp) -> Duration? {
-        guard let history = facts.history else { return nil }
+    func timeToHold(_ arrival: Arrival, now: Timestamp) -> Duration? {
+        guard let history = arrival.facts.history else { return nil }
         let wait = settings.later.wait(of: history, now: now)
         return wait > .zero ? wait : nil
     }
@@ -65,17 +65,17 @@ struct Intake: Sendable {
     ///
     /// It is not the intake's for now: records that wait must not keep others out. There is one for
     /// each partition of a retry topic, which is bound enough.
-    mutating func held(_ id: DeliveryID, _ facts: ArrivalFacts, for wait: Duration, now: Instant) {
-        guard let history = facts.history else {
+    mutating func held(_ id: DeliveryID, _ arrival: Arrival, for wait: Duration, now: Instant) {
+        guard let history = arrival.facts.history else {
             preconditionFailure("only retry records are held")
         }
-        left(facts)
+        left(arrival)
         let delay = settings.later.delays[history.tier]
         heldRecords.hold(
             HeldRecords.Held(
                 delivery: id,
-                partition: facts.partition,
-                byteCount: facts.byteCount
+                partition: arrival.facts.partition,
+                byteCount: arrival.facts.byteCount
             ),
             until: now + wait,
             stopUntil: now + HeldRecords.shortestStop(ofDelay: delay)
@@ -121,11 +121,11 @@ struct Intake: Sendable {
     mutating func needs(
         _ schema: SchemaReference,
         _ id: DeliveryID,
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         now: Instant
     ) -> SchemaStep {
-        let isEvent = facts.kind == .event
-        let canPostpone = isEvent && settings.canPostpone(facts)
+        let isEvent = arrival.facts.kind == .event
+        let canPostpone = isEvent && settings.canPostpone(arrival)
         let isFirst = schemaWaits.waits[schema] == nil
         if hasFailed(schema), schemaWaits.count >= settings.shareOfBlocked, canPostpone {
             return .giveUp

@@ -10,8 +10,15 @@ struct Publishing: Sendable {
 
     /// Nil: outcomes are written one by one, and offsets after them.
     private(set) var transactions: OutcomeTransactions?
-    /// To be produced in this turn.
-    private var due: [Action] = []
+    /// Records of a delivery to be produced in this turn.
+    private struct Due {
+        let delivery: DeliveryID
+        let records: Publications
+        /// They were produced before.
+        let isRepeat: Bool
+    }
+
+    private var due: [Due] = []
     /// To be produced once more, later.
     private var retries = TimedQueue<PublicationTag>()
 
@@ -24,7 +31,7 @@ struct Publishing: Sendable {
     /// A delivery has ended: these records say so.
     mutating func decided(_ id: DeliveryID, _ records: Publications) {
         if transactions == nil {
-            due.append(.publish(id, records))
+            due.append(Due(delivery: id, records: records, isRepeat: false))
         } else {
             transactions?.announced(id, records)
         }
@@ -42,12 +49,8 @@ struct Publishing: Sendable {
         _ unacknowledged: [(delivery: DeliveryID, records: Publications)]
     ) {
         retries = TimedQueue()
-        var untold: Set<DeliveryID> = []
-        due.removeAll { action in
-            guard case .publish(let id, _) = action else { return true }
-            untold.insert(id)
-            return false
-        }
+        due.removeAll(where: \.isRepeat)
+        let untold = Set(due.map(\.delivery))
         for (delivery, records) in unacknowledged where !untold.contains(delivery) {
             produceAgain(records, of: delivery)
         }
@@ -57,18 +60,24 @@ struct Publishing: Sendable {
     mutating func popDue(now: Instant) -> PublicationTag? { retries.popDue(now: now) }
 
     mutating func again(_ tag: PublicationTag) {
-        due.append(.publishAgain(tag.delivery, tag.publication))
+        produceAgain(Publications(tag.publication), of: tag.delivery)
     }
 
     private mutating func produceAgain(_ records: Publications, of delivery: DeliveryID) {
-        for publication in Publication.allCases where records.contains(publication) {
-            due.append(.publishAgain(delivery, publication))
-        }
+        due.append(Due(delivery: delivery, records: records, isRepeat: true))
     }
 
     /// What is to be produced, in order, and forgotten here.
     mutating func takeRecords(into actions: inout [Action]) {
-        actions += due
+        for entry in due {
+            guard entry.isRepeat else {
+                actions.append(.publish(entry.delivery, entry.records))
+                continue
+            }
+            for publication in Publication.allCases where entry.records.contains(publication) {
+                actions.append(.publishAgain(entry.delivery, publication))
+            }
+        }
         due.removeAll(keepingCapacity: true)
     }
 

@@ -117,7 +117,7 @@ struct Retry: Sendable {
         waitingFor wait: Duration,
         now: Moment
     ) -> Deferral? {
-        guard settings.canPostpone(delivery.facts) else { return nil }
+        guard settings.canPostpone(delivery.arrival) else { return nil }
         let firstFailedAt = firstFailure(of: delivery, now: now)
         let giveUpAt = firstFailedAt.advanced(by: settings.giveUpAfter)
         let tier = settings.later.tier(after: delivery.history?.tier, waitingFor: wait) { delay in

@@ -48,25 +48,25 @@ struct Hygiene: Sendable {
     /// An event arrived that could be sent.
     ///
     /// - Parameters:
-    ///   - facts: What is known of it.
+    ///   - arrival: The event.
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
     ///   - hasLine: Whether others of its device are in hand.
     /// - Returns: what becomes of it.
     mutating func arrived(
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         hasLine: Bool
     ) -> Judgement {
         // An event before it in the line may show that the token lives; then its turn decides.
-        if let deadSince, !facts.isRegistered(after: deadSince), !hasLine {
+        if let deadSince, !arrival.facts.isRegistered(after: deadSince), !hasLine {
             return .suppress(since: deadSince)
         }
         // What comes out of a retry topic is sent: what it repeats may be in hand of an assignment
         // that is gone, and is then let go without an outcome.
-        let isRepeated = window.arrived(names.notification, from: facts.place)
-        return isRepeated && !facts.isRetry ? .duplicate : .send
+        let isRepeated = window.arrived(names.notification, from: arrival.facts.place)
+        return isRepeated && !arrival.facts.isRetry ? .duplicate : .send
     }
 
     /// There is a word against the token of deliveries in hand: the process's list may hear another.
@@ -87,21 +87,22 @@ struct Hygiene: Sendable {
     ///
     /// - Parameters:
     ///   - conclusion: How it ended.
-    ///   - facts: What is known of it.
+    ///   - arrival: The event.
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
     ///   - now: This turn's moment.
     /// - Returns: words for the process's list, in order.
     mutating func ended(
         _ conclusion: inout Conclusion,
-        _ facts: ArrivalFacts,
+        _ arrival: Arrival,
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         now: Moment
     ) -> [Word] {
-        if !conclusion.isAccepted { window.withdraw(names.notification, from: facts.place) }
+        if !conclusion.isAccepted { window.withdraw(names.notification, from: arrival.facts.place) }
         // No answer to a broadcast says anything about a token.
-        guard case .apns = conclusion.decidedBy, !facts.isBroadcast, let route = facts.route
+        guard case .apns = conclusion.decidedBy, !arrival.facts.isBroadcast,
+            let route = arrival.facts.route
         else { return [] }
         let isCondemned = if case .keep = conclusion.tokenAction { false } else { true }
         if isCondemned || conclusion.isAccepted, !fuses.isEmpty {
@@ -130,9 +131,9 @@ struct Hygiene: Sendable {
     }
 
     /// A delivery left without an outcome: somebody else sends it, or this shard does later.
-    mutating func released(_ facts: ArrivalFacts) {
-        guard let names = facts.names else { return }
-        window.withdraw(names.notification, from: facts.place)
+    mutating func released(_ arrival: Arrival) {
+        guard let names = arrival.facts.names else { return }
+        window.withdraw(names.notification, from: arrival.facts.place)
     }
 
     /// The process's list has heard every word.
@@ -147,6 +148,7 @@ struct Hygiene: Sendable {
 }
 
 extension ArrivalFacts {
+    @inline(__always)
     fileprivate var place: DedupWindow.Place {
         DedupWindow.Place(partition: partition, offset: offset)
     }

@@ -51,14 +51,18 @@ public struct WeightedQueues<Element> {
     }
 
     /// The element whose turn it is.
+    @inline(__always)
     public mutating func first(where isLive: (Element) -> Bool) -> Element? {
         guard count > 0 else { return nil }
         while credit == 0 || lengths[current] == 0 {
             current = current + 1 == queues.count ? 0 : current + 1
             credit = weights[current]
         }
-        dropVoid(current, isLive)
-        return queues[current].first
+        while let first = queues[current].first {
+            if isLive(first) { return first }
+            queues[current].popFirst()
+        }
+        preconditionFailure("fewer live elements than were counted")
     }
 
     /// What `first` said is taken, and about to become void.

@@ -153,13 +153,12 @@ public struct EventDecoder: ~Copyable {
         of event: Event,
         from topic: KafkaTopic
     ) -> [Violation] {
+        let ofTopic = payloadSchemas.schema(of: topic)
+        let ofApp = payloadSchemas.schema(of: event)
+        if ofTopic == nil, ofApp == nil { return [] }
         var report = FindingReport()
-        if let schema = payloadSchemas.schema(of: topic) {
-            schema.addFindings(of: payload, in: check.document, to: &report)
-        }
-        if let schema = payloadSchemas.schema(of: event) {
-            schema.addFindings(of: payload, in: check.document, to: &report)
-        }
+        ofTopic?.addFindings(of: payload, in: check.document, to: &report)
+        ofApp?.addFindings(of: payload, in: check.document, to: &report)
         return report.finished().map { Violation($0) }
     }
 

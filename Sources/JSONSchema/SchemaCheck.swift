@@ -10,12 +10,12 @@ public struct SchemaCheck {
     /// The program whose names `objects` speaks of.
     private var program: ObjectIdentifier?
     /// How many arrays and objects stand around the present value, from where the check began.
-    private var level = 0
+    @usableFromInline var level = 0
     private var objects = InlineArray<4, KnownObject>(repeating: KnownObject())
     /// The date-time that was read last, and where it stands.
     private var dateTime: (index: Int, milliseconds: Int64?) = (-1, nil)
     /// The tape indexes of the values of members: 64 symbols for each of `objects`.
-    private var places = InlineArray<256, UInt32>(repeating: 0)
+    @usableFromInline var places = InlineArray<256, UInt32>(repeating: 0)
 
     /// Knows nothing yet; made in place, because to return it is to copy more than a kilobyte.
     @inline(__always)
@@ -92,7 +92,7 @@ public struct SchemaCheck {
     ///
     /// It holds while children are checked, because theirs are other levels. It mutates nothing,
     /// but what does not mutate may be given a copy of the whole.
-    @inline(__always)
+    @inlinable @inline(__always)
     public mutating func member(_ symbol: Int) -> JSONNode {
         document.node(at: Int(places[level &* 64 &+ symbol]))
     }

@@ -1,3 +1,5 @@
+import HTTP2IO
+
 /// What libFuzzer calls with each input of the HTTP/2 fuzzer; `scripts/fuzz` builds and runs it.
 ///
 /// An input is a script: an octet says what happens, and where it says that the peer speaks, the

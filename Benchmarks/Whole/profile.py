@@ -18,7 +18,8 @@ from .floors import FOLDER, built
 
 ROWS = 60
 SECONDS = 300
-TURN = "$s7Service5ShardV4turn*"
+# The module and the type have one name, which is mangled once.
+TURN = "$s5ShardAAV4turn*"
 NAME = re.compile(r"\s*([\d,]+) \([ \d.]+%\)\s+(.*)")
 
 

@@ -9,8 +9,8 @@ extension LocalReason {
             .unknownSchema, .unusableSchema:
             [.invalid]
         case .expired, .superseded: [.expired]
-        case .noCredential, .requestTimeout, .streamBroken, .schemaUnavailable,
-            .endpointUnavailable, .routeCongested, .deviceCongested:
+        case .noCredential, .certificateRefused, .requestTimeout, .streamBroken,
+            .schemaUnavailable, .endpointUnavailable, .routeCongested, .deviceCongested:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
         case .duplicateEvent: [.duplicate]
@@ -55,6 +55,8 @@ extension LocalReason {
             "The credential's queue did not move and left the others no room; not sent."
         case .deviceCongested:
             "The events for this device, sent one by one, left the others no room; not sent."
+        case .certificateRefused:
+            "APNs refused the certificate in the TLS handshake; the credential is parked; not sent."
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
         case .duplicateEvent:
@@ -82,6 +84,7 @@ extension LocalReason {
         case .routeCongested:
             "Look at the credential's connections; allow more of them, or send it less."
         case .deviceCongested: "Find out why so many events are for one device; send less to it."
+        case .certificateRefused: "Replace the credential's certificate; no restart is needed."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
         case .tokenUnregistered:
             "Remove the token; or send `token_registered_at`, if the app has registered it since."

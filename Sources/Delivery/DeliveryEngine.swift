@@ -248,8 +248,19 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// The connection is gone, or was never had; each of its streams was reported before.
-    public mutating func connectionClosed(_ id: ConnectionID, now: Moment) {
-        dispatch.connectionClosed(id, now: now.instant, using: &random)
+    ///
+    /// - Parameters:
+    ///   - id: the connection.
+    ///   - cause: why it ended, as far as the engine minds.
+    ///   - now: this turn's moment.
+    /// - Returns: whether that condemns the credential.
+    @discardableResult
+    public mutating func connectionClosed(
+        _ id: ConnectionID,
+        _ cause: CloseCause = .other,
+        now: Moment
+    ) -> Bool {
+        dispatch.connectionClosed(id, cause, now: now.instant, using: &random)
     }
 
     /// The key or certificate of a credential, by its place in the configuration, was loaded anew:
@@ -1395,6 +1406,13 @@ public struct DeliveryEngine: Sendable {
     /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
     /// Looks at every delivery: not for every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
+}
+
+/// Why a connection ended.
+public enum CloseCause: Hashable, Sendable {
+    /// The peer takes no certificate of this side, or not this one.
+    case certificateRefused
+    case other
 }
 
 /// What became of a record that arrived.

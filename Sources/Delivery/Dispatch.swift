@@ -328,22 +328,31 @@ struct Dispatch: Sendable {
         lanes[lane].pool.pingAnswered(id, now: now)
     }
 
+    /// - Returns: whether the end of the connection condemns the credential.
     mutating func connectionClosed(
         _ id: ConnectionID,
+        _ cause: CloseCause,
         now: Instant,
         using random: inout SeededGenerator
-    ) {
-        guard let lane = laneOfConnection.removeValue(forKey: id) else { return }
+    ) -> Bool {
+        guard let lane = laneOfConnection.removeValue(forKey: id) else { return false }
         wakes.touch(lane)
         let isWanted = !lanes[lane].queue.isEmpty
-        let wasOfUse =
-            lanes[lane].pool.connections.first { $0.id == id }?.wasOfUse(isWanted: isWanted) ?? true
+        let connection = lanes[lane].pool.connections.first { $0.id == id }
+        let wasOfUse = connection?.wasOfUse(isWanted: isWanted) ?? true
+        let credential = Route(index: lane).credential
+        // Whoever asks for a certificate where none is configured is not APNs.
+        let isCondemned =
+            cause == .certificateRefused && connection?.isSuperseded == false
+            && settings.credentials[credential].isProvenByHandshake
+        if isCondemned {
+            park(credential, .local(.certificateRefused), sentAt: now, now: now)
+        }
         lanes[lane].pool.connectionClosed(id, now: now, using: &random)
-        if !wasOfUse, parking[Route(index: lane).credential].isWorking,
-            lanes[lane].pool.usableConnections == 0
-        {
+        if !wasOfUse, parking[credential].isWorking, lanes[lane].pool.usableConnections == 0 {
             lanes[lane].breaker.connectFailed()
         }
+        return isCondemned
     }
 
     // MARK: The turn of a lane

@@ -8,6 +8,8 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     case badMaterial(String)
     /// The peer's certificate is not trusted; OpenSSL's X509_V_ERR code and its text.
     case untrustedCertificate(code: Int, text: String)
+    /// The peer takes no certificate of this side, or not this one (RFC 8446, 6.2); OpenSSL's text.
+    case certificateRefused(String)
     /// The peer does not offer `h2` (RFC 7301; RFC 9113, 3.2).
     case noCommonProtocol
     /// The peer's first bytes are no TLS record; `isHTTP1` when they read like HTTP/1.
@@ -19,6 +21,7 @@ public enum TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .badMaterial(let text): text
         case .untrustedCertificate(_, let text): "certificate verification failed: \(text)"
+        case .certificateRefused(let text): "the peer refuses the client certificate: \(text)"
         case .noCommonProtocol: "the peer does not speak HTTP/2 (ALPN h2 refused)"
         case .notTLS(isHTTP1: true): "the peer speaks plain HTTP, not TLS"
         case .notTLS(isHTTP1: false): "the peer does not speak TLS"

@@ -133,9 +133,11 @@ final class APNsLink {
 extension ConnectionFailure {
     /// Whether a connection that had TCP may fare better at another address of the same name.
     ///
-    /// Not where somebody has decided: this side, the proxy, or APNs by GOAWAY.
+    /// Not where somebody has decided: this side, the proxy, or APNs by GOAWAY or about the
+    /// certificate.
     fileprivate var mayBeTheAddress: Bool {
         switch self {
+        case .tls(.certificateRefused): false
         case .tls, .closedByPeer, .socketFailed, .protocolViolation, .connectFailed: true
         case .unresolved, .timedOut, .pingUnanswered, .proxy, .goAway, .closedHere: false
         }

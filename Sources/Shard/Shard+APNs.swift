@@ -151,9 +151,21 @@ extension Shard {
         _ failure: ConnectionFailure,
         after farewell: Farewell?
     ) {
-        engine.connectionClosed(id, now: now)
+        let isCondemned = engine.connectionClosed(id, CloseCause(failure), now: now)
         if failure == .closedHere { return }
         metrics.connectionFailures.add()
+        if isCondemned {
+            guard troubles.credentialFailed(route, failure.description, sentAt: now.instant)
+            else { return }
+            return tellRefusedCredential(
+                [
+                    .connection: "\(id)", .credential: credentialName(route),
+                    .environment: route.environment.rawValue,
+                    .reason: LocalReason.certificateRefused.rawValue,
+                    .error: failure.description,
+                ]
+            )
+        }
         if let farewell, case .goAway = failure {
             // The log has it already.
             troubles.connectionFailed(route, farewell.description)
@@ -222,6 +234,16 @@ extension ConnectionFailure {
         case .connectTimedOut: self = .timedOut
         case .pingUnanswered: self = .pingUnanswered
         case .superseded: self = .closedHere
+        }
+    }
+}
+
+extension CloseCause {
+    fileprivate init(_ failure: ConnectionFailure) {
+        if case .tls(.certificateRefused) = failure {
+            self = .certificateRefused
+        } else {
+            self = .other
         }
     }
 }

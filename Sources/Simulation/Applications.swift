@@ -16,7 +16,12 @@ enum Applications {
 
     static let credentials = [
         CredentialScope(name: "wildcard", bundleIDs: ["com.example.*"]),
-        CredentialScope(name: "exact", bundleIDs: ["com.example.Bank"]),
+        // A certificate.
+        CredentialScope(
+            name: "exact",
+            bundleIDs: ["com.example.Bank"],
+            isProvenByHandshake: true
+        ),
         CredentialScope(
             name: "test",
             bundleIDs: ["org.example.*"],

@@ -31,6 +31,7 @@ package struct Coverage: Hashable, Sendable {
         case producerReplaced
         // APNs
         case connectFailed
+        case certificateRefused
         case connectionOpened
         case connectionBroken
         case connectionSilent

@@ -111,6 +111,8 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case routeCongested = "RouteCongested"
     /// The events for one device took more than their share of memory: they are sent one by one.
     case deviceCongested = "DeviceCongested"
+    /// APNs refused the certificate in the TLS handshake.
+    case certificateRefused = "CertificateRefused"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
     /// APNs has called the token dead (410), and it was not registered since; not sent.

@@ -47,4 +47,49 @@ import Vocabulary
         bench.turn()
         #expect(bench.engine.parking(of: 0).isWorking)
     }
+
+    @Test(arguments: [
+        // Whoever asks for a certificate where none is configured is not APNs.
+        (hasCertificate: true, isParked: true), (false, false),
+    ])
+    func `a certificate that the handshake refuses parks its credential, not the endpoint`(
+        hasCertificate: Bool,
+        isParked: Bool
+    ) throws {
+        var bench = try BulkheadBench { $0.credentials[0].isProvenByHandshake = hasCertificate }
+        let parking = CredentialParking.Phase.parked(
+            .local(.certificateRefused),
+            until: bench.now.instant + .seconds(60)
+        )
+        // The first one served; the others are made for what waits.
+        for attempt in 1...4 {
+            try bench.arrive("event \(attempt)")
+            let connection = try #require(bench.connection(to: BulkheadBench.news))
+            let isCondemned = bench.engine.connectionClosed(
+                connection,
+                .certificateRefused,
+                now: bench.now
+            )
+            #expect(isCondemned == hasCertificate)
+            bench.turn()
+            guard !isParked else { break }
+            bench.turn(after: .seconds(5))
+        }
+        #expect((bench.engine.parking(of: 0).phase == parking) == isParked)
+        #expect((bench.engine.breaker(of: BulkheadBench.news).phase == .closed) == isParked)
+        guard isParked else { return }
+        // A new certificate is tried at once.
+        bench.engine.credentialReplaced(0, now: bench.now)
+        bench.turn()
+        let next = try #require(bench.connection(to: BulkheadBench.news))
+        bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
+        #expect(bench.turn() == ["event 1"])
+    }
+}
+
+extension BulkheadBench {
+    /// The youngest connection of a route.
+    fileprivate func connection(to route: Route) -> ConnectionID? {
+        routes.filter { $0.value == route }.keys.max()
+    }
 }

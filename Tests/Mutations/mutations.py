@@ -30,6 +30,7 @@ def statements(file: str, original: str, mutated: str = "") -> Edit:
 
 
 ENGINE = "Delivery/DeliveryEngine.swift"
+DISPATCH = "Delivery/Dispatch.swift"
 TABLE = "Delivery/DeliveryTable.swift"
 ARRIVAL = "Delivery/Arrival.swift"
 SETTINGS = "Delivery/EngineSettings.swift"
@@ -143,6 +144,10 @@ MUTATIONS = [
     Mutation(
         "count streams that were given back as attempts",
         [statements(ENGINE, "        deliveries.update(id) { $0.attempts -= 1 }\n")],
+    ),
+    Mutation(
+        "hold a certificate that the handshake refuses against the endpoint",
+        [expression(DISPATCH, "cause == .certificateRefused", "false")],
     ),
     Mutation(
         "ignore the peer's stream limit",

@@ -4,6 +4,7 @@ import datetime
 import os
 import shutil
 import signal
+import ssl
 
 import pytest
 
@@ -255,6 +256,47 @@ def test_a_new_certificate_is_shown_on_new_connections(bench, simulator, tmp_pat
     sent += CONTINUOUS
     bench.produce(records(CONTINUOUS))
     assert_all_accepted(bench, service, sent)
+    service.drain()
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_certificate_that_the_handshake_refuses_parks_its_credential(
+    bench, peer, tmp_path, version
+):
+    """The server is Python's: it refuses with an alert, in TLS 1.3 after the client is done."""
+    folder, successor = tmp_path / "certificate", tmp_path / "next"
+    write_certificate(folder)
+    write_certificate(successor)
+    server = peer()
+    server.trust(successor / "certificate.pem", version)
+    settings = bench.configuration(server)
+    settings["apns"]["credentials"] = [
+        {
+            "name": "legacy",
+            "bundle_ids": [APP],
+            "certificate_file": str(folder / "certificate.pem"),
+            "private_key_file": str(folder / "key.pem"),
+        }
+    ]
+    service = bench.start(settings)
+    bench.produce(records(CONTINUOUS))
+    wait_for_log(service, "APNs refuses the credential")
+    (line,) = service.log_lines("APNs refuses the credential")
+    assert line["reason"] == "CertificateRefused"
+    assert line["credential"] == "legacy"
+    assert "the peer refuses the client certificate" in line["error"]
+    eventually(
+        lambda: metric(service, "heliograph_apns_credentials_parked")['{credential="legacy"}'] == 1,
+        30,
+        service.child.told,
+    )
+    assert not service.log_lines("connection to APNs lost or not made")
+    assert not server.requests
+
+    for name in ("certificate.pem", "key.pem"):
+        swapped(folder / name, lambda path, name=name: shutil.copy(successor / name, path))
+    assert_all_accepted(bench, service, CONTINUOUS)
+    assert not service.log_lines("APNs fails too often and is left alone for a while")
     service.drain()
 
 

@@ -17,6 +17,9 @@ struct BreakerWatch {
     var phase = Phase.closed
     /// Since when it is closed, if it is.
     var closedAt = Instant(nanoseconds: 0)
+    /// Since the breaker closed, a connection ended or was not had for a reason that the endpoint
+    /// answers for.
+    var hasLostConnection = false
     /// Of what was sent while it is tried: good answers, and the devices that were failed.
     var succeeded = 0
     var failedWhileTried: Set<Int32> = []
@@ -49,8 +52,14 @@ extension World {
     }
 
     /// A connection ended, or was not had: probes before that may count for nothing.
-    func noteForBreaker(endOf connection: SimulatedConnection, by member: Member) {
+    func noteForBreaker(
+        endOf connection: SimulatedConnection,
+        _ cause: CloseCause,
+        by member: Member
+    ) {
         member.breakers[connection.route.index].succeeded = 0
+        // The endpoint is there, and minds the credential.
+        if cause == .other { member.breakers[connection.route.index].hasLostConnection = true }
     }
 
     /// An endpoint is left alone only for failing many devices, and used again as soon as it serves
@@ -78,6 +87,11 @@ extension World {
                 found(.breakerIsJust, "opened for \(failed) devices")
             }
             member.breakers[index].phase = .open
+        case (.closed, .open(nil)):
+            if !member.breakers[index].hasLostConnection {
+                found(.breakerIsJust, "opened though no connection was lost or not had")
+            }
+            member.breakers[index].phase = .open
         case (.tried, .open(.some)):
             let failed = member.breakers[index].failedWhileTried.count
             if failed * 2 <= breaker.limits.probes {
@@ -96,6 +110,7 @@ extension World {
         case (_, .closed):
             member.breakers[index].phase = .closed
             member.breakers[index].closedAt = now
+            member.breakers[index].hasLostConnection = false
         case (_, .open): member.breakers[index].phase = .open
         }
     }

@@ -41,7 +41,14 @@ extension World {
             coverage.note(.connectFailed)
             return endConnection(connection, of: member)
         }
+        let credential = state.route.credential
+        let hasCertificate = settings.credentials[credential].isProvenByHandshake
+        guard !hasCertificate || apns.revoked[credential] == 0 else {
+            coverage.note(.certificateRefused)
+            return endConnection(connection, of: member, .certificateRefused)
+        }
         coverage.note(.connectionOpened)
+        member.connections[connection]?.isProven = hasCertificate
         let limit = dice[.connection, member].element([1, 2, 10, 100, 1000])
         member.connections[connection]?.isOpen = true
         member.connections[connection]?.limit = limit
@@ -105,7 +112,11 @@ extension World {
         state.streams.sorted { $0.value.number < $1.value.number }.map(\.key)
     }
 
-    mutating func endConnection(_ connection: ConnectionID, of member: Member) {
+    mutating func endConnection(
+        _ connection: ConnectionID,
+        of member: Member,
+        _ cause: CloseCause = .other
+    ) {
         guard let state = member.connections[connection] else { return }
         for delivery in openStreams(of: state) {
             _ = endStream(of: delivery, on: connection, by: member)
@@ -113,8 +124,8 @@ extension World {
             member.engine.streamBroke(delivery, .lost, now: moment)
         }
         member.connections[connection] = nil
-        noteForBreaker(endOf: state, by: member)
-        member.engine.connectionClosed(connection, now: moment)
+        noteForBreaker(endOf: state, cause, by: member)
+        member.engine.connectionClosed(connection, cause, now: moment)
         wake(member)
     }
 

@@ -226,6 +226,12 @@ class StrictPeer:
         self.ready |= {"production": address, "sandbox": address}
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def trust(self, certificate, version):
+        """From now on a client needs a certificate, this one, and speaks this version of TLS."""
+        self._context.minimum_version = self._context.maximum_version = version
+        self._context.verify_mode = ssl.CERT_REQUIRED
+        self._context.load_verify_locations(certificate)
+
     @property
     def requests(self):
         return [request for connection in list(self.connections) for request in connection.requests]

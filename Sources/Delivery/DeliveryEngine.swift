@@ -456,6 +456,11 @@ public struct DeliveryEngine: Sendable {
         assignment.partitionRestarted(partition)
     }
 
+    /// The broker takes less metadata than the commit in flight has; its end is told behind this.
+    ///
+    /// - Returns: how many characters commits have from now on.
+    public mutating func commitMetadataRefused() -> Int { assignment.commitMetadataRefused() }
+
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
     public mutating func commitFinished(failed: [PartitionID]) {
         assignment.commitFinished(failed: failed)

@@ -160,6 +160,9 @@ extension Shard {
 
     private mutating func commitFinished(_ results: [CommitResult]) {
         var failed: [PartitionID] = []
+        if results.contains(where: { $0.error?.code == .offsetMetadataTooLarge }) {
+            commitMetadataRefused()
+        }
         for result in results {
             guard let error = result.error else { continue }
             failed.append(result.partition)
@@ -172,6 +175,16 @@ extension Shard {
         metrics.commits[failed.isEmpty ? .ok : .failed].add()
         if failed.isEmpty { troubles.kafkaWorked() }
         engine.commitFinished(failed: failed)
+    }
+
+    /// The broker takes less metadata with an offset than the last commit had.
+    mutating func commitMetadataRefused() {
+        metrics.commitMetadataRefused.add()
+        let limit = engine.commitMetadataRefused()
+        log.warning(
+            "the broker takes less metadata with an offset: after a restart more events may be sent again",
+            [.problem: "offset.metadata.max.bytes; at most \(limit) characters from now on"]
+        )
     }
 
     /// The next offset does not exist any more (retention), or the partition cannot be read.

@@ -40,6 +40,7 @@ extension Shard {
                 publisher.concluded(written.delivery)
             }
         case .failure(let failure):
+            if failure.error.cause.code == .offsetMetadataTooLarge { commitMetadataRefused() }
             transactionFailed(failure.error.cause)
             engine.transactionCallFailed(
                 TransactionFailure(failure.error.kind),

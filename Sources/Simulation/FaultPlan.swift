@@ -17,6 +17,8 @@ package struct FaultPlan: Hashable, Sendable {
     var giveUpAfter: Duration
     /// Requests per second for one of the apps; nil: as many as can be.
     var rateLimit: Double?
+    /// Characters that the broker takes with an offset.
+    var metadataLimit: Int
     /// Events per second in the mean.
     var eventsPerSecond: Double
     /// Notifications that a member remembers.
@@ -167,6 +169,9 @@ extension FaultPlan {
         intervals = isCalm ? .calm : Intervals(&dice)
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
+        // What does not fit is sent again, which a calm run and one with transactions promise not to.
+        let isPlain = !isCalm && transactionTimeout == nil
+        metadataLimit = isPlain ? dice.element([4096, 4096, 4096, 200, 60, 8]) : 4096
     }
 
     /// One seed of so many is calm.

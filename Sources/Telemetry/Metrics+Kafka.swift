@@ -41,6 +41,12 @@ extension Metrics {
                 \.commits
             ) { [.init("result", $0.rawValue)] },
             .counter(
+                "commit_metadata_refused_total",
+                "Commits whose metadata was longer than the broker takes; the next ones have less.",
+                of: shards,
+                \.commitMetadataRefused
+            ),
+            .counter(
                 "rebalances_total",
                 "Rebalances of the consumer group that this process saw.",
                 of: shards,

@@ -59,6 +59,7 @@ public final class ShardMetrics: Sendable {
     public let deadLetters = CounterTable<ReasonLabel>()
     public let produceErrors = CounterTable<RecordLabel>()
     public let commits = CounterTable<CallResult>()
+    public let commitMetadataRefused = Counter()
     public let rebalances = Counter()
     public let assignedPartitions = Gauge()
 

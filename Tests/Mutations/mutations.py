@@ -100,6 +100,10 @@ MUTATIONS = [
         [statements(LEDGERS, "            owned[place].ledger.commitFailed()\n")],
     ),
     Mutation(
+        "commit what the broker calls too long again and again",
+        [expression(LEDGERS, "min(metadataLimit, longestMetadata) / 2", "metadataLimit")],
+    ),
+    Mutation(
         "go on reading at the end of the log",
         [expression(ASSIGNMENT, "start == .earliest ? .beginning : .end", ".end")],
     ),

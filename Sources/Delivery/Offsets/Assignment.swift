@@ -268,6 +268,14 @@ public struct Assignment: Sendable {
         reviewHeldBack(partition)
     }
 
+    /// The broker takes less metadata than the commit under way has; `commitFinished` follows.
+    ///
+    /// - Returns: how many characters commits have from now on.
+    mutating func commitMetadataRefused() -> Int {
+        ledgers.metadataRefused()
+        return ledgers.metadataLimit
+    }
+
     mutating func commitFinished(failed: [PartitionID]) {
         isCommitInFlight = false
         ledgers.commitFinished(failed: failed)

@@ -5,8 +5,15 @@ extension CommitMetadata {
     ///
     /// What does not fit is cut off at the far end: those offsets are sent again after a restart.
     ///
-    /// - Returns: the text, ASCII, and whether anything was cut off.
-    public func text(for partition: TopicPartition) -> (text: String, isCut: Bool) {
+    /// - Parameters:
+    ///   - partition: The partition.
+    ///   - limit: Characters that the broker takes.
+    /// - Returns: the text, ASCII, and whether anything was cut off. Where no text fits, it is empty,
+    ///   and there is nothing to wait for.
+    public func text(
+        for partition: TopicPartition,
+        within limit: Int = CommitMetadata.maxCharacters
+    ) -> (text: String, isCut: Bool) {
         var settled = settled
         settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
         var payload = Self.littleEndian(nonce)
@@ -15,8 +22,9 @@ extension CommitMetadata {
             Varint.append(settled.base.rawValue - mark.offset.rawValue, to: &payload)
         }
         let checksumByteCount = 4
-        let room =
-            Self.maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
+        let maxPayload = (limit - Self.prefix.count - 1) * 3 / 4
+        let room = maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
+        guard room >= 0 else { return ("", false) }
         // Farthest first, then smallest; the order of the codecs decides what is left.
         let (codec, kept) =
             Codec.allCases.map { ($0, $0.part(of: settled, fitting: room)) }

@@ -50,7 +50,6 @@ public struct CommitMetadata: Hashable, Sendable {
     /// "p1" and "p2".
     static let prefix: [UInt8] = [0x70, 0x31]
     static let prefixWithMark: [UInt8] = [0x70, 0x32]
-    static let maxPayload = (maxCharacters - prefix.count - 1) * 3 / 4
     static let fixedByteCount = 8
 
     /// Random for each engine: tells its own commits from others'.

@@ -171,12 +171,13 @@ public struct OffsetLedger: Sendable {
     /// What to commit now; nil before the first record, unless reading has `began`.
     public mutating func commitRequested(
         by nonce: UInt32,
-        for partition: TopicPartition
+        for partition: TopicPartition,
+        within metadataLimit: Int = CommitMetadata.maxCharacters
     ) -> (offset: Offset, metadata: String)? {
         isDirty = false
         guard let settled = settledOffsets else { return nil }
         let metadata = CommitMetadata(nonce: nonce, settled: settled, mark: mark)
-        let (text, isCut) = metadata.text(for: partition)
+        let (text, isCut) = metadata.text(for: partition, within: metadataLimit)
         self.isCut = isCut
         return (settled.base, text)
     }

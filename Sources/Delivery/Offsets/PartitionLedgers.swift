@@ -94,6 +94,10 @@ struct PartitionLedgers: Sendable {
     }
 
     private let nonce: UInt32
+    /// Characters that the broker takes with an offset.
+    private(set) var metadataLimit = CommitMetadata.maxCharacters
+    /// The longest text of the last commits.
+    private var longestMetadata = 0
     /// How long a partition may be away.
     private let keptFor: Duration
     private(set) var partitions: [PartitionID] = []
@@ -140,7 +144,7 @@ struct PartitionLedgers: Sendable {
             let start = tenure.ledger.nextOffset
             let mark = tenure.ledger.markBeforeNext
             // A commit that was under way when the partition went may have failed unnoticed.
-            let due = tenure.ledger.commitRequested(by: nonce, for: name)
+            let due = tenure.ledger.commitRequested(by: nonce, for: name, within: metadataLimit)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
                 tenure.ledger.commitFailed()
             }
@@ -230,10 +234,16 @@ struct PartitionLedgers: Sendable {
     /// What has changed since it was last asked for.
     mutating func takeCommits() -> [PartitionCommit] {
         var commits: [PartitionCommit] = []
+        longestMetadata = 0
         for place in owned.indices where owned[place].ledger.isDirty {
             let name = owned[place].name
-            guard let commit = owned[place].ledger.commitRequested(by: nonce, for: name)
-            else { continue }
+            let requested = owned[place].ledger.commitRequested(
+                by: nonce,
+                for: name,
+                within: metadataLimit
+            )
+            guard let commit = requested else { continue }
+            longestMetadata = max(longestMetadata, commit.metadata.utf8.count)
             owned[place].isCommitUnderWay = true
             commits.append(
                 PartitionCommit(
@@ -251,6 +261,7 @@ struct PartitionLedgers: Sendable {
         var trial = self
         for record in records { trial.settle(record.partition, record.entry) }
         let commits = trial.takeCommits()
+        longestMetadata = trial.longestMetadata
         for place in owned.indices {
             owned[place].ledger.commitTaken(by: trial.owned[place].ledger)
             owned[place].isCommitUnderWay = trial.owned[place].isCommitUnderWay
@@ -262,6 +273,12 @@ struct PartitionLedgers: Sendable {
     mutating func settleCommitted(_ record: SettledRecord) {
         guard let place = place(of: record.partition, at: record.entry) else { return }
         owned[place].ledger.settleCommitted(record.entry)
+    }
+
+    /// The broker takes less metadata than the last commits had (`offset.metadata.max.bytes`): the
+    /// next ones have half of it at most, and none where that says nothing.
+    mutating func metadataRefused() {
+        metadataLimit = min(metadataLimit, longestMetadata) / 2
     }
 
     /// The commit under way ended; `failed` are the partitions whose offset Kafka refused.

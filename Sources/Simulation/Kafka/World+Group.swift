@@ -180,8 +180,13 @@ extension World {
             return after(.seconds(5), .commitEnded(place, isAnswered: false))
         }
         let isRefused = strikes(plan.chances.commitRefused, .commit, of: request.member)
+        // As librdkafka tells it: an error of one partition stands with all.
+        commits[place].isMetadataTooLarge = request.commits.contains {
+            $0.metadata.utf8.count > plan.metadataLimit
+        }
         for (index, commit) in request.commits.enumerated() {
-            guard !isRefused, group.owns(request.member, commit.partition, in: request.generation)
+            guard !isRefused, !commits[place].isMetadataTooLarge,
+                group.owns(request.member, commit.partition, in: request.generation)
             else {
                 commits[place].refused.append(request.commits[index].partition)
                 continue
@@ -213,6 +218,10 @@ extension World {
                 member.uncommitted[partition] = now
             }
         }
+        if isAnswered, request.isMetadataTooLarge {
+            coverage.note(.commitMetadataRefused)
+            _ = member.engine.commitMetadataRefused()
+        }
         member.engine.commitFinished(failed: failed)
         wake(member)
     }
@@ -224,4 +233,5 @@ struct CommitRequest {
     let generation: Int
     var commits: [PartitionCommit]
     var refused: [PartitionID] = []
+    var isMetadataTooLarge = false
 }

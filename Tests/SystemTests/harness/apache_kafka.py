@@ -174,8 +174,11 @@ def _settings(folder, ports, certificates):
 
 
 @contextlib.contextmanager
-def running_apache_kafka(folder):
-    """Formats and starts a broker; ends it, and the tests' client, afterwards."""
+def running_apache_kafka(folder, **more):
+    """Formats and starts a broker, with more settings; ends it, and the tests' client, afterwards.
+
+    A setting's dots are underscores.
+    """
     folder.mkdir(parents=True)
     classes = f"{kafka_home()}/libs/*"
     certificates = Certificates(folder / "certificates")
@@ -183,6 +186,7 @@ def running_apache_kafka(folder):
         ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
         path = folder / "server.properties"
         settings = _settings(folder, ports, certificates)
+        settings |= {name.replace("_", "."): value for name, value in more.items()}
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         (folder / "log4j2.properties").write_text(LOGGING)
         subprocess.run(

@@ -1,0 +1,55 @@
+"""Apache Kafka takes less metadata with an offset than Heliograph would write."""
+
+import pytest
+
+from harness.apache_kafka import kafka_home, running_apache_kafka
+from harness.deadlines import eventually
+from harness.events import new_event, record
+from harness.service import outcomes_of, position_of
+
+pytestmark = [
+    pytest.mark.takes(30),
+    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
+]
+LESS = "the broker takes less metadata with an offset"
+EVENTS = 400
+# Each tenth waits: with one octet for each, the text is longer than either limit.
+SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}
+
+
+def events():
+    for number in range(EVENTS):
+        prefix = "57ac" if number % 10 == 5 else "0f0f"
+        yield record(new_event(device_token=f"{prefix}{number:060x}"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_empty"), [(48, False), (8, True)], ids=["some of it", "nothing of it"]
+)
+def test_offsets_are_committed_with_what_the_broker_takes(
+    tmp_path, benches, simulators, limit, is_empty
+):
+    with running_apache_kafka(tmp_path / "kafka", offset_metadata_max_bytes=limit) as apache:
+        bench, simulator = benches(apache.kafka, 1), simulators({"rules": [SLOW]})
+        # A connection has one stream until the first answer: it must not be a slow one.
+        written = bench.produce([record(new_event())])
+        service = bench.run(simulator)
+        bench.wait_for_outcomes(1, service=service)
+        written += bench.produce(list(events()))
+        eventually(lambda: service.log_lines(LESS), 60, service.child.told)
+        assert "offset.metadata.max.bytes" in service.log_lines(LESS)[0]["problem"]
+
+        def metadata():
+            return bench.kafka.committed_metadata(bench.group, bench.topics.source)[0]
+
+        eventually(
+            lambda: bench.kafka.committed(bench.group, bench.topics.source)[0] >= 6,
+            60,
+            service.child.told,
+        )
+        assert len(metadata()) <= limit
+        assert is_empty == (metadata() == "")
+        bench.wait_until_settled(service=service)
+        service.drain()
+        outcomes = [position_of(outcome) for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+        assert sorted(outcomes) == sorted(place.position for place in written)

@@ -155,7 +155,10 @@ extension FaultPlan {
         fuse = Self.fuse(&dice)
         turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
         requestTimeout = .seconds(dice.element([2, 5, 10, 30]))
-        faultsEnd = dice.seconds(900...2000)
+        // A credential may be parked then for 900 s more; what comes due just before the end of that
+        // is put off once more.
+        let longest = tiers.contains(.seconds(900)) ? 1700 : 2000
+        faultsEnd = dice.seconds(900...longest)
         trafficEnd = faultsEnd + dice.seconds(60...300)
         let end = faultsEnd
         let isCalm = seed % Self.calmEvery == 3

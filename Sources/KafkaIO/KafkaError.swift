@@ -108,8 +108,6 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
     )
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    /// The metadata of a commit is longer than `offset.metadata.max.bytes` of the broker.
-    public static let offsetMetadataTooLarge = Self(RD_KAFKA_RESP_ERR_OFFSET_METADATA_TOO_LARGE)
     /// The transactional producer was replaced by one with the same `transactional.id`.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)

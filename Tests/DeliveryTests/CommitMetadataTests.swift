@@ -33,7 +33,7 @@ import Vocabulary
     /// A broker may take less than Kafka's default (`offset.metadata.max.bytes`).
     @Test(arguments: [4096, 300, 64, 24, 22, 8, 0])
     func `what is written fits what the broker takes`(limit: Int) throws {
-        let incomplete = (0..<400).map { 100 + $0 * 7..<101 + $0 * 7 }
+        let incomplete: [Range<Int64>] = (0..<400).map { 100 + $0 * 7..<101 + $0 * 7 }
         let metadata = try Self.metadata(base: 100, incomplete, horizon: 3000)
         let written = metadata.text(for: Self.partition, within: limit)
         #expect(written.text.utf8.count <= limit)

@@ -11,7 +11,9 @@ pytestmark = [
     pytest.mark.takes(30),
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
-LESS = "the broker takes less metadata with an offset"
+LESS = (
+    "the broker takes less metadata with an offset: after a restart more events may be sent again"
+)
 EVENTS = 400
 # Each tenth waits: with one octet for each, the text is longer than either limit.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 10_000}

@@ -96,8 +96,10 @@ extension World {
     mutating func memberStalls() {
         again(plan.intervals.stall, .memberStalled)
         guard areFaultsOn, !members.isEmpty else { return }
-        coverage.note(.memberStalled)
         let member = dice[.members].element(members)
+        // One that hangs on and on is given up by everybody: twenty seconds are the most.
+        guard member.stalledUntil + .seconds(20) < now else { return }
+        coverage.note(.memberStalled)
         member.stalledUntil = now + dice[.members].seconds(1...20)
     }
 

@@ -73,7 +73,7 @@ MUTATIONS = [
                 ENGINE,
                 "        publish(records, of: id)\n",
                 "        publish(records, of: id)\n"
-                "        assignment.settle(facts.partition, deliveries[id].ledgerEntry)\n",
+                "        assignment.settle(arrival.facts.partition, deliveries[id].ledgerEntry)\n",
             ),
         ],
     ),
@@ -233,7 +233,7 @@ MUTATIONS = [
         [
             statements(
                 PUBLISHING,
-                "        due.append(.publishAgain(tag.delivery, tag.publication))\n",
+                "        produceAgain(Publications(tag.publication), of: tag.delivery)\n",
             )
         ],
     ),
@@ -286,8 +286,8 @@ MUTATIONS = [
         [
             expression(
                 ENGINE,
-                "facts.kind == .event",
-                "facts.kind == .event && facts.awaitedSchema == nil",
+                "arrival.isEvent",
+                "arrival.isEvent && arrival.facts.awaitedSchema == nil",
             )
         ],
     ),
@@ -295,7 +295,7 @@ MUTATIONS = [
     Mutation(
         "send to a token that is known to be dead",
         [
-            expression(HYGIENE, "!facts.isRegistered(after: deadSince)", "false"),
+            expression(HYGIENE, "!arrival.facts.isRegistered(after: deadSince)", "false"),
             expression(ENGINE, REGISTERED_ANEW, "false"),
         ],
     ),
@@ -342,7 +342,7 @@ MUTATIONS = [
             statements(
                 HYGIENE,
                 "        if !conclusion.isAccepted {"
-                " window.withdraw(names.notification, from: facts.place) }\n",
+                " window.withdraw(names.notification, from: arrival.facts.place) }\n",
             )
         ],
     ),
@@ -351,7 +351,7 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        window.withdraw(names.notification, from: facts.place)\n",
+                "        window.withdraw(names.notification, from: arrival.facts.place)\n",
             )
         ],
     ),
@@ -455,7 +455,7 @@ MUTATIONS = [
     ),
     Mutation(
         "put a broadcast off",
-        [expression(SETTINGS, "canPostpone && !facts.isBroadcast", "canPostpone")],
+        [expression(SETTINGS, "canPostpone && !arrival.facts.isBroadcast", "canPostpone")],
     ),
     # Transactions
     Mutation(

@@ -87,11 +87,14 @@ extension World {
         member.assignedAt = now
         member.cursors = starts.sorted { $0.partition < $1.partition }.map { start in
             let position = position(start)
+            // A member that was fenced, and does not know it, goes by what it was told before.
+            let isOwner = group.owns(member.id, start.partition, in: member.generation)
+            let stored = kafka.partitions[start.partition.index].stored?.offset ?? 0
             return Member.Cursor(
                 partition: start.partition,
                 position: position,
                 start: position,
-                stored: kafka.partitions[start.partition.index].stored?.offset ?? 0,
+                stored: isOwner ? stored : min(stored, position),
                 frontier: position
             )
         }

@@ -210,7 +210,7 @@ public struct ArrivalReader: Sendable {
         }
     }
 
-    /// Reads a record anew that was decoded again, because its schema is here.
+    /// Reads a record again once its schema has arrived.
     public func read(
         again arrival: Arrival,
         _ decoded: consuming DecodedRecord,

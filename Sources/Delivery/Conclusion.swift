@@ -16,24 +16,8 @@ public struct Conclusion: Sendable {
     var httpStatus: Int?
     public internal(set) var reason: Reason?
 
-    /// APNs spoke of the token itself, or the token is alive though it was known as dead: a
-    /// token-status record goes out with the outcome.
-    var concernsToken: Bool {
-        switch (kind, reason) {
-        case (.unregistered, _): true
-        case (.rejected, .apns(.badDeviceToken)?), (.rejected, .apns(.deviceTokenNotForTopic)?):
-            true
-        default: isTokenReadmitted
-        }
-    }
-
-    /// Nobody got the notification, and the event itself is worth keeping.
-    var isDeadLetter: Bool {
-        switch kind {
-        case .invalid, .undeliverable: true
-        case .accepted, .unregistered, .rejected, .expired, .suppressed, .duplicate: false
-        }
-    }
+    /// A token-status record goes out with the outcome of a notification.
+    var concernsToken: Bool { kind.tokenStatus(reason) != nil || isTokenReadmitted }
 
     var isAccepted: Bool {
         if case .accepted = kind { true } else { false }

@@ -263,8 +263,9 @@ public struct DeliveryEngine: Sendable {
         dispatch.connectionClosed(id, cause, now: now.instant, using: &random)
     }
 
-    /// The key or certificate of a credential, by its place in the configuration, was loaded anew:
-    /// it is tried at once, on connections of its own; the old ones finish.
+    /// The key or certificate of a credential, by its place in the configuration, was reloaded.
+    ///
+    /// It is tried at once, on connections of its own; the old ones finish.
     public mutating func credentialReplaced(_ credential: Int, now: Moment) {
         actions += dispatch.credentialReplaced(credential, now: now.instant)
     }
@@ -1172,7 +1173,7 @@ public struct DeliveryEngine: Sendable {
             if settings.publishesTokenStatus, conclusion.concernsToken, !arrival.facts.isBroadcast {
                 records.insert(.tokenStatus)
             }
-            if settings.publishesDeadLetters, conclusion.isDeadLetter {
+            if settings.publishesDeadLetters, conclusion.kind.isDeadLetter {
                 records.insert(.deadLetter)
             }
         }

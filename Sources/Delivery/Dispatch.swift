@@ -271,7 +271,7 @@ struct Dispatch: Sendable {
         touchLanes(of: credential)
     }
 
-    /// The key or certificate was loaded anew: it is tried at once, on connections of its own.
+    /// The key or certificate was reloaded: it is tried at once, on connections of its own.
     mutating func credentialReplaced(_ credential: Int, now: Instant) -> [Action] {
         parking[credential].replaced(now: now)
         var result: [Action] = []

@@ -127,11 +127,6 @@ public struct DevicePacing: Sendable {
     /// Whether anybody stands in line for the device.
     public func hasLine(_ device: KeyedHash) -> Bool { lines.find(device) != nil }
 
-    /// Whether nobody stands in the line before that delivery, which stands in it.
-    public func isFirst(_ id: DeliveryID, of device: KeyedHash) -> Bool {
-        lines.find(device).map { lines[$0].first == id } ?? false
-    }
-
     /// Whether nobody came to the line after that delivery, which stands in it.
     public func isNewest(_ id: DeliveryID, of device: KeyedHash) -> Bool {
         lines.find(device).map { lines[$0].last == id } ?? false

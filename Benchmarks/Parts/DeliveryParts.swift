@@ -71,8 +71,7 @@ private struct Desk {
         timestamp: Timestamp(milliseconds: 1_769_851_800_000)
     )
     private var nextOffset: Int64 = 0
-    private var actions: [Action] = []
-    private var answers: [DeliveryID] = []
+    private var decision = TurnDecision()
     private(set) var settled = 0
 
     init() {
@@ -129,27 +128,26 @@ private struct Desk {
         while settled < wanted {
             now.instant = now.instant + .milliseconds(1)
             now.timestamp.milliseconds += 1
-            engine.turnEnded(now: now)
-            engine.takeActions(into: &actions)
-            for action in actions { carryOut(action) }
-            for id in answers { engine.responseArrived(APNsAnswer(status: 200), for: id, now: now) }
-            answers.removeAll(keepingCapacity: true)
+            engine.turnEnded(now: now, into: &decision)
+            for step in decision.connections { carryOut(step) }
+            for record in decision.publications {
+                engine.published(record.tag)
+                settled += 1
+            }
+            for case .commit in decision.group { engine.commitFinished(failed: []) }
+            for request in decision.sends {
+                let answer = APNsAnswer(status: 200)
+                engine.responseArrived(answer, for: request.delivery, now: now)
+            }
         }
     }
 
-    private mutating func carryOut(_ action: Action) {
-        switch action {
+    private mutating func carryOut(_ step: ConnectionStep) {
+        switch step {
         case .connect(let id, _):
             engine.connectionOpened(id, maxConcurrentStreams: 1000, now: now)
-        case .send(let id, on: _): answers.append(id)
         case .ping(let id): engine.pingAnswered(id, now: now)
-        case .commit: engine.commitFinished(failed: [])
-        case .publish(let id, let publications):
-            for publication in Publication.allCases where publications.contains(publication) {
-                engine.published(PublicationTag(id, publication))
-            }
-            settled += 1
-        default: break
+        case .drain, .drainStalled, .close: break
         }
     }
 }

@@ -1,90 +1,92 @@
 import APNsRules
 public import Vocabulary
 
-/// How a delivery ends: the part of its outcome that the event itself does not tell.
-public struct Conclusion: Sendable {
-    // In an order that leaves few gaps: each delivery has room for one.
-    var apnsUniqueID: String?
-    /// Of the delivery's credential.
-    var credential: String?
-    var unregisteredAt: Timestamp?
-    public internal(set) var kind: OutcomeKind
-    var decidedBy = Outcome.Decider.heliograph
-    var tokenAction = TokenAction.keep
-    var isTokenReadmitted = false
-    public internal(set) var completedAt = Timestamp(milliseconds: 0)
-    var httpStatus: Int?
-    public internal(set) var reason: Reason?
+/// What a delivery comes to in this shard; decided once, and shared by the records that tell it.
+///
+/// Indirect: each delivery has room for one all its life.
+public indirect enum Conclusion: Sendable {
+    /// The event has ended.
+    case ended(Ending)
+    /// The event goes on in a retry topic.
+    case deferred(Deferral)
 
-    /// A token-status record goes out with the outcome of a notification.
-    var concernsToken: Bool { kind.tokenStatus(reason) != nil || isTokenReadmitted }
-
-    var isAccepted: Bool {
-        if case .accepted = kind { true } else { false }
+    public var deferral: Deferral? {
+        if case .deferred(let deferral) = self { deferral } else { nil }
     }
 
-    static func accepted(_ answer: APNsAnswer) -> Conclusion {
-        Conclusion(
-            apnsUniqueID: answer.apnsUniqueID,
-            kind: .accepted,
-            decidedBy: .apns,
-            // Another 2xx counts as its class's first (RFC 9110, 15), which is what outcomes promise.
-            httpStatus: 200
-        )
+    /// The event's one result, put together anew for whoever asks; nil where it goes on.
+    public func outcome(of arrival: Arrival) -> Outcome? {
+        if case .ended(let ending) = self { arrival.outcome(ending) } else { nil }
     }
 
-    static func refused(_ answer: APNsAnswer, _ verdict: Verdict) -> Conclusion {
-        Conclusion(
-            apnsUniqueID: answer.apnsUniqueID,
-            unregisteredAt: answer.unregisteredAt,
-            kind: verdict.disposition == .unregistered ? .unregistered : .rejected,
-            decidedBy: .apns,
-            tokenAction: verdict.tokenAction,
-            httpStatus: answer.status,
-            reason: answer.reason ?? .local(.unexplainedStatus)
-        )
-    }
-
-    /// The record is no valid event.
-    static func invalid(_ reason: LocalReason) -> Conclusion {
-        Conclusion(kind: .invalid, reason: .local(reason))
-    }
-
-    static var expired: Conclusion { Conclusion(kind: .expired, reason: .local(.expired)) }
-
-    /// A newer event took its place.
-    static var superseded: Conclusion { Conclusion(kind: .expired, reason: .local(.superseded)) }
-
-    static func undeliverable(_ reason: Reason, status: Int?) -> Conclusion {
-        Conclusion(kind: .undeliverable, httpStatus: status, reason: reason)
-    }
-
-    static func suppressed(since: Timestamp) -> Conclusion {
-        Conclusion(
-            unregisteredAt: since,
-            kind: .suppressed,
-            reason: .local(.tokenUnregistered)
-        )
-    }
-
-    static var duplicate: Conclusion {
-        Conclusion(kind: .duplicate, reason: .local(.duplicateEvent))
+    var isEnd: Bool {
+        if case .ended = self { true } else { false }
     }
 }
 
-extension OutcomeSubject {
-    /// Of a record that is no valid event: whatever of it could be read.
-    init(of invalid: InvalidEvent) {
-        self.init(ofEvent: invalid.id)
-        apnsID = invalid.apnsID
-        deviceToken = invalid.deviceToken
-        channel = invalid.channel
-        if let destination = invalid.destination, let pushType = invalid.pushType {
-            topic = APNsTopicRule.topic(of: destination, pushType: pushType)
-        }
-        pushType = invalid.pushType
-        environment = invalid.environment
-        metadata = invalid.metadata
-        occurredAt = invalid.occurredAt
+extension Arrival {
+    /// The outcome of an event that has ended so.
+    public func outcome(_ ending: Ending) -> Outcome {
+        if let invalid { return outcome(of: invalid, ending) }
+        return Outcome(
+            kind: ending.kind,
+            reason: ending.reason,
+            decidedBy: ending.decidedBy,
+            tokenAction: ending.tokenAction,
+            of: content,
+            topic: topic,
+            environment: route?.environment ?? content.environment,
+            credential: ending.credential,
+            httpStatus: ending.httpStatus,
+            apnsUniqueID: ending.apnsUniqueID,
+            unregisteredAt: ending.unregisteredAt,
+            isTokenReadmitted: ending.isTokenReadmitted,
+            attempts: ending.attempts,
+            receivedAt: firstReceivedAt,
+            completedAt: ending.completedAt
+        )
     }
+
+    private func outcome(of invalid: InvalidEvent, _ ending: Ending) -> Outcome {
+        Outcome(
+            kind: ending.kind,
+            reason: ending.reason,
+            decidedBy: ending.decidedBy,
+            subject: OutcomeSubject(of: invalid),
+            violations: invalid.violations,
+            attempts: ending.attempts,
+            receivedAt: firstReceivedAt,
+            completedAt: ending.completedAt
+        )
+    }
+
+    /// Whether the event has ended for a reason other than itself: something else was wrong, and
+    /// could have been fixed in time.
+    ///
+    /// That is what is undeliverable, what expired while it waited, and what APNs rejects because of
+    /// the credential.
+    public func isGivenUp(_ ending: Ending) -> Bool {
+        switch ending.kind {
+        case .accepted, .unregistered, .invalid, .suppressed, .duplicate: return false
+        case .undeliverable: return true
+        case .expired:
+            return ending.reason == .local(.expired) && !facts.isExpired(at: firstReceivedAt)
+        case .rejected:
+            let verdict = Verdict.classify(
+                status: ending.httpStatus ?? 0,
+                reason: ending.reason,
+                kind: facts.isBroadcast ? .broadcast : .device
+            )
+            return verdict.fault == .credential
+        }
+    }
+}
+
+extension Delivery {
+    /// The event's one result; nil without one.
+    public var outcome: Outcome? { conclusion?.outcome(of: arrival) }
+
+    public var deferral: Deferral? { conclusion?.deferral }
+
+    var hasOutcome: Bool { conclusion?.isEnd ?? false }
 }

@@ -51,11 +51,8 @@ public struct Delivery: Sendable {
     public internal(set) var attempts = 0
     /// When APNs answered last, whatever it said.
     public internal(set) var answeredAt: Instant?
-    /// Made once, when the phase becomes `publishing`.
-    public internal(set) var decision: Decision?
-    /// Of no meaning unless `decision` is `concluded`; not optional, and no part of it, because to
-    /// read one field of those the compiler copies all of them.
-    public internal(set) var conclusion = Conclusion(kind: .undeliverable)
+    /// Decided when the place becomes `publishing`.
+    public internal(set) var conclusion: Conclusion?
     var firstFailureAt: Instant?
 }
 
@@ -133,20 +130,6 @@ public struct Route: Hashable, Sendable {
     public static func all(credentialCount: Int) -> [Route] {
         (0..<credentialCount * 2).map(Route.init(index:))
     }
-}
-
-/// One stream that was opened for a delivery.
-public struct DeliveryAttempt: Hashable, Sendable {
-    public let route: Route
-    public let sentAt: Instant
-}
-
-/// What a delivery's request is made of.
-///
-/// The event, its topic and its bytes are the arrival's, and lent.
-public struct DeliveryRequest: Sendable {
-    public let route: Route
-    public let arrival: Arrival
 }
 
 /// What an attempt died of, or what keeps an event from being attempted; becomes the outcome's

@@ -9,9 +9,9 @@ public import Vocabulary
 ///
 /// 1. inputs, in the past tense, for everything that happened (`recordArrived`,
 ///    `responseArrived`, `published`, …): they note facts and decide single deliveries;
-/// 2. `turnEnded(now:)`: time passes, streams open, offsets are committed;
-/// 3. `takeActions(into:)`: what is to be done, in order;
-/// 4. queries: `intakeBudget`, `nextDeadline`.
+/// 2. `turnEnded(now:into:)`: time passes, streams open, offsets are committed; all that is to be
+///    done is handed over as one `TurnDecision`;
+/// 3. queries: `intakeBudget`, `nextDeadline`.
 ///
 /// The engine itself has no policy. It keeps the table of deliveries, and hands each question to the
 /// one of six owners whose it is; each answers with a decision, which the engine carries out. Owners
@@ -36,7 +36,8 @@ public struct DeliveryEngine: Sendable {
     public private(set) var counts = EngineCounts()
     /// `counts.retries` by what the attempt before died of; unknown reasons of APNs are one.
     public private(set) var retriesByReason: [Reason: Int] = [:]
-    private var actions: [Action] = []
+    /// What is to be done at the end of this turn.
+    private var decision = TurnDecision()
 
     public init(settings: EngineSettings, seed: UInt64) {
         self.settings = settings
@@ -71,7 +72,20 @@ public struct DeliveryEngine: Sendable {
     public mutating func recordArrived(_ arrival: Arrival) -> ArrivalReply {
         let now = arrival.facts.receivedAt
         let wait = intake.timeToHold(arrival, now: now.timestamp)
-        var reply = ArrivalReply(stopsReading: wait != nil)
+        let isTaken = recordArrived(arrival, waiting: wait, now: now)
+        return ArrivalReply(
+            isTaken: isTaken,
+            isEarly: wait != nil,
+            hasRoom: intake.byteBudget > 0
+        )
+    }
+
+    /// - Returns: whether the record is the shard's to deliver.
+    private mutating func recordArrived(
+        _ arrival: Arrival,
+        waiting wait: Duration?,
+        now: Moment
+    ) -> Bool {
         let entry: OffsetLedger.Entry
         switch assignment.recordArrived(
             arrival.facts.partition,
@@ -81,16 +95,15 @@ public struct DeliveryEngine: Sendable {
         case .taken(let place): entry = place
         case .known:
             counts.skippedSettled += 1
-            return reply
+            return false
         case .repeated, nil:
-            return reply
+            return false
         }
-        reply.isTaken = true
         counts.consumed += 1
         guard arrival.facts.kind != .tombstone else {
             counts.tombstones += 1
             assignment.settle(arrival.facts.partition, entry)
-            return reply
+            return true
         }
         if let names = arrival.facts.names {
             hygiene.prefetch(names)
@@ -104,7 +117,7 @@ public struct DeliveryEngine: Sendable {
         } else {
             begin(id, now: now)
         }
-        return reply
+        return true
     }
 
     /// A record that waited for its schema was decoded again, and read again.
@@ -154,7 +167,7 @@ public struct DeliveryEngine: Sendable {
         _ answer: APNsAnswer,
         for id: DeliveryID,
         now: Moment
-    ) -> Verdict? {
+    ) -> JudgedAttempt? {
         guard let attempt = attemptEnded(id) else { return nil }
         deliveries.update(id) {
             $0.answeredAt = now.instant
@@ -189,17 +202,24 @@ public struct DeliveryEngine: Sendable {
                 now: now
             )
         case .retryElsewhere:
-            actions += dispatch.retire(attempt)
+            decision.connections += dispatch.retire(attempt)
             tryAgain(id, after: failure, retryAfter: answer.retryAfter, now: now)
         case .refreshProviderToken:
             refreshProviderToken(id, after: failure, now: now)
         }
-        return verdict
+        return JudgedAttempt(verdict: verdict, route: attempt.route, sentAt: attempt.sentAt)
     }
 
     /// A delivery's stream ended without an answer.
-    public mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak, now: Moment) {
-        guard let attempt = attemptEnded(id) else { return }
+    ///
+    /// - Returns: the route of the attempt; nil when none was awaited any more.
+    @discardableResult
+    public mutating func streamBroke(
+        _ id: DeliveryID,
+        _ kind: StreamBreak,
+        now: Moment
+    ) -> Route? {
+        guard let attempt = attemptEnded(id) else { return nil }
         // The first refusal in a row may have crossed a limit that was lowered.
         let isFirstRefusal = kind == .refused && deliveries[id].refusals == 0
         let isFailure = kind.isAnswerOfSorts && !isFirstRefusal
@@ -211,6 +231,7 @@ public struct DeliveryEngine: Sendable {
         } else {
             retryUnknown(id, after: .streamBroken, now: now)
         }
+        return attempt.route
     }
 
     /// TLS and HTTP/2 are up, and the peer's SETTINGS are here.
@@ -267,7 +288,7 @@ public struct DeliveryEngine: Sendable {
     ///
     /// It is tried at once, on connections of its own; the old ones finish.
     public mutating func credentialReplaced(_ credential: Int, now: Moment) {
-        actions += dispatch.credentialReplaced(credential, now: now.instant)
+        decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
     }
 
     // MARK: - Inputs: what Kafka has
@@ -275,24 +296,26 @@ public struct DeliveryEngine: Sendable {
     /// Kafka acknowledged one of the outcome's records, or will never take it.
     ///
     /// - Parameter tag: The record.
-    /// - Returns: The delivery, if this was the last that it waited for: it has left.
+    /// - Returns: Whose it is; nil: the delivery had left before, or did not wait for the record.
     @discardableResult
-    public mutating func published(_ tag: PublicationTag) -> Delivery? {
-        guard var awaited = awaitedRecords(of: tag) else { return nil }
+    public mutating func published(_ tag: PublicationTag) -> PublishedRecord? {
+        guard var awaited = awaitedRecords(of: tag),
+            let conclusion = deliveries[tag.delivery].conclusion
+        else { return nil }
         awaited.remove(tag.publication)
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
             if awaited.isEmpty { publishing.memberFinished() }
-            return nil
+            return PublishedRecord(
+                arrival: deliveries[tag.delivery].arrival,
+                conclusion: conclusion,
+                isLast: false
+            )
         }
         let delivery = remove(tag.delivery, isUndone: false)
-        if tag.publication == .retry {
-            counts.deferred += 1
-        } else {
-            counts.terminal += 1
-        }
+        if conclusion.isEnd { counts.terminal += 1 } else { counts.deferred += 1 }
         assignment.settle(delivery.facts.partition, delivery.ledgerEntry)
-        return delivery
+        return PublishedRecord(arrival: delivery.arrival, conclusion: conclusion, isLast: true)
     }
 
     /// Kafka did not take one of the outcome's records; it will be produced again.
@@ -327,8 +350,11 @@ public struct DeliveryEngine: Sendable {
     /// - Parameters:
     ///   - tag: The record.
     ///   - now: This turn's moment.
-    /// - Returns: The delivery, if it has left; see `published`.
-    public mutating func publicationAbandoned(_ tag: PublicationTag, now: Moment) -> Delivery? {
+    /// - Returns: Whose it is; see `published`.
+    public mutating func publicationAbandoned(
+        _ tag: PublicationTag,
+        now: Moment
+    ) -> PublishedRecord? {
         guard settings.isTransactional else { return published(tag) }
         publishing.withdraw(tag)
         abortTransaction(now: now)
@@ -360,17 +386,29 @@ public struct DeliveryEngine: Sendable {
 
     /// The transactional call under way succeeded.
     ///
-    /// - Returns: what is written for good, and the deliveries as they were.
+    /// - Returns: what is written for good, all records of each delivery.
     public mutating func transactionCallSucceeded()
-        -> [(written: OutcomeTransactions.Written, delivery: Delivery)]
+        -> [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     {
         guard case .committed(let members) = publishing.callSucceeded() else { return [] }
-        var committed: [(written: OutcomeTransactions.Written, delivery: Delivery)] = []
+        var committed: [(written: OutcomeTransactions.Written, record: PublishedRecord)] = []
         for member in members where deliveries.contains(member.delivery) {
             let delivery = remove(member.delivery, isUndone: false)
-            if delivery.hasDeferral { counts.deferred += 1 } else { counts.terminal += 1 }
+            guard let conclusion = delivery.conclusion else {
+                preconditionFailure("a delivery is committed that has come to nothing")
+            }
+            if conclusion.isEnd { counts.terminal += 1 } else { counts.deferred += 1 }
             assignment.settleCommitted(delivery.settledRecord)
-            committed.append((member, delivery))
+            committed.append(
+                (
+                    member,
+                    PublishedRecord(
+                        arrival: delivery.arrival,
+                        conclusion: conclusion,
+                        isLast: true
+                    )
+                )
+            )
         }
         assignment.commitFinished(failed: [])
         return committed
@@ -396,9 +434,9 @@ public struct DeliveryEngine: Sendable {
 
     /// The group gave these partitions to the shard.
     public mutating func partitionsAssigned(_ partitions: [AssignedPartition]) {
-        let action = assignment.partitionsAssigned(partitions)
-        if action != .unassign { intake.assigned(partitions) }
-        actions.append(action)
+        let step = assignment.partitionsAssigned(partitions)
+        if step != .unassign { intake.assigned(partitions) }
+        decision.group.append(step)
     }
 
     /// Kafka was asked where the group stands.
@@ -415,7 +453,7 @@ public struct DeliveryEngine: Sendable {
     ) -> [IgnoredMetadata] {
         guard let begun = assignment.storedOffsetsFetched(stored, now: now.instant)
         else { return [] }
-        actions.append(begun.action)
+        decision.group.append(begun.step)
         intake.assignmentBegan()
         return begun.ignored
     }
@@ -441,11 +479,11 @@ public struct DeliveryEngine: Sendable {
         if lost {
             assignment.partitionsLost(now: now.instant)
             releaseWaiting()
-            actions.append(.unassign)
+            decision.group.append(.unassign)
             return
         }
         switch assignment.phase {
-        case .idle, .left: actions.append(.unassign)
+        case .idle, .left: decision.group.append(.unassign)
         case .fetchingOffsets, .consuming, .releasing, .committing:
             releaseHeld()
             assignment.partitionsRevoked(now: now.instant)
@@ -477,11 +515,16 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - The turn
 
-    /// Lets time pass and decides what all the inputs since the last turn call for.
-    public mutating func turnEnded(now: Moment) {
+    /// Lets time pass, and decides what it and all the inputs since the last turn call for.
+    ///
+    /// - Parameters:
+    ///   - now: this turn's moment.
+    ///   - decision: takes what is to be done, in place of what it holds; to be handed in again the
+    ///     next time, for its memory.
+    public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
-        for schema in intake.schemasDue(now: now.instant) { actions.append(.fetchSchema(schema)) }
+        self.decision.schemaFetches += intake.schemasDue(now: now.instant)
         wakeHeld(now: now)
         while let id = dispatch.nextOfRate(now: now.instant, in: deliveries) {
             move(id, to: .inLane, now: now)
@@ -489,19 +532,33 @@ public struct DeliveryEngine: Sendable {
         produceAgain(now: now)
         sweep(now: now)
         for lane in dispatch.lanesDue(now: now.instant) { turn(lane: lane, now: now) }
-        publishing.takeRecords(into: &actions)
         turnIntake(now: now)
         turnAssignment(now: now)
         turnTransactions(now: now)
-        publishing.takeRecords(into: &actions)
+        takeRecords()
+        precondition(
+            self.decision.publications.isEmpty || !self.decision.transactions.contains(where: \.isEnd),
+            "records for a transaction that ends"
+        )
+        hygiene.announced()
+        decision.removeAll()
+        swap(&decision, &self.decision)
     }
 
-    /// Hands over what is to be done, in order, and forgets it.
-    public mutating func takeActions(into buffer: inout [Action]) {
-        publishing.takeRecords(into: &actions)
-        swap(&buffer, &actions)
-        actions.removeAll(keepingCapacity: true)
-        hygiene.announced()
+    private mutating func takeRecords() {
+        for tag in publishing.takeRecords() {
+            // Kafka may have acknowledged what was to be produced again.
+            guard awaitedRecords(of: tag) != nil,
+                let conclusion = deliveries[tag.delivery].conclusion
+            else { continue }
+            decision.publications.append(
+                OutgoingRecord(
+                    tag: tag,
+                    arrival: deliveries[tag.delivery].arrival,
+                    conclusion: conclusion
+                )
+            )
+        }
     }
 
     private mutating func endOverdueAttempts(now: Moment) {
@@ -512,7 +569,7 @@ public struct DeliveryEngine: Sendable {
             if dispatch.broke(attempt, isFailure: true, now: now.instant) {
                 deliveries.update(id) { $0.hasFailed = true }
             }
-            actions.append(.cancel(id, on: attempt.connection))
+            decision.cancels.append(Cancel(delivery: id, connection: attempt.connection))
             retryUnknown(id, after: .requestTimeout, now: now)
         }
     }
@@ -577,7 +634,7 @@ public struct DeliveryEngine: Sendable {
         if mayBegin { openStreams(lane: lane, now: now) }
         dispatch.reviewBlockage(lane: lane, now: now.instant)
         if mayBegin { makeRoom(lane: lane, now: now) }
-        actions += dispatch.laneEnded(lane, now: now.instant)
+        decision.connections += dispatch.laneEnded(lane, now: now.instant)
     }
 
     /// Opens streams for what waits, as far as the connections have room.
@@ -607,7 +664,14 @@ public struct DeliveryEngine: Sendable {
             deliveries.sent(id, deadline: deadline)
             dispatch.sent(lane: lane)
             counts.attempts += 1
-            actions.append(.send(id, on: connection))
+            decision.sends.append(
+                Send(
+                    delivery: id,
+                    connection: connection,
+                    route: deliveries[id].routeInUse,
+                    arrival: deliveries[id].arrival
+                )
+            )
         }
     }
 
@@ -638,7 +702,7 @@ public struct DeliveryEngine: Sendable {
         let isStopping = assignment.isShuttingDown
         guard assignment.isTakingRecords || isStopping else { return }
         let heldBack = assignment.heldBack
-        actions += intake.pauseChanges(of: assignment.partitions) {
+        decision.group += intake.pauseChanges(of: assignment.partitions) {
             isStopping || heldBack.contains($0)
         }
     }
@@ -646,7 +710,7 @@ public struct DeliveryEngine: Sendable {
     private mutating func turnAssignment(now: Moment) {
         let owned = assignment.partitions.count
         let isDrained = assignment.isReleasing && !isAnyUnfinished(now: now)
-        actions += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
+        decision.group += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
         if assignment.partitions.count < owned { releaseWaiting() }
     }
 
@@ -679,7 +743,7 @@ public struct DeliveryEngine: Sendable {
     }
 
     private mutating func carryOutTransactionSteps() {
-        actions += publishing.takeSteps().map(Action.transact)
+        decision.transactions += publishing.takeSteps()
     }
 
     // MARK: - A delivery's way
@@ -764,7 +828,7 @@ public struct DeliveryEngine: Sendable {
             postpone(id, because: .schemaUnavailable, now: now)
         case .fetch:
             move(id, to: .awaitingSchema)
-            actions.append(.fetchSchema(schema))
+            decision.schemaFetches.append(schema)
         case .wait:
             move(id, to: .awaitingSchema)
         }
@@ -1011,8 +1075,8 @@ public struct DeliveryEngine: Sendable {
         after failure: AttemptFailure,
         now: Moment
     ) {
-        actions.append(
-            .refreshProviderToken(
+        decision.tokenRefreshes.append(
+            TokenRefresh(
                 credential: deliveries[id].routeInUse.credential,
                 sentAt: deliveries[id].sentAt ?? now.instant
             )
@@ -1140,22 +1204,23 @@ public struct DeliveryEngine: Sendable {
             )
             return
         }
-        deliveries.update(id) { $0.decision = .deferral(DecidedDeferral(deferral)) }
+        deliveries.update(id) { $0.conclusion = .deferred(deferral) }
         publish(.retry, of: id)
     }
 
     /// Decides the outcome of an event and has it published.
     private mutating func conclude(
         _ id: DeliveryID,
-        with conclusion: consuming Conclusion,
+        with ending: Ending,
         now: Moment
     ) {
+        var ending = ending
         if settings.isTransactional, !isKept(id) { return }
         leaveLine(id)
         let arrival = deliveries[id].arrival
         if let names = arrival.facts.names {
             let words = hygiene.ended(
-                &conclusion,
+                &ending,
                 arrival,
                 names,
                 deadSince: deliveries[id].deadSince,
@@ -1164,33 +1229,30 @@ public struct DeliveryEngine: Sendable {
             for word in words { spread(word) }
         }
         if let route = arrival.facts.route {
-            conclusion.credential = settings.credentials[route.credential].name
+            ending.credential = settings.credentials[route.credential].name
         }
-        conclusion.completedAt = now.timestamp
+        ending.attempts = deliveries[id].totalAttempts
+        ending.sentAt = deliveries[id].sentAt
+        ending.answeredAt = deliveries[id].answeredAt
+        ending.completedAt = now.timestamp
         var records: Publications = .outcome
         // Most are accepted, and nothing more is to be published than the outcome.
-        if !conclusion.isAccepted || conclusion.isTokenReadmitted {
-            if settings.publishesTokenStatus, conclusion.concernsToken, !arrival.facts.isBroadcast {
+        if !ending.isAccepted || ending.isTokenReadmitted {
+            if settings.publishesTokenStatus, ending.concernsToken, !arrival.facts.isBroadcast {
                 records.insert(.tokenStatus)
             }
-            if settings.publishesDeadLetters, conclusion.kind.isDeadLetter {
+            if settings.publishesDeadLetters, ending.kind.isDeadLetter {
                 records.insert(.deadLetter)
             }
         }
-        deliveries.update(id) {
-            $0.conclusion = conclusion
-            $0.decision = .concluded
-        }
+        let conclusion = Conclusion.ended(ending)
+        deliveries.update(id) { $0.conclusion = conclusion }
         publish(records, of: id)
     }
 
     /// Tells the process's list, and what waits for the same token, of a word against it or for it.
-    private mutating func spread(_ word: Hygiene.Word) {
-        if let since = word.deadSince {
-            actions.append(.suppressToken(word.token, since: since))
-        } else {
-            actions.append(.readmitToken(word.token))
-        }
+    private mutating func spread(_ word: TokenWord) {
+        decision.tokenWords.append(word)
         let line = dispatch.line(of: word.token)
         for id in line { deliveries.update(id) { $0.deadSince = word.deadSince } }
         if !line.isEmpty { hygiene.doubt(word.token) }
@@ -1268,7 +1330,7 @@ public struct DeliveryEngine: Sendable {
     private mutating func transactionEnded(_ answer: OutcomeTransactions.Answer) {
         switch answer {
         case .undone: undone()
-        case .ended(let reason): actions.append(.stop(reason))
+        case .ended(let reason): decision.stop = reason
         case .committed, .nothing: break
         }
     }
@@ -1277,10 +1339,6 @@ public struct DeliveryEngine: Sendable {
 
     /// How many records the shard may take from Kafka now.
     public mutating func intakeBudget(now: Instant) -> Int { intake.budget(now: now) }
-
-    /// How many bytes of them, as the gate counts them: the shard stops behind the record that uses
-    /// them up, which is known once that is decoded.
-    public var intakeByteBudget: Int { intake.byteBudget }
 
     /// When the next turn is due, if nothing happens before.
     public func nextDeadline(now: Instant) -> Instant? {
@@ -1315,32 +1373,6 @@ public struct DeliveryEngine: Sendable {
     /// The delivery, unless it has left: a copy of all its fields.
     public func delivery(_ id: DeliveryID) -> Delivery? {
         deliveries.contains(id) ? deliveries[id] : nil
-    }
-
-    /// Lends the delivery, unless it has left, to who looks at more than a field of it for every
-    /// event.
-    public mutating func lend(_ id: DeliveryID, to body: (borrowing Delivery) -> Void) {
-        guard deliveries.contains(id) else { return }
-        deliveries.update(id) { body($0) }
-    }
-
-    /// What the delivery's present or last stream was asked for; nil before the first one.
-    ///
-    /// Lends the engine as `request`.
-    public mutating func attempt(_ id: DeliveryID) -> DeliveryAttempt? {
-        guard deliveries.contains(id), let sentAt = deliveries[id].sentAt,
-            let route = deliveries[id].route
-        else { return nil }
-        return DeliveryAttempt(route: route, sentAt: sentAt)
-    }
-
-    /// What the delivery's request is made of; nil when it has left, or is never sent.
-    ///
-    /// Changes nothing, but is `mutating`: another module lends the engine, which is large, without
-    /// a copy only to what may change it.
-    public mutating func request(_ id: DeliveryID) -> DeliveryRequest? {
-        guard deliveries.contains(id), let route = deliveries[id].route else { return nil }
-        return DeliveryRequest(route: route, arrival: deliveries[id].arrival)
     }
 
     /// Has the caches fetch what will be looked at soon; changes nothing else.
@@ -1427,8 +1459,28 @@ public struct ArrivalReply: Hashable, Sendable {
     ///
     /// It was settled before, or is not of the assignment. Its offset is not committed for it.
     public var isTaken = false
-    /// Its partition is to stand still: it is a retry record before its time.
-    public var stopsReading = false
+    /// It is a retry record before its time, and its partition is to stand still.
+    public var isEarly = false
+    /// False once the shard holds as many bytes as it may.
+    public var hasRoom = true
+
+    /// Whether nothing behind it may be taken in this turn.
+    public var stopsReading: Bool { isEarly || !hasRoom }
+}
+
+/// An attempt that APNs has answered.
+public struct JudgedAttempt: Hashable, Sendable {
+    public let verdict: Verdict
+    public let route: Route
+    public let sentAt: Instant
+}
+
+/// A record that Kafka has, or will never take, and what it is of.
+public struct PublishedRecord: Sendable {
+    public let arrival: Arrival
+    public let conclusion: Conclusion
+    /// It was the last that its delivery waited for, which has left.
+    public let isLast: Bool
 }
 
 /// What happened since the start; only ever grows.

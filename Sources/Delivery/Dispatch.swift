@@ -256,11 +256,11 @@ struct Dispatch: Sendable {
     }
 
     /// The connection answers, but is not to be used again.
-    mutating func retire(_ attempt: Attempt) -> [Action] {
+    mutating func retire(_ attempt: Attempt) -> [ConnectionStep] {
         var steps: [PoolMachine.Action] = []
         lanes[attempt.route.index].pool.connectionRetired(attempt.connection, actions: &steps)
         wakes.touch(attempt.route.index)
-        return actions(steps, lane: attempt.route.index)
+        return connectionSteps(steps, lane: attempt.route.index)
     }
 
     // MARK: Credentials
@@ -272,14 +272,14 @@ struct Dispatch: Sendable {
     }
 
     /// The key or certificate was reloaded: it is tried at once, on connections of its own.
-    mutating func credentialReplaced(_ credential: Int, now: Instant) -> [Action] {
+    mutating func credentialReplaced(_ credential: Int, now: Instant) -> [ConnectionStep] {
         parking[credential].replaced(now: now)
-        var result: [Action] = []
+        var result: [ConnectionStep] = []
         for environment in APNsEnvironment.allCases {
             let lane = Route(credential: credential, environment: environment).index
             var steps: [PoolMachine.Action] = []
             lanes[lane].pool.credentialReplaced(actions: &steps)
-            result += actions(steps, lane: lane)
+            result += connectionSteps(steps, lane: lane)
         }
         touchLanes(of: credential)
         return result
@@ -366,7 +366,7 @@ struct Dispatch: Sendable {
     }
 
     /// What the lane's connections are to do, once its streams are opened.
-    mutating func laneEnded(_ index: Int, now: Instant) -> [Action] {
+    mutating func laneEnded(_ index: Int, now: Instant) -> [ConnectionStep] {
         var steps: [PoolMachine.Action] = []
         if case .parked = parking[Route(index: index).credential].phase {
             lanes[index].pool.suspended(actions: &steps)
@@ -379,7 +379,7 @@ struct Dispatch: Sendable {
             identifiers: &connectionIdentifiers,
             actions: &steps
         )
-        let result = actions(steps, lane: index)
+        let result = connectionSteps(steps, lane: index)
         wakes.sleep(index, until: nextTurn(lane: index, now: now))
         return result
     }
@@ -402,7 +402,9 @@ struct Dispatch: Sendable {
         return next
     }
 
-    private mutating func actions(_ steps: [PoolMachine.Action], lane: Int) -> [Action] {
+    private mutating func connectionSteps(_ steps: [PoolMachine.Action], lane: Int)
+        -> [ConnectionStep]
+    {
         guard !steps.isEmpty else { return [] }
         return steps.map { step in
             switch step {

@@ -238,7 +238,7 @@ struct Intake: Sendable {
     mutating func pauseChanges(
         of partitions: [PartitionID],
         where isStopped: (PartitionID) -> Bool
-    ) -> [Action] {
+    ) -> [GroupStep] {
         let (isFull, held, stopped) = (gate.isPaused, heldRecords, shares.stopped)
         let sources = sources
         return pauses.changes(of: partitions) { partition in

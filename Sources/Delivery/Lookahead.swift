@@ -24,6 +24,30 @@ public enum DeliveryPart: CaseIterable, Sendable {
     }
 }
 
+extension [Send] {
+    /// Has the caches fetch what opening the streams behind this one will look at.
+    @inline(__always)
+    public func lookAhead(from index: Int) {
+        if let next = arrival(ahead: .arrival, of: index) { next.prefetch() }
+        if let next = arrival(ahead: .bytes, of: index) { next.prefetchBytes() }
+    }
+
+    private func arrival(ahead part: DeliveryPart, of index: Int) -> Arrival? {
+        index + part.distance < count ? self[index + part.distance].arrival : nil
+    }
+}
+
+extension [OutgoingRecord] {
+    /// Has the caches fetch what writing the records behind this one will look at.
+    ///
+    /// For most outcomes that is no byte of the event.
+    @inline(__always)
+    public func lookAhead(from index: Int) {
+        let next = index + DeliveryPart.arrival.distance
+        if next < count { self[next].arrival.prefetch() }
+    }
+}
+
 extension DeliveryTable {
     @inline(__always)
     func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {

@@ -68,17 +68,16 @@ struct Publishing: Sendable {
     }
 
     /// What is to be produced, in order, and forgotten here.
-    mutating func takeRecords(into actions: inout [Action]) {
+    mutating func takeRecords() -> [PublicationTag] {
+        var tags: [PublicationTag] = []
+        tags.reserveCapacity(due.count)
         for entry in due {
-            guard entry.isRepeat else {
-                actions.append(.publish(entry.delivery, entry.records))
-                continue
-            }
             for publication in Publication.allCases where entry.records.contains(publication) {
-                actions.append(.publishAgain(entry.delivery, publication))
+                tags.append(PublicationTag(entry.delivery, publication))
             }
         }
         due.removeAll(keepingCapacity: true)
+        return tags
     }
 
     var nextDeadline: Instant? {

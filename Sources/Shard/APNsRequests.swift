@@ -20,7 +20,7 @@ struct APNsRequests {
 
     /// Writes the headers of the next request.
     mutating func write(
-        _ request: DeliveryRequest,
+        _ request: Send,
         _ credentials: [CredentialInUse],
         now: Moment
     ) {

@@ -47,7 +47,7 @@ package struct OutcomePublisher: ~Copyable {
     private var encoder = OutcomeEncoder()
     private var value: [UInt8] = []
     /// What the producer's full queue did not take; tried again when reports have made room.
-    private var refused: [PublicationTag] = []
+    private var refused: [OutgoingRecord] = []
     /// Outcomes that were too large as they are: published without metadata.
     private var shortened: Set<DeliveryID> = []
 
@@ -57,16 +57,14 @@ package struct OutcomePublisher: ~Copyable {
 
     /// - Throws: The producer's word, when it will never take this record.
     mutating func publish(
-        _ tag: PublicationTag,
-        of delivery: borrowing Delivery,
+        _ record: OutgoingRecord,
         source: TopicPartition,
         through producer: Producer
     ) throws(KafkaError) {
         let encoded: Encoded? =
-            switch (tag.publication, delivery.decision) {
-            case (.retry, _): retryRecord(of: delivery, source)
-            case (_, .concluded?): record(tag, delivery.concludedOutcome, of: delivery, source)
-            case (_, .deferral?), (_, nil): nil
+            switch record.conclusion {
+            case .deferred(let deferral): retryRecord(of: record.arrival, deferral, source)
+            case .ended(let ending): self.record(record.tag, of: record.arrival, ending, source)
             }
         guard let encoded else { return }
         do throws(ProduceError) {
@@ -75,24 +73,27 @@ package struct OutcomePublisher: ~Copyable {
                 key: encoded.key,
                 value: encoded.value,
                 headers: encoded.headers,
-                tag: tag.rawValue
+                tag: record.tag.rawValue
             )
         } catch {
             switch error {
-            case .queueFull: refused.append(tag)
+            case .queueFull: refused.append(record)
             case .refused(let cause): throw cause
             }
         }
     }
 
     /// The event as it is, with what the next round must know.
-    private func retryRecord(of delivery: borrowing Delivery, _ source: TopicPartition) -> Encoded?
-    {
-        guard let history = delivery.historyToWrite(readFrom: source) else { return nil }
-        let record = delivery.record
+    private func retryRecord(
+        of arrival: Arrival,
+        _ deferral: Deferral,
+        _ source: TopicPartition
+    ) -> Encoded {
+        let history = arrival.history(with: deferral, readFrom: source)
+        let record = arrival.record
         return Encoded(
             topic: topics.retry.topic(forEventOf: source.topic, tier: history.tier),
-            key: record.key(for: delivery.arrival.event?.deviceToken),
+            key: record.key(for: arrival.event?.deviceToken),
             value: record.value,
             headers: HeaderList(
                 history.headers(
@@ -104,65 +105,65 @@ package struct OutcomePublisher: ~Copyable {
     }
 
     /// One of the outcome's records; `source` is the partition that the event was read from last.
-    ///
-    /// The outcome is an argument's, and so is lent to the encoder; a constant's would be copied.
     private mutating func record(
         _ tag: PublicationTag,
-        _ outcome: Outcome,
-        of delivery: borrowing Delivery,
+        of arrival: Arrival,
+        _ ending: Ending,
         _ source: TopicPartition
     ) -> Encoded? {
-        let arrival = delivery.arrival
+        let outcome = arrival.outcome(ending)
         // The outcome only: a dead letter is the event as it was, or is not written.
         if !shortened.isEmpty, tag.publication == .outcome, shortened.contains(tag.delivery) {
-            return shortOutcome(outcome, of: delivery, source)
+            return shortOutcome(outcome, of: arrival, ending, source)
         }
         guard !arrival.isRetry, arrival.record.headers.isEmpty else {
-            return originalRecord(tag.publication, outcome, of: delivery, source)
+            return originalRecord(tag.publication, outcome, of: arrival, ending, source)
         }
-        return encoded(tag.publication, outcome, arrival.record, source, delivery)
+        return encoded(tag.publication, outcome, arrival.record, source, times(arrival, ending))
     }
 
     /// Of the record that the event was first read from, whatever rounds it has been through.
     private mutating func originalRecord(
         _ publication: Publication,
         _ outcome: Outcome,
-        of delivery: borrowing Delivery,
+        of arrival: Arrival,
+        _ ending: Ending,
         _ source: TopicPartition
     ) -> Encoded? {
-        let origin = delivery.origin(readFrom: source)
-        var record = delivery.record
+        let origin = arrival.origin(readFrom: source)
+        var record = arrival.record
         record.offset = origin.offset
         record.headers = RetryHistory.stripped(record.headers)
-        return encoded(publication, outcome, record, origin.partition, delivery)
+        return encoded(publication, outcome, record, origin.partition, times(arrival, ending))
     }
 
     /// Without what the outcome takes over from the record, which can be as large as the record.
     private mutating func shortOutcome(
         _ outcome: Outcome,
-        of delivery: borrowing Delivery,
+        of arrival: Arrival,
+        _ ending: Ending,
         _ source: TopicPartition
     ) -> Encoded? {
-        let origin = delivery.origin(readFrom: source)
+        let origin = arrival.origin(readFrom: source)
         var outcome = outcome
         outcome.subject.metadata = nil
-        var record = delivery.record
+        var record = arrival.record
         record.offset = origin.offset
         record.key = nil
         record.headers = []
         record.traceContext = []
-        return encoded(.outcome, outcome, record, origin.partition, delivery)
+        return encoded(.outcome, outcome, record, origin.partition, times(arrival, ending))
     }
 
     /// Takes what the full queue refused, to be published again.
-    mutating func takeRefused() -> [PublicationTag] {
-        let tags = refused
+    mutating func takeRefused() -> [OutgoingRecord] {
+        let records = refused
         refused = []
-        return tags
+        return records
     }
 
     /// Puts off what was taken by `takeRefused`, and not published.
-    mutating func refuse(_ tags: ArraySlice<PublicationTag>) { refused += tags }
+    mutating func refuse(_ records: ArraySlice<OutgoingRecord>) { refused += records }
 
     /// What was refused is produced again in any case.
     mutating func forgetRefused() { refused = [] }
@@ -188,7 +189,7 @@ package struct OutcomePublisher: ~Copyable {
         _ outcome: Outcome,
         _ record: Record,
         _ source: TopicPartition,
-        _ delivery: borrowing Delivery
+        _ times: DeliveryTimes?
     ) -> Encoded? {
         value.removeAll(keepingCapacity: true)
         switch publication {
@@ -198,7 +199,7 @@ package struct OutcomePublisher: ~Copyable {
                 topic: topics.results,
                 key: encoder.key(outcome, record: record),
                 value: value,
-                headers: headers(of: outcome, record, delivery)
+                headers: headers(of: outcome, record, times)
             )
         case .tokenStatus:
             guard let topic = topics.tokenStatus, let status = encoder.tokenStatus(outcome)
@@ -221,20 +222,25 @@ package struct OutcomePublisher: ~Copyable {
     private func headers(
         of outcome: Outcome,
         _ record: Record,
-        _ delivery: borrowing Delivery
+        _ times: DeliveryTimes?
     ) -> HeaderList {
         let headers = HeaderList(capacity: 8)
         OutcomeEncoder.forEachHeader(of: outcome, record: record) { headers.add($0, $1) }
-        if topics.hasTimingHeaders {
-            for header in delivery.times.headers { headers.add(header) }
+        if let times {
+            for header in times.headers { headers.add(header) }
         }
         return headers
     }
-}
 
-extension Delivery {
+    /// For an outcome's headers; nil: it has none of them.
+    ///
     /// Of this round: what waited in a retry topic came anew.
-    fileprivate var times: DeliveryTimes {
-        DeliveryTimes(receivedAt: receivedAt, sentAt: sentAt, answeredAt: answeredAt)
+    private func times(_ arrival: Arrival, _ ending: Ending) -> DeliveryTimes? {
+        guard topics.hasTimingHeaders else { return nil }
+        return DeliveryTimes(
+            receivedAt: arrival.receivedAt,
+            sentAt: ending.sentAt,
+            answeredAt: ending.answeredAt
+        )
     }
 }

@@ -36,9 +36,7 @@ extension Shard {
 
     private mutating func answered(_ id: DeliveryID, _ response: HTTP2Response) {
         let answer = APNsAnswer.read(response, now: now.timestamp, metrics)
-        let attempt = engine.attempt(id)
-        let verdict = engine.responseArrived(answer, for: id, now: now)
-        guard let attempt, let verdict else { return }
+        guard let attempt = engine.responseArrived(answer, for: id, now: now) else { return }
         if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt) }
         troubles.requestAnswered(attempt.route)
         metrics.countResponse(
@@ -47,14 +45,13 @@ extension Shard {
             route: attempt.route.index,
             nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
         )
-        judge(answer, verdict, of: attempt)
+        judge(answer, attempt)
     }
 
     private mutating func streamBroke(_ id: DeliveryID, _ kind: StreamBreak) {
         metrics.brokenStreams[BrokenStreamLabel(kind)].add()
-        let attempt = engine.attempt(id)
-        engine.streamBroke(id, kind, now: now)
-        guard kind.isAnswerOfSorts, let route = attempt?.route else { return }
+        let route = engine.streamBroke(id, kind, now: now)
+        guard kind.isAnswerOfSorts, let route else { return }
         if let text = kind.complaint { troubles.endpointFailed(route, text) }
         guard troubles.requestUnserved(route, at: now.instant) else { return }
         var facts = facts(route)
@@ -81,17 +78,13 @@ extension Shard {
     }
 
     /// Keeps the credential's trouble for readiness and log.
-    private mutating func judge(
-        _ answer: APNsAnswer,
-        _ verdict: Verdict,
-        of attempt: DeliveryAttempt
-    ) {
+    private mutating func judge(_ answer: APNsAnswer, _ attempt: JudgedAttempt) {
         let route = attempt.route
-        if verdict.fault == .server {
+        if attempt.verdict.fault == .server {
             let reason = answer.reason.map { " \($0.text)" } ?? ""
             troubles.endpointFailed(route, "\(answer.status)\(reason)")
         }
-        guard verdict.fault == .credential else {
+        guard attempt.verdict.fault == .credential else {
             troubles.credentialWorked(route)
             return
         }

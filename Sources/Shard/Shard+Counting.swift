@@ -16,63 +16,38 @@ extension Shard {
     }
 
     /// Counts what has ended; to be called once Kafka has all of its records.
-    mutating func countOutcome(of delivery: Delivery) {
-        switch delivery.decision {
-        case .concluded?:
-            count(
-                delivery.conclusion.kind,
-                delivery.conclusion.reason,
-                occurredAt: delivery.arrival.occurredAt,
-                completedAt: delivery.conclusion.completedAt,
-                delivery
-            )
-        case .deferral?, nil: break
-        }
-    }
-
-    private mutating func count(
-        _ kind: OutcomeKind,
-        _ reason: Reason?,
-        occurredAt: Timestamp?,
-        completedAt: Timestamp,
-        _ delivery: Delivery
-    ) {
-        metrics.count(kind, reason: reason, credential: delivery.route?.credential)
-        countGivenUp(delivery, because: reason)
-        let start =
-            occurredAt ?? delivery.arrival.record.timestamp ?? delivery.arrival.firstReceivedAt
-        metrics.endToEnd.record(milliseconds: completedAt.milliseconds &- start.milliseconds)
-        log(kind, delivery)
+    mutating func countOutcome(of record: PublishedRecord) {
+        guard case .ended(let ending) = record.conclusion else { return }
+        let arrival = record.arrival
+        metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
+        countGivenUp(arrival, ending)
+        let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
+        metrics.endToEnd.record(
+            milliseconds: ending.completedAt.milliseconds &- start.milliseconds
+        )
+        log(ending, of: arrival)
     }
 }
 
 extension ShardMetrics {
-    /// Counts a record that Kafka has for good; of a delivery that left meanwhile, too.
+    /// Counts a record that Kafka has for good.
     ///
-    /// An outcome or a token's status is counted without the delivery, which would be copied.
-    func countRecord(_ publication: Publication, of delivery: @autoclosure () -> Delivery?) {
+    /// - Parameters:
+    ///   - publication: which of the delivery's records.
+    ///   - conclusion: what the delivery came to; nil: it has left, because its partition was lost
+    ///     meanwhile, though Kafka has the record nevertheless.
+    func countRecord(_ publication: Publication, of conclusion: Conclusion?) {
         switch publication {
         case .outcome: resultsProduced.add()
         case .tokenStatus: tokenStatusRecords.add()
-        case .deadLetter: countDeadLetter(delivery())
-        case .retry: countDeferral(delivery())
+        case .deadLetter:
+            // Only what has an outcome other than `accepted` becomes a dead letter: it has a reason.
+            guard case .ended(let ending)? = conclusion, let reason = ending.reason else { return }
+            deadLetters[ReasonLabel(reason)].add()
+        case .retry:
+            guard let deferral = conclusion?.deferral else { return deferred.add() }
+            countDeferral(tier: deferral.tier, because: deferral.reason)
         }
-    }
-
-    /// Counts an event that a retry topic has.
-    private func countDeferral(_ delivery: Delivery?) {
-        guard let deferral = delivery?.deferral else {
-            // Its partition was lost meanwhile; Kafka has the record nevertheless.
-            deferred.add()
-            return
-        }
-        countDeferral(tier: deferral.tier, because: deferral.reason)
-    }
-
-    private func countDeadLetter(_ delivery: Delivery?) {
-        // Only what has an outcome other than `accepted` becomes a dead letter: it has a reason.
-        guard let reason = delivery?.outcome?.reason else { return }
-        deadLetters[ReasonLabel(reason)].add()
     }
 }
 

@@ -8,13 +8,13 @@ import Vocabulary
 /// say so.
 extension Shard {
     /// Counts what has ended, of the delivery's credential or of none.
-    mutating func countGivenUp(_ delivery: Delivery, because reason: Reason?) {
-        let credential = delivery.route?.credential ?? givenUp.count - 1
-        guard delivery.isGivenUp else {
+    mutating func countGivenUp(_ arrival: Arrival, _ ending: Ending) {
+        let credential = arrival.route?.credential ?? givenUp.count - 1
+        guard arrival.isGivenUp(ending) else {
             givenUp[credential].eventEnded()
             return
         }
-        givenUp[credential].eventGivenUp(because: reason)
+        givenUp[credential].eventGivenUp(because: ending.reason)
         metrics.eventsGivenUp[credential].add()
     }
 

@@ -10,23 +10,21 @@ extension Shard {
     ///
     /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
     /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
-    mutating func log(_ kind: OutcomeKind, _ delivery: Delivery) {
-        let isFault = kind.isFault
+    mutating func log(_ ending: Ending, of arrival: Arrival) {
+        let isFault = ending.kind.isFault
         let level: LogLevel = isFault ? .info : .debug
-        guard log.isEnabled(level), let outcome = delivery.outcome else { return }
+        guard log.isEnabled(level) else { return }
         log.log(
             level,
             isFault ? "event not delivered" : "event concluded",
-            facts(of: outcome, delivery)
+            facts(of: arrival.outcome(ending), arrival)
         )
     }
 
     /// Nothing of the payload, and no violation: its pointer can hold names out of the payload.
-    private func facts(of outcome: Outcome, _ delivery: Delivery) -> LogFacts {
+    private func facts(of outcome: Outcome, _ arrival: Arrival) -> LogFacts {
         let subject = outcome.subject
-        let origin = delivery.origin(
-            readFrom: consumer.name(of: delivery.arrival.record.partition)
-        )
+        let origin = arrival.origin(readFrom: consumer.name(of: arrival.record.partition))
         return [
             .outcome: outcome.kind.rawValue,
             .attempts: "\(outcome.attempts)",

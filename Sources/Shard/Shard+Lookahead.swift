@@ -5,20 +5,6 @@ import Vocabulary
 
 /// Whom the shard's batches are about, further on than it has come: `DeliveryEngine.lookAhead`
 /// fetches them.
-extension [Action] {
-    /// Whose part carrying out that action will look at; nil: nobody's.
-    ///
-    /// Of most outcomes no byte of the record is wanted.
-    func delivery(at index: Int, for part: DeliveryPart) -> DeliveryID? {
-        guard index < count else { return nil }
-        return switch self[index] {
-        case .send(let id, _): id
-        case .publish(let id, _): part == .bytes ? nil : id
-        default: nil
-        }
-    }
-}
-
 extension [ProducerEvent] {
     /// The delivery that the event, a report mostly, is of.
     func delivery(at index: Int) -> DeliveryID? {

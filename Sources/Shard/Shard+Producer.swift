@@ -30,55 +30,33 @@ extension Shard {
         }
     }
 
-    mutating func publish(_ tag: PublicationTag) {
+    mutating func publish(_ record: OutgoingRecord) {
         // The next producer is given all that is not acknowledged.
         guard !producerBackoff.isWaiting else { return }
-        if let error = Self.publish(tag, of: &engine, partitionRoles, &publisher, producer) {
-            publicationFailed(tag, error)
+        // It came by `recordArrived`, so its partition's role is known.
+        let source = partitionRoles[record.arrival.record.partition].name
+        do throws(KafkaError) {
+            try publisher.publish(record, source: source, through: producer)
+        } catch {
+            publicationFailed(record.tag, error)
         }
-    }
-
-    /// Parts of the shard, for while the engine lends a delivery the whole cannot be used.
-    private static func publish(
-        _ tag: PublicationTag,
-        of engine: inout DeliveryEngine,
-        _ partitionRoles: PartitionRoles,
-        _ publisher: inout OutcomePublisher,
-        _ producer: Producer
-    ) -> KafkaError? {
-        var failure: KafkaError?
-        engine.lend(tag.delivery) { delivery in
-            do throws(KafkaError) {
-                try publisher.publish(
-                    tag,
-                    of: delivery,
-                    // Its record came by `recordArrived`, so the role is known.
-                    source: partitionRoles[delivery.arrival.record.partition].name,
-                    through: producer
-                )
-            } catch {
-                failure = error
-            }
-        }
-        return failure
     }
 
     private mutating func published(_ tag: PublicationTag) {
         producerBackoff.worked()
         troubles.recordTaken(tag.publication)
-        guard !settings.engine.isTransactional else {
-            // It counts when its transaction is committed.
-            engine.published(tag)
-            return
-        }
-        metrics.countRecord(tag.publication, of: engine.delivery(tag.delivery))
-        if let delivery = engine.published(tag) { ended(tag.delivery, delivery) }
+        let record = engine.published(tag)
+        // In a transaction it counts once that is committed.
+        guard !settings.engine.isTransactional else { return }
+        metrics.countRecord(tag.publication, of: record?.conclusion)
+        if let record { ended(tag.delivery, record) }
     }
 
-    /// Kafka has all of a delivery's records, but for those that it will never take.
-    private mutating func ended(_ id: DeliveryID, _ delivery: Delivery) {
+    /// Kafka has a record of the delivery's, or will never take it.
+    private mutating func ended(_ id: DeliveryID, _ record: PublishedRecord) {
+        guard record.isLast else { return }
         publisher.concluded(id)
-        countOutcome(of: delivery)
+        countOutcome(of: record)
     }
 
     private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
@@ -106,8 +84,8 @@ extension Shard {
                 "\(tag.publication) record is larger than its topic allows; only the outcome tells",
                 [.error: error.text]
             )
-            if let delivery = engine.publicationAbandoned(tag, now: now) {
-                ended(tag.delivery, delivery)
+            if let record = engine.publicationAbandoned(tag, now: now) {
+                ended(tag.delivery, record)
             }
         case .retry:
             log.error(

@@ -31,12 +31,12 @@ extension Shard {
             troubles.kafkaWorked()
             let committed = engine.transactionCallSucceeded()
             if !committed.isEmpty { metrics.commits[.ok].add() }
-            for (written, delivery) in committed {
+            for (written, record) in committed {
                 for publication in Publication.allCases
                 where written.records.contains(publication) {
-                    metrics.countRecord(publication, of: delivery)
+                    metrics.countRecord(publication, of: record.conclusion)
                 }
-                countOutcome(of: delivery)
+                countOutcome(of: record)
                 publisher.concluded(written.delivery)
             }
         case .failure(let failure):

@@ -18,7 +18,7 @@ import Vocabulary
 ///
 /// 1. wait for a descriptor or the engine's next deadline;
 /// 2. tell the engine what happened: answers, delivery reports, records;
-/// 3. let it decide (`turnEnded`), and carry its actions out;
+/// 3. let it decide (`turnEnded`), and carry its decision out;
 /// 4. send what the connections gathered.
 ///
 /// Not copyable, and no object: whoever runs it lends it to each turn once, so nothing on a
@@ -98,7 +98,7 @@ package struct Shard: ~Copyable {
     var producerBackoff = ProducerBackoff()
     /// The group waits for the assignment to be given up: see `PartitionRestarts.isSettling`.
     private var owesUnassign = false
-    private var actions: [Action] = []
+    private var decision = TurnDecision()
     /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
     private var producerEvents: [ProducerEvent] = []
@@ -231,8 +231,8 @@ package struct Shard: ~Copyable {
             let deadSince = settings.suppressedTokens[token]
             engine.tokenHeard(token, deadSince: deadSince, now: now.instant)
         }
-        engine.turnEnded(now: now)
-        carryOutActions()
+        engine.turnEnded(now: now, into: &decision)
+        carryOutDecision()
         connections.flush(loop) { happenings.append($0) }
         record()
     }
@@ -254,7 +254,7 @@ package struct Shard: ~Copyable {
         let deadTokens = settings.suppressedTokens
         var slice = DecodeSlice(from: SystemClock.now)
         consumerHasMore = consumer.poll(budget: budget) {
-            consumerHappened($0, deadTokens: deadTokens) && engine.intakeByteBudget > 0
+            consumerHappened($0, deadTokens: deadTokens)
                 && !slice.recordDecoded(now: SystemClock.now)
         }
     }
@@ -277,8 +277,8 @@ package struct Shard: ~Copyable {
         events.removeAll(keepingCapacity: true)
         swap(&events, &producerEvents)
         let refused = publisher.takeRefused()
-        for (index, tag) in refused.enumerated() {
-            publish(tag)
+        for (index, record) in refused.enumerated() {
+            publish(record)
             guard publisher.hasRefused else { continue }
             // Full again: to encode the others would be for nothing.
             publisher.refuse(refused.dropFirst(index + 1))
@@ -288,27 +288,58 @@ package struct Shard: ~Copyable {
 
     // MARK: What is to be done
 
-    private mutating func carryOutActions() {
-        var actions: [Action] = []
-        swap(&actions, &self.actions)
-        engine.takeActions(into: &actions)
-        for index in actions.indices {
-            engine.lookAhead { actions.delivery(at: index + $0.distance, for: $0) }
-            carryOut(actions[index])
+    private mutating func carryOutDecision() {
+        // Moved out and back in: who carries out a part of it may use all of the shard.
+        var decision = TurnDecision()
+        swap(&decision, &self.decision)
+        for refresh in decision.tokenRefreshes {
+            inUse[refresh.credential].token?.expired(sentAt: refresh.sentAt, now: now)
+            requests.tokenReplaced()
         }
-        actions.removeAll(keepingCapacity: true)
-        swap(&actions, &self.actions)
+        for cancel in decision.cancels {
+            timedOut(on: cancel.connection)
+            connections.cancel(cancel.delivery, on: cancel.connection)
+        }
+        for index in decision.sends.indices {
+            decision.sends.lookAhead(from: index)
+            send(decision.sends[index])
+        }
+        for step in decision.connections { carryOut(step) }
+        for word in decision.tokenWords {
+            if let deadSince = word.deadSince {
+                settings.suppressedTokens.insert(word.token, since: deadSince)
+            } else {
+                settings.suppressedTokens.remove(word.token)
+            }
+        }
+        for schema in decision.schemaFetches { fetchSchema(schema) }
+        for step in decision.transactions { transact(step) }
+        for index in decision.publications.indices {
+            decision.publications.lookAhead(from: index)
+            publish(decision.publications[index])
+        }
+        for step in decision.group { carryOut(step) }
+        if let reason = decision.stop { stop(reason) }
+        swap(&decision, &self.decision)
     }
 
-    private mutating func carryOut(_ action: Action) {
-        switch action {
+    private mutating func send(_ request: Send) {
+        requests.write(request, inUse, now: now)
+        connections.send(
+            request.delivery,
+            requests.headers.block,
+            body: request.arrival.eventBytes,
+            range: request.arrival.content.payload,
+            on: request.connection,
+            &happenings
+        )
+    }
+
+    private mutating func carryOut(_ step: ConnectionStep) {
+        switch step {
         case .connect(let id, let route):
             metrics.connects.add()
             connections.connect(id, route, &happenings)
-        case .send(let id, let connection): send(id, on: connection)
-        case .cancel(let id, let connection):
-            timedOut(on: connection)
-            connections.cancel(id, on: connection)
         case .ping(let id): connections.ping(id)
         case .drain(let id): connections.drain(id)
         case .drainStalled(let id):
@@ -316,20 +347,11 @@ package struct Shard: ~Copyable {
             connections.drain(id)
         case .close(let id, let reason):
             connections.close(id, ConnectionFailure(reason), &happenings)
-        case .refreshProviderToken(let credential, let sentAt):
-            inUse[credential].token?.expired(sentAt: sentAt, now: now)
-            requests.tokenReplaced()
-        case .fetchSchema(let schema): fetchSchema(schema)
-        case .suppressToken(let token, let since):
-            settings.suppressedTokens.insert(token, since: since)
-        case .readmitToken(let token): settings.suppressedTokens.remove(token)
-        case .publish(let id, let publications):
-            for publication in Publication.allCases where publications.contains(publication) {
-                publish(PublicationTag(id, publication))
-            }
-        case .publishAgain(let id, let publication): publish(PublicationTag(id, publication))
-        case .transact(let step): transact(step)
-        case .stop(let reason): stop(reason)
+        }
+    }
+
+    private mutating func carryOut(_ step: GroupStep) {
+        switch step {
         case .fetchStoredOffsets(let partitions):
             let isTransactional = settings.engine.isTransactional
             inGroup {
@@ -349,7 +371,7 @@ package struct Shard: ~Copyable {
             }
         case .pause(let partitions): inGroup { $0.pause(partitions) }
         case .resume(let partitions): inGroup { $0.resume(partitions) }
-        case .leaveGroup:
+        case .leave:
             inGroup { $0.beginClose() }
             closeDeadline = now.instant + Self.closeTimeout
         }
@@ -381,18 +403,5 @@ package struct Shard: ~Copyable {
             failure = ServiceError(text: "Kafka: \(error)")
         }
         consumerHasMore = true
-    }
-
-    private mutating func send(_ id: DeliveryID, on connection: ConnectionID) {
-        guard let request = engine.request(id) else { return }
-        requests.write(request, inUse, now: now)
-        connections.send(
-            id,
-            requests.headers.block,
-            body: request.arrival.eventBytes,
-            range: request.arrival.content.payload,
-            on: connection,
-            &happenings
-        )
     }
 }

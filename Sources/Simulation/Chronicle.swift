@@ -8,12 +8,13 @@ package struct Chronicle: Sendable {
     /// Made into text only when somebody reads it, for few are ever read.
     private enum Entry: Sendable {
         case happening(Happening)
-        case action(Action, MemberID)
+        case decision(TurnDecision, MemberID)
 
-        var text: String {
+        var text: [String] {
             switch self {
-            case .happening(let happening): "\(happening)"
-            case .action(let action, let member): "member \(member.number): \(action)"
+            case .happening(let happening): ["\(happening)"]
+            case .decision(let decision, let member):
+                decision.lines.map { "member \(member.number): \($0)" }
             }
         }
     }
@@ -29,8 +30,8 @@ package struct Chronicle: Sendable {
         note(.happening(happening), at: now)
     }
 
-    mutating func note(_ action: Action, of member: MemberID, at now: Instant) {
-        note(.action(action, member), at: now)
+    mutating func note(_ decision: TurnDecision, of member: MemberID, at now: Instant) {
+        note(.decision(decision, member), at: now)
     }
 
     private mutating func note(_ entry: Entry, at now: Instant) {
@@ -44,10 +45,12 @@ package struct Chronicle: Sendable {
 
     /// Oldest first, one line each.
     package var text: [String] {
-        (entries[next...] + entries[..<next]).map { at, entry in
-            let words = entry.text.split(separator: "(", omittingEmptySubsequences: false)
-            let text = words.map(Self.withoutModules).joined(separator: "(")
-            return "\(Double(at.nanoseconds) / 1e9) s: \(text)"
+        (entries[next...] + entries[..<next]).flatMap { at, entry in
+            entry.text.map { line in
+                let words = line.split(separator: "(", omittingEmptySubsequences: false)
+                let text = words.map(Self.withoutModules).joined(separator: "(")
+                return "\(Double(at.nanoseconds) / 1e9) s: \(text)"
+            }
         }
     }
 
@@ -57,5 +60,18 @@ package struct Chronicle: Sendable {
             word.first?.isUppercase == true && word.contains(".")
                 ? String(word.split(separator: ".").last ?? word) : String(word)
         }.joined(separator: " ")
+    }
+}
+
+extension TurnDecision {
+    /// What is to be done, in order, a line each.
+    fileprivate var lines: [String] {
+        var lines = tokenRefreshes.map { "\($0)" } + cancels.map { "\($0)" }
+        lines += sends.map { "send(\($0.delivery), on: \($0.connection))" }
+        lines += connections.map { "\($0)" } + tokenWords.map { "\($0)" }
+        lines += schemaFetches.map { "fetch(\($0))" } + transactions.map { "\($0)" }
+        lines += publications.map { "publish(\($0.tag))" } + group.map { "\($0)" }
+        if let stop { lines.append("stop(\(stop))") }
+        return lines
     }
 }

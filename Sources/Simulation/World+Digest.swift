@@ -5,53 +5,58 @@ import Vocabulary
 ///
 /// A delivery is named by the place of its record in Kafka: its identifier is the engine's own.
 extension World {
-    mutating func mix(_ action: Action, of member: Member) {
-        switch action {
+    mutating func mix(_ decision: TurnDecision, of member: Member) {
+        for refresh in decision.tokenRefreshes {
+            let words = [UInt64(refresh.credential), refresh.sentAt.word]
+            mix(words, into: .tokenRefreshes, of: member)
+        }
+        for cancel in decision.cancels {
+            let words = record(of: cancel.delivery, by: member) + [cancel.connection.word]
+            mix(words, into: .cancels, of: member)
+        }
+        for request in decision.sends {
+            let words = place(of: request.arrival) + [request.connection.word]
+            mix(words, into: .sends, of: member)
+        }
+        for step in decision.connections { mix(step, of: member) }
+        for word in decision.tokenWords {
+            let token = word.token.rawValue
+            let words = word.deadSince.map { [0, token, $0.word] as [UInt64] } ?? [1, token]
+            mix(words, into: .tokenWords, of: member)
+        }
+        for schema in decision.schemaFetches { mix([schema.name.word], into: .schemas, of: member) }
+        for step in decision.transactions { mix(step, of: member) }
+        for record in decision.publications {
+            mix(words(of: record, by: member), into: .publications, of: member)
+        }
+        for step in decision.group { mix(step, of: member) }
+        if let end = decision.stop {
+            mix([7, end == .inDoubt ? 0 : 1], into: .transactions, of: member)
+        }
+    }
+
+    private mutating func mix(_ step: ConnectionStep, of member: Member) {
+        switch step {
         case .connect(let connection, let route):
             mix([0, connection.word, UInt64(route.index)], into: .connections, of: member)
-        case .ping(let connection):
-            mix([1, connection.word], into: .connections, of: member)
-        case .drain(let connection):
-            mix([2, connection.word], into: .connections, of: member)
+        case .ping(let connection): mix([1, connection.word], into: .connections, of: member)
+        case .drain(let connection): mix([2, connection.word], into: .connections, of: member)
         case .drainStalled(let connection):
             mix([3, connection.word], into: .connections, of: member)
-        case .close(let connection, _):
-            mix([4, connection.word], into: .connections, of: member)
-        case .send(let delivery, let connection):
-            mix(record(of: delivery, by: member) + [connection.word], into: .sends, of: member)
-        case .cancel(let delivery, let connection):
-            mix(record(of: delivery, by: member) + [connection.word], into: .cancels, of: member)
-        case .refreshProviderToken(let credential, let sentAt):
-            mix([UInt64(credential), sentAt.word], into: .tokenRefreshes, of: member)
-        case .fetchSchema(let schema):
-            mix([schema.name.word], into: .schemas, of: member)
-        case .suppressToken(let token, let since):
-            mix([0, token.rawValue, since.word], into: .tokenWords, of: member)
-        case .readmitToken(let token):
-            mix([1, token.rawValue], into: .tokenWords, of: member)
-        case .publish(let delivery, let publications):
-            guard let facts = member.delivery(delivery) else { return }
-            for publication in Publication.allCases where publications.contains(publication) {
-                mix(words(of: publication, facts), into: .publications, of: member)
-            }
-        case .publishAgain(let delivery, let publication):
-            guard let facts = member.delivery(delivery) else { return }
-            mix(words(of: publication, facts) + [1], into: .publications, of: member)
-        case .transact(let step):
-            mix(step, of: member)
-        case .stop(let end):
-            mix([7, end == .inDoubt ? 0 : 1], into: .transactions, of: member)
+        case .close(let connection, _): mix([4, connection.word], into: .connections, of: member)
+        }
+    }
+
+    private mutating func mix(_ step: GroupStep, of member: Member) {
+        switch step {
         case .fetchStoredOffsets(let partitions):
             mix([0] + partitions.map(\.word), into: .assignments, of: member)
         case .assign(let starts):
             let words = starts.flatMap { [$0.partition.word, UInt64(bitPattern: position($0))] }
             mix([1] + words, into: .assignments, of: member)
-        case .unassign:
-            mix([2], into: .assignments, of: member)
-        case .leaveGroup:
-            mix([3], into: .assignments, of: member)
-        case .commit(let commits):
-            mix(commits, of: member)
+        case .unassign: mix([2], into: .assignments, of: member)
+        case .leave: mix([3], into: .assignments, of: member)
+        case .commit(let commits): mix(commits, of: member)
         case .pause(let partitions):
             mix([0] + partitions.map(\.word), into: .pauses, of: member)
         case .resume(let partitions):
@@ -87,27 +92,28 @@ extension World {
     }
 
     private func record(of delivery: DeliveryID, by member: Member) -> [UInt64] {
-        guard let record = member.delivery(delivery)?.record else { return [] }
-        return [record.partition.word, UInt64(bitPattern: record.offset.rawValue)]
+        member.delivery(delivery).map { place(of: $0.arrival) } ?? []
     }
 
-    /// What the record of a delivery says.
-    private func words(of publication: Publication, _ facts: Delivery) -> [UInt64] {
-        var words = [
-            UInt64(publication.rawValue), facts.record.partition.word,
-            UInt64(bitPattern: facts.record.offset.rawValue),
-        ]
-        if let outcome = facts.outcome {
+    private func place(of arrival: Arrival) -> [UInt64] {
+        [arrival.record.partition.word, UInt64(bitPattern: arrival.record.offset.rawValue)]
+    }
+
+    /// What a record says that is produced, and whether it is produced again.
+    private func words(of record: OutgoingRecord, by member: Member) -> [UInt64] {
+        var words = [UInt64(record.tag.publication.rawValue)] + place(of: record.arrival)
+        if let outcome = record.conclusion.outcome(of: record.arrival) {
             words += [
                 outcome.kind.rawValue.word, (outcome.reason?.text ?? "").word,
                 outcome.tokenAction.rawValue.word, UInt64(outcome.httpStatus ?? 0),
                 UInt64(outcome.attempts), outcome.unregisteredAt?.word ?? 0,
                 outcome.isTokenReadmitted ? 1 : 0, outcome.completedAt.word,
             ]
-        } else if let deferral = facts.deferral {
+        } else if let deferral = record.conclusion.deferral {
             words += [UInt64(deferral.tier), deferral.dueAt.word]
         }
-        return words
+        let isAgain = plan.isTransactional || member.publishing[record.tag.delivery] != nil
+        return isAgain ? words + [1] : words
     }
 }
 

@@ -38,19 +38,13 @@ extension World {
         decodeAgain(member)
         let wantsMore = takeRecords(member)
         hearOfTokens(member)
-        member.engine.turnEnded(now: moment)
-        var batch: [Action] = []
-        swap(&batch, &actions)
-        member.engine.takeActions(into: &batch)
-        for action in batch {
-            chronicle?.note(action, of: member.id, at: now)
-            mix(action, of: member)
-        }
-        // What ends in a turn may follow from a word of the same turn, and makes way for what is sent.
-        for action in batch where action.isTokenWord { carryOut(action, for: member) }
-        noteEnded(by: member, wanting: batch)
-        for action in batch where !action.isTokenWord { carryOut(action, for: member) }
-        swap(&batch, &actions)
+        var decision = TurnDecision()
+        swap(&decision, &self.decision)
+        member.engine.turnEnded(now: moment, into: &decision)
+        chronicle?.note(decision, of: member.id, at: now)
+        mix(decision, of: member)
+        carryOut(decision, for: member)
+        swap(&decision, &self.decision)
         checkTimeLimits(of: member)
         let (hasLeft, deadline) = member.engine.lend { engine in
             checkBounds(of: member, engine)
@@ -69,7 +63,6 @@ extension World {
     private mutating func takeRecords(_ member: Member) -> Bool {
         guard isKafkaDown == 0 else { return false }
         var budget = member.engine.intakeBudget(now: now)
-        var bytes = member.engine.intakeByteBudget
         let isFull = budget == 0
         let count = member.cursors.count
         guard count > 0 else { return false }
@@ -95,16 +88,12 @@ extension World {
                 }
                 switch takeRecord(member, cursor: index) {
                 case .gap: continue
-                case .record(let byteCount):
-                    budget -= 1
-                    bytes -= byteCount
+                case .record(let hasRoom): budget = hasRoom ? budget - 1 : 0
                 // The shard reads nothing behind it: its partition is to stand still.
                 case .recordNotDue:
                     budget -= 1
                     stopped = true
                 }
-                // As the shard's poll does: the record that uses the bytes up is the last one.
-                if bytes <= 0 { budget = 0 }
             }
         }
         if isLeft, isFull { planTurn(of: member, at: now + .milliseconds(50)) }
@@ -113,7 +102,7 @@ extension World {
 
     private enum Taken {
         case gap
-        case record(byteCount: Int)
+        case record(hasRoom: Bool)
         /// A retry record before its time.
         case recordNotDue
     }
@@ -154,7 +143,8 @@ extension World {
             let place = RecordPlace(partition: partition, offset: position)
             noteArrival(of: event, decoded, history, at: place, by: member)
         }
-        return reply.stopsReading ? .recordNotDue : .record(byteCount: record.byteCount)
+        if reply.isEarly { return .recordNotDue }
+        return .record(hasRoom: reply.hasRoom)
     }
 
     private func history(
@@ -174,34 +164,59 @@ extension World {
         )
     }
 
-    // MARK: Actions
+    // MARK: What is to be done
 
-    private mutating func carryOut(_ action: Action, for member: Member) {
-        switch action {
+    /// What ends in a turn may follow from a word of the same turn, and makes way for what is sent;
+    /// the other lists come in the order that the shard keeps.
+    private mutating func carryOut(_ decision: TurnDecision, for member: Member) {
+        for word in decision.tokenWords { carryOut(word, for: member) }
+        let ended = noteEnded(by: member, wanting: decision.publications)
+        for refresh in decision.tokenRefreshes {
+            refreshProviderToken(of: refresh.credential, by: member)
+        }
+        for cancel in decision.cancels { carryOut(cancel, for: member) }
+        for request in decision.sends { send(request, by: member) }
+        for step in decision.connections { carryOut(step, for: member) }
+        for schema in decision.schemaFetches { fetchSchema(schema, by: member) }
+        for step in decision.transactions { transact(step, by: member) }
+        for record in decision.publications {
+            publish(record, isFirst: ended.contains(record.tag.delivery), by: member)
+        }
+        for step in decision.group { carryOut(step, for: member) }
+        if let reason = decision.stop { memberStops(member, because: reason) }
+    }
+
+    private mutating func carryOut(_ cancel: Cancel, for member: Member) {
+        if let state = member.connections[cancel.connection],
+            let stream = state.streams[cancel.delivery]
+        {
+            noteForBreaker(stream, isFailure: true, on: state.route, by: member)
+        }
+        noteProcessed(cancel.delivery, by: member)
+        _ = endStream(of: cancel.delivery, on: cancel.connection, by: member)
+    }
+
+    private mutating func carryOut(_ step: ConnectionStep, for member: Member) {
+        switch step {
         case .connect(let connection, let route): connect(connection, to: route, by: member)
-        case .send(let delivery, let connection): send(delivery, on: connection, by: member)
-        case .cancel(let delivery, let connection):
-            if let state = member.connections[connection], let stream = state.streams[delivery] {
-                noteForBreaker(stream, isFailure: true, on: state.route, by: member)
-            }
-            noteProcessed(delivery, by: member)
-            _ = endStream(of: delivery, on: connection, by: member)
         case .ping(let connection): pinged(connection, by: member)
         case .drain(let connection), .drainStalled(let connection):
             member.connections[connection]?.isDraining = true
             after(.seconds(2), .connectionEnded(member.id, connection))
         case .close(let connection, _): after(.zero, .connectionEnded(member.id, connection))
-        case .refreshProviderToken(let credential, _):
-            refreshProviderToken(of: credential, by: member)
-        case .fetchSchema(let schema): fetchSchema(schema, by: member)
-        case .transact(let step): transact(step, by: member)
-        case .stop(let reason): memberStops(member, because: reason)
-        case .suppressToken(let token, let since): suppress(token, since: since, by: member)
-        case .readmitToken(let token): readmit(token, by: member)
-        case .publish(let delivery, let publications):
-            publish(delivery, publications, by: member)
-        case .publishAgain(let delivery, let publication):
-            publishAgain(delivery, publication, by: member)
+        }
+    }
+
+    private mutating func carryOut(_ word: TokenWord, for member: Member) {
+        if let since = word.deadSince {
+            suppress(word.token, since: since, by: member)
+        } else {
+            readmit(word.token, by: member)
+        }
+    }
+
+    private mutating func carryOut(_ step: GroupStep, for member: Member) {
+        switch step {
         case .fetchStoredOffsets:
             after(
                 latency(.storedOffsets, of: member),
@@ -213,7 +228,7 @@ extension World {
         case .pause(let partitions): setPaused(true, partitions, of: member)
         case .resume(let partitions): setPaused(false, partitions, of: member)
         // The member is taken out when its engine says so.
-        case .leaveGroup: break
+        case .leave: break
         }
     }
 
@@ -243,15 +258,6 @@ extension World {
 
     mutating func latency(_ draw: Draw, of member: MemberID) -> Duration {
         dice[draw, member].milliseconds(2...40)
-    }
-}
-
-extension Action {
-    fileprivate var isTokenWord: Bool {
-        switch self {
-        case .suppressToken, .readmitToken: true
-        default: false
-        }
     }
 }
 

@@ -4,7 +4,7 @@ import Vocabulary
 
 /// The whole service in memory: virtual time, a Kafka, an APNs, members that live and die.
 ///
-/// The members run the real `DeliveryEngine`; the world turns its actions into happenings and the
+/// The members run the real `DeliveryEngine`; the world turns their decisions into happenings and the
 /// happenings into its inputs. Everything follows from the plan's seed.
 package struct World {
     package let plan: FaultPlan
@@ -39,7 +39,7 @@ package struct World {
     var isProduceSlow = 0
     var isRegistryDown = 0
     /// Used over and over, so that a turn allocates nothing.
-    var actions: [Action] = []
+    var decision = TurnDecision()
 
     package internal(set) var steps = 0
     package internal(set) var coverage = Coverage()

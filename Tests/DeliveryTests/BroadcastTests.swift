@@ -143,7 +143,7 @@ import Vocabulary
         #expect(outcome.subject.deviceToken == nil && outcome.subject.topic == nil)
         #expect(outcome.subject.pushType == .liveactivity)
         #expect(
-            bench.lastActions.count { if case .suppressToken = $0 { true } else { false } } == 0
+            bench.lastTurn.tokenWords.isEmpty
         )
     }
 

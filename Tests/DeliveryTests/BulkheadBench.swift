@@ -31,7 +31,8 @@ struct BulkheadBench {
     /// Events with a stream.
     private var streams: [String: DeliveryID] = [:]
     private var nextOffset: [Int64]
-    private var actions: [Action] = []
+    /// What the last turn decided.
+    private(set) var lastTurn = TurnDecision()
 
     init(
         streams: Int = 100,
@@ -79,35 +80,29 @@ struct BulkheadBench {
     mutating func turn(after duration: Duration = .zero) -> [String] {
         now.instant = now.instant + duration
         now.timestamp.milliseconds += duration.milliseconds
-        engine.turnEnded(now: now)
-        engine.takeActions(into: &actions)
+        engine.turnEnded(now: now, into: &lastTurn)
+        for case .connect(let id, let route) in lastTurn.connections { routes[id] = route }
         var sent: [String] = []
-        for action in actions {
-            switch action {
-            case .connect(let id, let route): routes[id] = route
-            case .send(let id, _):
-                guard let name = engine.delivery(id)?.event?.id.description else { continue }
-                streams[name] = id
-                sent.append(name)
-            case .publish(let id, let publications):
-                guard let delivery = engine.delivery(id), let event = delivery.event
-                else { continue }
-                let name = event.id.description
-                outcomes[name] = delivery.outcome
-                if delivery.isGivenUp { givenUp.insert(name) }
-                deferrals[name] = delivery.deferral
-                reasons[name] = delivery.deferral?.reason ?? delivery.outcome?.reason
-                for publication in Publication.allCases where publications.contains(publication) {
-                    engine.published(PublicationTag(id, publication))
-                }
-            default: break
+        for request in lastTurn.sends {
+            let name = request.arrival.content.id.description
+            streams[name] = request.delivery
+            sent.append(name)
+        }
+        for record in lastTurn.publications {
+            engine.published(record.tag)
+            guard let name = record.arrival.event?.id.description else { continue }
+            switch record.conclusion {
+            case .ended(let ending):
+                outcomes[name] = record.arrival.outcome(ending)
+                reasons[name] = ending.reason
+                if record.arrival.isGivenUp(ending) { givenUp.insert(name) }
+            case .deferred(let deferral):
+                deferrals[name] = deferral
+                reasons[name] = deferral.reason
             }
         }
         return sent
     }
-
-    /// The actions of the last turn.
-    var lastActions: [Action] { actions }
 
     mutating func arrive(
         _ name: String,
@@ -175,10 +170,10 @@ struct BulkheadBench {
     func usableConnections(of route: Route) -> Int { engine.pool(of: route).usableConnections }
 }
 
-extension [Action] {
+extension TurnDecision {
     /// The first connection that is asked for.
     var connection: ConnectionID? {
-        for case .connect(let id, _) in self { return id }
+        for case .connect(let id, _) in connections { return id }
         return nil
     }
 }

@@ -105,7 +105,7 @@ import Vocabulary
         try bench.arrive("1")
         #expect(bench.turn() == [])
         bench.turn(after: .seconds(20))
-        #expect(bench.lastActions.contains(.drainStalled(connection)))
+        #expect(bench.lastTurn.connections.contains(.drainStalled(connection)))
         bench.engine.connectionClosed(connection, now: bench.now)
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .open(until: nil))
     }
@@ -391,7 +391,7 @@ import Vocabulary
         bench.turn()
         bench.answer("1", 403, .invalidProviderToken)
         bench.turn()
-        #expect(bench.lastActions.contains(.drain(connection)))
+        #expect(bench.lastTurn.connections.contains(.drain(connection)))
         #expect(bench.engine.pool(of: BulkheadBench.news).usableConnections == 0)
         bench.engine.connectionClosed(connection, now: bench.now)
         for _ in 0..<59 {
@@ -412,7 +412,9 @@ import Vocabulary
         bench.engine.credentialReplaced(0, now: bench.now)
         try bench.arrive("2")
         #expect(bench.turn().isEmpty, "nothing new on a connection of the old key")
-        let drained = bench.lastActions.filter { if case .drain = $0 { true } else { false } }
+        let drained = bench.lastTurn.connections.filter {
+            if case .drain = $0 { true } else { false }
+        }
         #expect(drained == [.drain(connection)])
         let next = try #require(
             bench.routes.filter { $0.value == BulkheadBench.news && $0.key != connection }.keys
@@ -437,7 +439,9 @@ import Vocabulary
         bench.engine.credentialReplaced(0, now: bench.now)
         bench.turn()
         #expect(bench.engine.parking(of: 0).isWorking)
-        #expect(bench.lastActions.contains { if case .connect = $0 { true } else { false } })
+        #expect(
+            bench.lastTurn.connections.contains { if case .connect = $0 { true } else { false } }
+        )
     }
 
     @Test(arguments: [(APNsReason.badCertificate, false), (.idleTimeout, true)])
@@ -462,7 +466,7 @@ import Vocabulary
         bench.turn()
         #expect(bench.engine.parking(of: 0).isWorking)
         #expect(bench.reasons["1"] == nil, "it waits for a connection of the new key")
-        let connection = try #require(bench.lastActions.connection)
+        let connection = try #require(bench.lastTurn.connection)
         bench.engine.connectionOpened(connection, maxConcurrentStreams: 1, now: bench.now)
         #expect(bench.turn() == ["1"])
     }

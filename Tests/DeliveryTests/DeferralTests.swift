@@ -50,13 +50,10 @@ struct Desk {
         engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
     }
 
-    mutating func turn(after duration: Duration = .zero) -> [Action] {
+    mutating func turn(after duration: Duration = .zero) -> TurnDecision {
         now.instant = now.instant + duration
         now.timestamp.milliseconds += duration.milliseconds
-        engine.turnEnded(now: now)
-        var actions: [Action] = []
-        engine.takeActions(into: &actions)
-        return actions
+        return engine.turnEnded(now: now)
     }
 
     mutating func arrive(
@@ -65,7 +62,7 @@ struct Desk {
         history: RetryHistory? = nil,
         schema: SchemaReference? = nil,
         _ change: (inout Event) -> Void = { _ in }
-    ) throws -> [Action] {
+    ) throws -> TurnDecision {
         var event = Event(
             id: "e\(offset)",
             // Of one device only one is in flight.
@@ -108,7 +105,9 @@ struct Desk {
     }
 
     /// The delivery's attempt fails with a 503.
-    mutating func fail(_ actions: [Action], _ answer: APNsAnswer = failure) throws -> [Action] {
+    mutating func fail(_ actions: TurnDecision, _ answer: APNsAnswer = failure) throws
+        -> TurnDecision
+    {
         engine.responseArrived(answer, for: try #require(Self.sent(actions)), now: now)
         return turn()
     }
@@ -123,30 +122,28 @@ struct Desk {
     }
 
     /// What the actions commit.
-    static func committed(_ actions: [Action]) -> [PartitionID: Offset] {
+    static func committed(_ actions: TurnDecision) -> [PartitionID: Offset] {
         var offsets: [PartitionID: Offset] = [:]
-        for case .commit(let commits) in actions {
+        for case .commit(let commits) in actions.group {
             for commit in commits { offsets[commit.partition] = commit.offset }
         }
         return offsets
     }
 
-    static func sent(_ actions: [Action]) -> DeliveryID? {
-        for case .send(let id, _) in actions { return id }
-        return nil
+    static func sent(_ actions: TurnDecision) -> DeliveryID? {
+        actions.sends.first?.delivery
     }
 
-    static func published(_ actions: [Action]) -> (id: DeliveryID, records: Publications)? {
-        for case .publish(let id, let records) in actions { return (id, records) }
-        return nil
+    static func published(_ actions: TurnDecision) -> (id: DeliveryID, records: Publications)? {
+        actions.published.first
     }
 
-    func deferral(_ actions: [Action]) -> Deferral? {
-        Self.published(actions).flatMap { engine.delivery($0.id)?.deferral }
+    func deferral(_ actions: TurnDecision) -> Deferral? {
+        actions.publications.first?.conclusion.deferral
     }
 
-    func outcome(_ actions: [Action]) -> Outcome? {
-        Self.published(actions).flatMap { engine.delivery($0.id)?.outcome }
+    func outcome(_ actions: TurnDecision) -> Outcome? {
+        actions.outcomes.first
     }
 
     /// The first promise.
@@ -182,7 +179,7 @@ struct Desk {
         let id = try #require(Desk.published(actions)?.id)
         #expect(desk.isAccountedFor)
         desk.engine.publicationFailed(PublicationTag(id, .retry), now: desk.now)
-        #expect(desk.turn(after: .seconds(2)).contains(.publishAgain(id, .retry)))
+        #expect(desk.turn(after: .seconds(2)).tags == [PublicationTag(id, .retry)])
         #expect(desk.engine.counts.deferred == 0)
         desk.engine.published(PublicationTag(id, .retry))
         #expect(desk.engine.counts.deferred == 1)
@@ -198,7 +195,7 @@ struct Desk {
         var desk = try Desk()
         let id = try #require(Desk.published(try desk.fail(try desk.arrive(0)))?.id)
         desk.engine.producerReplaced()
-        #expect(desk.turn().contains(.publishAgain(id, .retry)))
+        #expect(desk.turn().tags == [PublicationTag(id, .retry)])
     }
 
     @Test func `a retry record that is too large for its topic ends the event`() throws {
@@ -261,17 +258,17 @@ struct Desk {
         var desk = try Desk()
         let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         #expect(Desk.sent(actions) == nil)
-        #expect(actions.contains(.pause([Desk.tier])))
+        #expect(actions.group.contains(.pause([Desk.tier])))
         #expect(desk.engine.heldEvents == 1)
         #expect(desk.engine.inFlightEvents == 1)
         #expect(desk.isAccountedFor)
         // Other partitions flow.
         #expect(Desk.sent(try desk.arrive(0)) != nil)
         let early = desk.turn(after: .milliseconds(29_999))
-        #expect(!early.contains(.resume([Desk.tier])))
+        #expect(!early.group.contains(.resume([Desk.tier])))
         let due = desk.turn(after: .milliseconds(1))
         #expect(Desk.sent(due) != nil)
-        #expect(due.contains(.resume([Desk.tier])))
+        #expect(due.group.contains(.resume([Desk.tier])))
         #expect(desk.engine.heldEvents == 0)
         #expect(desk.engine.inFlightEvents == 2)
     }
@@ -281,7 +278,7 @@ struct Desk {
         var desk = try Desk()
         let actions = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: dueIn))
         #expect(Desk.sent(actions) != nil)
-        #expect(!actions.contains(.pause([Desk.tier])))
+        #expect(!actions.group.contains(.pause([Desk.tier])))
     }
 
     @Test func `no clock and no forger makes a partition wait longer than its tier`() throws {
@@ -298,9 +295,9 @@ struct Desk {
         let schema = SchemaReference.id(7)
         let held = desk.history(dueIn: 30)
         let stopped = try desk.arrive(0, of: Desk.tier, history: held, schema: schema)
-        #expect(stopped.contains(.pause([Desk.tier])))
-        #expect(!desk.turn(after: .seconds(29)).contains(.fetchSchema(schema)))
-        #expect(desk.turn(after: .seconds(1)).contains(.fetchSchema(schema)))
+        #expect(stopped.group.contains(.pause([Desk.tier])))
+        #expect(!desk.turn(after: .seconds(29)).schemaFetches.contains(schema))
+        #expect(desk.turn(after: .seconds(1)).schemaFetches.contains(schema))
     }
 
     @Test func `forged records do not wait one after the other`() throws {
@@ -311,7 +308,7 @@ struct Desk {
             forged.writtenAt = desk.now.timestamp.advanced(seconds: -61)
             let actions = try desk.arrive(Int64(offset), of: Desk.tier, history: forged)
             #expect(desk.engine.heldEvents == 0)
-            #expect(!actions.contains(.pause([Desk.tier])))
+            #expect(!actions.group.contains(.pause([Desk.tier])))
         }
     }
 
@@ -333,7 +330,7 @@ struct Desk {
         #expect(outcome.attempts == 6)
         #expect(outcome.receivedAt.milliseconds == Desk.startMilliseconds - 70_000)
         let source = TopicPartition(topic: KafkaTopic("news.retry.1m"), partition: 0)
-        let origin = desk.engine.delivery(id)?.origin(readFrom: source)
+        let origin = desk.engine.delivery(id)?.arrival.origin(readFrom: source)
         #expect(origin?.partition.topic == KafkaTopic("news"))
         #expect(origin?.offset == Offset(99))
     }
@@ -342,11 +339,11 @@ struct Desk {
         var desk = try Desk()
         let history = desk.history(dueIn: 0)
         let actions = try desk.fail(try desk.arrive(4, of: Desk.tier, history: history))
-        let id = try #require(Desk.published(actions)?.id)
         let deferral = try #require(desk.deferral(actions))
         #expect(deferral.tier == 1)
         let source = TopicPartition(topic: KafkaTopic("news.retry.1m"), partition: 0)
-        let next = try #require(desk.engine.delivery(id)?.historyToWrite(readFrom: source))
+        let arrival = try #require(actions.publications.first?.arrival)
+        let next = arrival.history(with: deferral, readFrom: source)
         var expected = history
         expected.attempts = 6
         expected.tier = 1
@@ -399,11 +396,11 @@ struct Desk {
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 10))
         // What came in the same batch, before the pause.
         let second = try desk.arrive(1, of: Desk.tier, history: desk.history(dueIn: 20))
-        #expect(!second.contains(.pause([Desk.tier])))
+        #expect(!second.group.contains(.pause([Desk.tier])))
         let first = desk.turn(after: .seconds(10))
         #expect(Desk.sent(first) != nil)
-        #expect(!first.contains(.resume([Desk.tier])))
-        #expect(desk.turn(after: .seconds(10)).contains(.resume([Desk.tier])))
+        #expect(!first.group.contains(.resume([Desk.tier])))
+        #expect(desk.turn(after: .seconds(10)).group.contains(.resume([Desk.tier])))
     }
 
     @Test func `a partition stands still for a part of its tier's delay, the record does not`()
@@ -416,10 +413,10 @@ struct Desk {
         _ = try desk.arrive(0, of: Desk.tier, history: soon)
         let due = desk.turn(after: .milliseconds(10))
         #expect(Desk.sent(due) != nil)
-        #expect(!due.contains(.resume([Desk.tier])))
+        #expect(!due.group.contains(.resume([Desk.tier])))
         #expect(desk.engine.nextDeadline(now: desk.now.instant) != nil)
-        #expect(!desk.turn(after: .milliseconds(989)).contains(.resume([Desk.tier])))
-        #expect(desk.turn(after: .milliseconds(1)).contains(.resume([Desk.tier])))
+        #expect(!desk.turn(after: .milliseconds(989)).group.contains(.resume([Desk.tier])))
+        #expect(desk.turn(after: .milliseconds(1)).group.contains(.resume([Desk.tier])))
     }
 
     // MARK: Together with other reasons to stand still
@@ -449,14 +446,14 @@ struct Desk {
         // What is due waits for room, and asks for no turn before there is any.
         let full = desk.turn(after: .seconds(18))
         #expect(Desk.sent(full) == nil)
-        #expect(!full.contains { if case .resume = $0 { true } else { false } })
+        #expect(!full.group.contains { if case .resume = $0 { true } else { false } })
         let next = try #require(desk.engine.nextDeadline(now: desk.now.instant))
         #expect(next > desk.now.instant)
         desk.accept(sent)
         let due = desk.turn()
-        #expect(due.contains(.resume([Desk.source, Desk.tier])))
+        #expect(due.group.contains(.resume([Desk.source, Desk.tier])))
         #expect(Desk.sent(due) != nil)
-        #expect(desk.turn(after: .seconds(30)).contains(.resume([Desk.otherTier])))
+        #expect(desk.turn(after: .seconds(30)).group.contains(.resume([Desk.otherTier])))
         #expect(desk.isAccountedFor)
     }
 
@@ -469,13 +466,12 @@ struct Desk {
         engine.partitionsAssigned([Desk.source, Desk.tier], ofRetryTopics: [Desk.tier])
         let now = Moment(instant: Instant(nanoseconds: 0), timestamp: Timestamp(milliseconds: 0))
         engine.storedOffsetsFetched([Desk.source: nil, Desk.tier: nil], now: now)
-        var actions: [Action] = []
-        engine.takeActions(into: &actions)
+        let actions: TurnDecision = engine.turnEnded(now: now)
         let starts = [
             PartitionStart(partition: Desk.source, position: .end),
             PartitionStart(partition: Desk.tier, position: .beginning),
         ]
-        #expect(actions.contains(.assign(starts)))
+        #expect(actions.group.contains(.assign(starts)))
     }
 
     @Test func `shutdown does not wait for what is not due`() throws {
@@ -486,7 +482,7 @@ struct Desk {
         #expect(desk.engine.inFlightEvents == 0)
         #expect(desk.engine.counts.released == 1)
         #expect(desk.isAccountedFor)
-        #expect(desk.turn().contains(.leaveGroup))
+        #expect(desk.turn().group.contains(.leave))
     }
 
     @Test func `a rebalance hands back what is not due, unsettled`() throws {
@@ -495,7 +491,7 @@ struct Desk {
         desk.engine.commitFinished(failed: [])
         desk.engine.partitionsRevoked(lost: false, now: desk.now)
         let actions = desk.turn()
-        #expect(actions.contains(.unassign))
+        #expect(actions.group.contains(.unassign))
         #expect(Desk.committed(actions)[Desk.tier] != Offset(6))
         #expect(desk.isAccountedFor)
         // The same record again, in the next assignment.
@@ -506,7 +502,7 @@ struct Desk {
         )
         _ = desk.turn()
         let again = try desk.arrive(5, of: Desk.tier, history: desk.history(dueIn: 30))
-        #expect(again.contains(.pause([Desk.tier])))
+        #expect(again.group.contains(.pause([Desk.tier])))
         #expect(Desk.sent(desk.turn(after: .seconds(30))) != nil)
         #expect(desk.isAccountedFor)
     }

@@ -4,7 +4,7 @@ import Delivery
 import Testing
 import Vocabulary
 
-/// An engine with one assigned partition, a clock, and the actions of the last turn.
+/// An engine with one assigned partition, a clock, and what the last turn sent.
 struct Bench {
     static let partition = PartitionID(index: 0)
     static var table: PartitionTable {
@@ -49,19 +49,17 @@ struct Bench {
         engine.connectionOpened(ConnectionID(rawValue: 1), maxConcurrentStreams: 100, now: now)
     }
 
-    mutating func turn(after duration: Duration = .zero) -> [Action] {
+    mutating func turn(after duration: Duration = .zero) -> TurnDecision {
         now.instant = now.instant + duration
         now.timestamp.milliseconds += duration.milliseconds
-        engine.turnEnded(now: now)
-        var actions: [Action] = []
-        engine.takeActions(into: &actions)
-        sending = Self.sent(actions) ?? sending
-        return actions
+        let turn: TurnDecision = engine.turnEnded(now: now)
+        sending = Self.sent(turn) ?? sending
+        return turn
     }
 
     /// A record arrives, and the turn ends.
     mutating func arrive(_ offset: Int64, _ change: (inout Event) -> Void = { _ in }) throws
-        -> [Action]
+        -> TurnDecision
     {
         // Every event is for a device of its own.
         let token = try #require(DeviceToken(String(0x1000 + offset, radix: 16)))
@@ -76,7 +74,7 @@ struct Bench {
         return arrive(offset, .event(event))
     }
 
-    mutating func arrive(_ offset: Int64, _ decoded: DecodedRecord) -> [Action] {
+    mutating func arrive(_ offset: Int64, _ decoded: DecodedRecord) -> TurnDecision {
         let record = Record(
             partition: Self.partition,
             offset: Offset(offset),
@@ -88,24 +86,17 @@ struct Bench {
         return turn()
     }
 
-    /// The delivery that the actions send.
-    static func sent(_ actions: [Action]) -> DeliveryID? {
-        for case .send(let id, _) in actions { return id }
-        return nil
+    /// The delivery that the turn sends.
+    static func sent(_ turn: TurnDecision) -> DeliveryID? { turn.sends.first?.delivery }
+
+    /// The first outcome that the turn publishes, and with which records.
+    func published(_ turn: TurnDecision) -> (Outcome, Publications)? {
+        guard let outcome = turn.outcomes.first, let records = turn.published.first?.records
+        else { return nil }
+        return (outcome, records)
     }
 
-    /// The outcome that the actions publish, and with which records.
-    func published(_ actions: [Action]) -> (Outcome, Publications)? {
-        for case .publish(let id, let publications) in actions {
-            return engine.delivery(id)?.outcome.map { ($0, publications) }
-        }
-        return nil
-    }
-
-    static func commits(_ actions: [Action]) -> [PartitionCommit] {
-        for case .commit(let commits) in actions { return commits }
-        return []
-    }
+    static func commits(_ turn: TurnDecision) -> [PartitionCommit] { turn.commits ?? [] }
 }
 
 @Suite struct DeliveryEngineTests {
@@ -124,13 +115,8 @@ struct Bench {
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         bench.engine.producerReplaced()
-        let published = bench.turn().filter { action in
-            switch action {
-            case .publish, .publishAgain: true
-            default: false
-            }
-        }
-        #expect(published == [.publish(id, .outcome)])
+        let published = bench.turn().publications.map(\.tag)
+        #expect(published == [PublicationTag(id, .outcome)])
     }
 
     @Test(
@@ -222,7 +208,7 @@ struct Bench {
         let answer = APNsAnswer(status: 403, reason: .apns(.expiredProviderToken))
         bench.engine.responseArrived(answer, for: id, now: bench.now)
         let actions = bench.turn()
-        #expect(actions.contains(.refreshProviderToken(credential: 0, sentAt: sentAt)))
+        #expect(actions.tokenRefreshes.map(\.sentAt) == [sentAt])
         #expect(Bench.sent(actions) == id)
         bench.engine.responseArrived(answer, for: id, now: bench.now)
         #expect(bench.published(bench.turn())?.0.kind == .undeliverable)
@@ -232,7 +218,7 @@ struct Bench {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let actions = bench.turn(after: .seconds(30))
-        #expect(actions.contains(.cancel(id, on: ConnectionID(rawValue: 1))))
+        #expect(actions.cancels.map(\.delivery) == [id])
         // The answer that comes late after all is nobody's.
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         #expect(bench.published(bench.turn()) == nil)
@@ -270,7 +256,7 @@ struct Bench {
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         _ = bench.turn()
         bench.engine.publicationFailed(PublicationTag(id, .outcome), now: bench.now)
-        #expect(bench.turn(after: .seconds(1)).contains(.publishAgain(id, .outcome)))
+        #expect(bench.turn(after: .seconds(1)).tags == [PublicationTag(id, .outcome)])
         bench.engine.published(PublicationTag(id, .outcome))
         #expect(bench.engine.counts.terminal == 1)
     }
@@ -281,22 +267,22 @@ struct Bench {
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])
         bench.engine.shutdownRequested(now: bench.now)
-        #expect(bench.turn(after: .seconds(1)).contains(.pause([Bench.partition])))
-        #expect(try bench.arrive(1).isEmpty)
+        #expect(bench.turn(after: .seconds(1)).group.contains(.pause([Bench.partition])))
+        #expect(try bench.arrive(1).isNothing)
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         _ = bench.turn()
         bench.engine.published(PublicationTag(id, .outcome))
         let commits = Bench.commits(bench.turn(after: .seconds(1)))
         #expect(commits.map(\.offset) == [Offset(1)])
         bench.engine.commitFinished(failed: [])
-        #expect(bench.turn() == [.leaveGroup])
+        #expect(bench.turn().group == [.leave])
         #expect(bench.engine.hasLeftGroup)
     }
 
     @Test func `a shutdown before any assignment leaves at once`() throws {
         var bench = try Bench(isAssigned: false)
         bench.engine.shutdownRequested(now: bench.now)
-        #expect(bench.turn().contains(.leaveGroup))
+        #expect(bench.turn().group.contains(.leave))
     }
 
     @Test func `a late outcome of a lost assignment moves no offset`() throws {
@@ -304,7 +290,7 @@ struct Bench {
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
-        #expect(bench.turn().contains(.unassign))
+        #expect(bench.turn().group.contains(.unassign))
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         _ = bench.turn()
         bench.engine.published(PublicationTag(id, .outcome))

@@ -10,22 +10,22 @@ import Vocabulary
     {
         var bench = try Bench(isAssigned: false)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
-        let fetch = Action.fetchStoredOffsets([Bench.partition])
+        let fetch = GroupStep.fetchStoredOffsets([Bench.partition])
         let first = bench.turn()
-        #expect(first.contains(fetch))
+        #expect(first.group.contains(fetch))
         for _ in 2...6 {
             bench.engine.storedOffsetsFetched([:], now: bench.now)
             let due = bench.engine.nextDeadline(now: bench.now.instant)
             #expect(due == bench.now.instant + .milliseconds(500))
             let early = bench.turn(after: .milliseconds(499))
-            #expect(!early.contains(fetch))
+            #expect(!early.group.contains(fetch))
             let actions = bench.turn(after: .milliseconds(1))
-            #expect(actions.contains(fetch))
+            #expect(actions.group.contains(fetch))
         }
         bench.engine.storedOffsetsFetched([:], now: bench.now)
         let last = bench.turn(after: .seconds(1))
         #expect(Bench.start(last) == .stored)
-        #expect(!last.contains(fetch))
+        #expect(!last.group.contains(fetch))
     }
 
     @Test(arguments: [true, false])
@@ -37,20 +37,20 @@ import Vocabulary
         let other = table.intern(TopicPartition(topic: KafkaTopic("other"), partition: 0))
         bench.engine.partitionsAssigned([Bench.partition, other], of: table)
         let known = [Bench.partition: CommittedPosition?(CommittedPosition(offset: Offset(5)))]
-        let fetch = Action.fetchStoredOffsets([Bench.partition, other])
+        let fetch = GroupStep.fetchStoredOffsets([Bench.partition, other])
         for _ in 1...5 {
             bench.engine.storedOffsetsFetched(known, now: bench.now)
-            #expect(bench.turn(after: .seconds(1)).contains(fetch))
+            #expect(bench.turn(after: .seconds(1)).group.contains(fetch))
         }
         // What was told before is not forgotten.
         bench.engine.storedOffsetsFetched([:], now: bench.now)
         let last = bench.turn(after: .seconds(1))
-        #expect(last.contains(fetch) == isTransactional)
+        #expect(last.group.contains(fetch) == isTransactional)
         let starts = [
             PartitionStart(partition: Bench.partition, position: .at(Offset(5))),
             PartitionStart(partition: other, position: .stored),
         ]
-        #expect(last.contains(.assign(starts)) == !isTransactional)
+        #expect(last.group.contains(.assign(starts)) == !isTransactional)
     }
 
     @Test(
@@ -67,13 +67,13 @@ import Vocabulary
         bench.engine.commitFinished(failed: [])
         bench.engine.shutdownRequested(now: bench.now)
         let draining = bench.turn(after: .seconds(revokedAt ?? 0))
-        #expect(!draining.contains(.leaveGroup))
+        #expect(!draining.group.contains(.leave))
         if revokedAt != nil { bench.engine.partitionsRevoked(lost: false, now: bench.now) }
         let rest = Duration.seconds(leavesAt - (revokedAt ?? 0))
         let early = bench.turn(after: rest - .milliseconds(1))
-        #expect(!early.contains(.leaveGroup))
+        #expect(!early.group.contains(.leave))
         let actions = bench.turn(after: .milliseconds(1))
-        #expect(actions.contains(.leaveGroup))
+        #expect(actions.group.contains(.leave))
     }
 
     @Test(arguments: [true, false])
@@ -103,7 +103,7 @@ import Vocabulary
             #expect(bench.published(meanwhile) == nil)
         }
         bench.engine.commitFinished(failed: [])
-        #expect(bench.turn().contains(.unassign) == isLate)
+        #expect(bench.turn().group.contains(.unassign) == isLate)
     }
 
     @Test(arguments: [true, false])

@@ -24,7 +24,7 @@ import Vocabulary
             DeliveryID(slot: .max, generation: .max),
         ]
         for id in [id] + strangers { bench.engine.lookAhead { _ in id } }
-        #expect(bench.turn().isEmpty)
+        #expect(bench.turn().isNothing)
         bench.engine.responseArrived(APNsAnswer(status: 200), for: id, now: bench.now)
         let (outcome, _) = try #require(bench.published(bench.turn()))
         #expect(outcome.kind == .accepted)

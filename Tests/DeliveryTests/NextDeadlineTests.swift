@@ -57,11 +57,9 @@ import Vocabulary
 
     /// Kafka does not take what the turn that ends publishes.
     private func refusePublications(_ bench: inout BulkheadBench) {
-        var actions: [Action] = []
-        bench.engine.turnEnded(now: bench.now)
-        bench.engine.takeActions(into: &actions)
-        for case .publish(let id, _) in actions {
-            bench.engine.publicationFailed(PublicationTag(id, .outcome), now: bench.now)
+        let turn: TurnDecision = bench.engine.turnEnded(now: bench.now)
+        for record in turn.publications {
+            bench.engine.publicationFailed(record.tag, now: bench.now)
         }
     }
 

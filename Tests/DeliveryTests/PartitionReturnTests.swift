@@ -8,13 +8,13 @@ extension Bench {
     mutating func partitionReturns(
         after duration: Duration = .seconds(1),
         with committed: PartitionCommit?
-    ) -> [Action] {
+    ) -> TurnDecision {
         engine.partitionsRevoked(lost: true, now: now)
         _ = turn(after: duration)
         return partitionComes(with: committed)
     }
 
-    mutating func partitionComes(with committed: PartitionCommit?) -> [Action] {
+    mutating func partitionComes(with committed: PartitionCommit?) -> TurnDecision {
         engine.partitionsAssigned([Self.partition], of: Self.table)
         let position = committed.map {
             CommittedPosition(offset: $0.offset, metadata: $0.metadata)
@@ -23,13 +23,13 @@ extension Bench {
         return turn()
     }
 
-    static func start(_ actions: [Action]) -> StartPosition? {
-        for case .assign(let starts) in actions { return starts.first?.position }
+    static func start(_ actions: TurnDecision) -> StartPosition? {
+        for case .assign(let starts) in actions.group { return starts.first?.position }
         return nil
     }
 
     /// Answers with 200 and acknowledges the outcome.
-    mutating func finish(_ id: DeliveryID) -> [Action] {
+    mutating func finish(_ id: DeliveryID) -> TurnDecision {
         engine.responseArrived(APNsAnswer(status: 200), for: id, now: now)
         _ = turn()
         engine.published(PublicationTag(id, .outcome))

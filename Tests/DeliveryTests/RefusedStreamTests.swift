@@ -34,14 +34,13 @@ import Vocabulary
     /// - Returns: the events that were sent.
     private func turn(after duration: Duration, _ bench: inout BulkheadBench) -> [String] {
         let sent = bench.turn(after: duration)
-        for action in bench.lastActions {
-            switch action {
+        for step in bench.lastTurn.connections {
+            switch step {
             case .ping(let id): bench.engine.pingAnswered(id, now: bench.now)
             case .connect(let id, _):
                 bench.engine.connectionOpened(id, maxConcurrentStreams: 100, now: bench.now)
             case .drain(let id), .drainStalled(let id), .close(let id, _):
                 bench.engine.connectionClosed(id, now: bench.now)
-            default: break
             }
         }
         return sent

@@ -15,15 +15,12 @@ import Vocabulary
         bench.turn()
         bench.answer("1", 503, .shutdown, retryAfter: .seconds(5))
         #expect(bench.turn() == [])
-        #expect(bench.lastActions.contains(.drain(connection)))
-        let next = try #require(bench.lastActions.connection)
+        #expect(bench.lastTurn.connections.contains(.drain(connection)))
+        let next = try #require(bench.lastTurn.connection)
         bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
         #expect(bench.turn(after: .milliseconds(4_999)) == [])
         #expect(bench.turn(after: .seconds(1)) == ["1"])
-        let used = bench.lastActions.compactMap { action -> ConnectionID? in
-            if case .send(_, let connection) = action { connection } else { nil }
-        }
-        #expect(used == [next])
+        #expect(bench.lastTurn.sends.map(\.connection) == [next])
     }
 
     @Test func `a device rests as long as APNs asks, also when the attempts are used up`() throws {
@@ -46,7 +43,7 @@ import Vocabulary
             bench.engine.credentialReplaced(0, now: bench.now)
             bench.answer("1", 403, .invalidProviderToken)
             bench.turn()
-            let next = try #require(bench.lastActions.connection)
+            let next = try #require(bench.lastTurn.connection)
             bench.engine.connectionOpened(next, maxConcurrentStreams: 100, now: bench.now)
         }
         #expect(bench.turn() == [])

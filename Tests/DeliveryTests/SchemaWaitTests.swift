@@ -35,13 +35,10 @@ private struct SchemaBench {
         _ = turn()
     }
 
-    mutating func turn(after duration: Duration = .zero) -> [Action] {
+    mutating func turn(after duration: Duration = .zero) -> TurnDecision {
         now.instant = now.instant + duration
         now.timestamp.milliseconds += duration.milliseconds
-        engine.turnEnded(now: now)
-        var actions: [Action] = []
-        engine.takeActions(into: &actions)
-        return actions
+        return engine.turnEnded(now: now)
     }
 
     /// A record arrives that names the schema.
@@ -49,7 +46,7 @@ private struct SchemaBench {
         _ offset: Int64,
         expiration: Int64? = nil,
         history: RetryHistory? = nil
-    ) throws -> [Action] {
+    ) throws -> TurnDecision {
         let record = Record(
             partition: partition,
             offset: Offset(offset),
@@ -84,25 +81,16 @@ private struct SchemaBench {
         )
     }
 
-    /// Deliveries that the actions put off.
-    func putOff(_ actions: [Action]) -> [Int64] {
-        actions.compactMap { action in
-            guard case .publish(let id, [.retry]) = action else { return nil }
-            return engine.delivery(id)?.record.offset.rawValue
-        }
-    }
-
-    /// The outcomes that the actions publish.
-    func outcomes(_ actions: [Action]) -> [Outcome] {
-        actions.compactMap { action in
-            guard case .publish(let id, _) = action else { return nil }
-            return engine.delivery(id)?.outcome
+    /// Deliveries that the turn puts off.
+    func putOff(_ turn: TurnDecision) -> [Int64] {
+        turn.publications.filter { $0.tag.publication == .retry }.map {
+            $0.arrival.record.offset.rawValue
         }
     }
 }
 
-private func fetches(_ actions: [Action]) -> Int {
-    actions.count { $0 == .fetchSchema(schema) }
+private func fetches(_ turn: TurnDecision) -> Int {
+    turn.schemaFetches.count { $0 == schema }
 }
 
 @Suite struct SchemaWaitTests {
@@ -130,7 +118,7 @@ private func fetches(_ actions: [Action]) -> Int {
         bench.recordDecoded(waiting[0], .event(try bench.event(0)))
         let invalid = InvalidEvent(reason: .schemaViolation, violations: [])
         bench.recordDecoded(waiting[1], .invalid(invalid))
-        let outcomes = bench.outcomes(bench.turn())
+        let outcomes = bench.turn().outcomes
         #expect(outcomes.map(\.reason) == [.local(.schemaViolation)])
         #expect(bench.engine.waitingCount(of: Route(credential: 0, environment: .production)) == 1)
         #expect(bench.engine.awaitingSchemaCount == 0)
@@ -149,7 +137,7 @@ private func fetches(_ actions: [Action]) -> Int {
         #expect(!bench.engine.hasToDecode)
     }
 
-    private func unreadable(_ offset: Int64, in bench: inout SchemaBench) -> [Action] {
+    private func unreadable(_ offset: Int64, in bench: inout SchemaBench) -> TurnDecision {
         let record = Record(
             partition: PartitionID(index: 0),
             offset: Offset(offset),
@@ -173,7 +161,7 @@ private func fetches(_ actions: [Action]) -> Int {
         let waiting = try #require(next)
         let avro = InvalidEvent(reason: .unusableSchema, violations: [])
         bench.recordDecoded(waiting, .invalid(avro))
-        #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.unusableSchema)])
+        #expect(bench.turn().outcomes.map(\.reason) == [.local(.unusableSchema)])
         #expect(bench.engine.awaitingSchemaCount == 0)
     }
 
@@ -184,10 +172,10 @@ private func fetches(_ actions: [Action]) -> Int {
         let next = bench.engine.nextToDecode()
         let waiting = try #require(next)
         bench.recordDecoded(waiting, .unreadable(Self.noJSON, schema))
-        #expect(bench.outcomes(bench.turn()).map(\.reason) == [.local(.malformedEvent)])
+        #expect(bench.turn().outcomes.map(\.reason) == [.local(.malformedEvent)])
         // The next ones end at once, and ask nobody until it is time to.
         let actions = unreadable(1, in: &bench)
-        #expect(bench.outcomes(actions).map(\.reason) == [.local(.malformedEvent)])
+        #expect(actions.outcomes.map(\.reason) == [.local(.malformedEvent)])
         #expect(fetches(actions) == 0)
         #expect(fetches(bench.turn(after: .seconds(60))) == 0)
         #expect(fetches(unreadable(2, in: &bench)) == 1)
@@ -204,7 +192,7 @@ private func fetches(_ actions: [Action]) -> Int {
             guard fetches(bench.turn(after: .milliseconds(10))) > 0 else { continue }
             tries += 1
             bench.engine.schemaFetchFailed(schema, now: bench.now)
-            outcomes = bench.outcomes(bench.turn())
+            outcomes = bench.turn().outcomes
         }
         #expect((6..<100).contains(tries))
         // The last wait of at most 1.6 s (0.2 s doubled for each of five tries) is not begun.
@@ -222,7 +210,7 @@ private func fetches(_ actions: [Action]) -> Int {
         _ = bench.turn(after: .seconds(31))
         bench.engine.schemaFetchFailed(schema, now: bench.now)
         let actions = bench.turn()
-        #expect(bench.outcomes(actions).map(\.kind) == [.expired])
+        #expect(actions.outcomes.map(\.kind) == [.expired])
     }
 
     @Test func `what waits is let go with its partition, and asked for anew`() throws {
@@ -271,7 +259,7 @@ private func fetches(_ actions: [Action]) -> Int {
 
     @Test func `a registry that fails takes its share of the bound only`() throws {
         var bench = try SchemaBench(events: 80, hasRetryTopics: true)
-        var actions: [Action] = []
+        var actions = TurnDecision()
         for offset in 0..<15 { actions += try bench.arrive(Int64(offset)) }
         #expect(bench.putOff(actions) == [], "it is asked for the first time")
         bench.engine.schemaFetchFailed(schema, now: bench.now)

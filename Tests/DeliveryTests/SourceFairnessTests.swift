@@ -25,7 +25,7 @@ private struct Backlog {
     private(set) var lastOutcome: [Int64?]
     private(set) var outcomes: [Int]
     private(set) var pauses = 0
-    private var actions: [Action] = []
+    private var turn = TurnDecision()
 
     init(weights: [Int], written: [Int], inFlight: Int) throws {
         let settings = try EngineSettings(
@@ -77,9 +77,22 @@ private struct Backlog {
             )
         }
         queue.removeFirst(taken)
-        engine.turnEnded(now: now)
-        engine.takeActions(into: &actions)
-        for action in actions { carryOut(action) }
+        engine.turnEnded(now: now, into: &turn)
+        for case .connect(let id, _) in turn.connections {
+            engine.connectionOpened(id, maxConcurrentStreams: Self.streams, now: now)
+        }
+        for request in turn.sends {
+            answers.append((millisecond + Self.latency, request.delivery))
+        }
+        for record in turn.publications {
+            if record.tag.publication == .outcome {
+                let source = record.arrival.record.partition.index
+                outcomes[source] += 1
+                lastOutcome[source] = millisecond
+            }
+            engine.published(record.tag)
+        }
+        for step in turn.group { carryOut(step) }
     }
 
     /// Like librdkafka: one queue for all partitions, filled in the order of the fetches.
@@ -112,19 +125,8 @@ private struct Backlog {
         )
     }
 
-    private mutating func carryOut(_ action: Action) {
-        switch action {
-        case .connect(let id, _):
-            engine.connectionOpened(id, maxConcurrentStreams: Self.streams, now: now)
-        case .send(let id, _): answers.append((millisecond + Self.latency, id))
-        case .publish(let id, let publications):
-            if let source = engine.delivery(id)?.record.partition.index {
-                outcomes[source] += 1
-                lastOutcome[source] = millisecond
-            }
-            for publication in Publication.allCases where publications.contains(publication) {
-                engine.published(PublicationTag(id, publication))
-            }
+    private mutating func carryOut(_ step: GroupStep) {
+        switch step {
         case .commit: engine.commitFinished(failed: [])
         case .pause(let partitions):
             pauses += 1

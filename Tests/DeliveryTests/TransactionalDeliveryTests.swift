@@ -12,7 +12,7 @@ struct TransactionalDeliveryTests {
         #expect(actions1.publications.isEmpty)
         bench.succeed()
         let actions2 = bench.bench.turn()
-        #expect(actions2.publications == [PublicationTag(id, .outcome)])
+        #expect(actions2.tags == [PublicationTag(id, .outcome)])
     }
 
     @Test func `Outcome and offset go in one transaction, and only then the event leaves`() throws {
@@ -47,7 +47,7 @@ struct TransactionalDeliveryTests {
         bench.succeed()
         let tag = PublicationTag(second, .outcome)
         let actions7 = bench.bench.turn()
-        #expect(actions7.publications == [tag])
+        #expect(actions7.tags == [tag])
         bench.bench.engine.published(tag)
         let actions8 = bench.bench.turn(after: .seconds(1))
         #expect(actions8.commits?.map(\.offset) == [Offset(3)])
@@ -71,13 +71,13 @@ struct TransactionalDeliveryTests {
             )
         }
         let actions9 = bench.bench.turn()
-        #expect(actions9.steps == [.abort])
+        #expect(actions9.transactions == [.abort])
         #expect(bench.bench.engine.delivery(id) != nil)
         bench.succeed()
         let actions10 = bench.bench.turn()
-        #expect(actions10.steps == [.begin])
+        #expect(actions10.transactions == [.begin])
         let actions11 = bench.bench.turn(after: .seconds(1))
-        #expect(actions11.publications == [tag])
+        #expect(actions11.tags == [tag])
         let actions12 = bench.bench.turn(after: .seconds(1))
         #expect(actions12.commits == nil, "it is not acknowledged anew")
         bench.bench.engine.published(tag)
@@ -105,22 +105,22 @@ struct TransactionalDeliveryTests {
         #expect(bench.succeed() == [other])
         #expect(bench.bench.engine.delivery(refused) != nil)
         let again = bench.bench.turn(after: .seconds(30))
-        #expect(again.publications == [PublicationTag(refused, .outcome)])
+        #expect(again.tags == [PublicationTag(refused, .outcome)])
     }
 
     @Test func `A partition that was full is read on when its transaction has emptied it`() throws {
         var bench = try TransactionalBench(isOpen: true)
-        var actions: [Action] = []
+        var actions = TurnDecision()
         // More than a commit's metadata can tell of, each some offsets from the next.
         for number in 1...1300 {
             actions += try bench.bench.arrive(Int64(number) * 20) { $0.expiration = 1 }
         }
-        #expect(actions.contains(.pause([Bench.partition])))
-        for tag in actions.publications { bench.bench.engine.published(tag) }
+        #expect(actions.group.contains(.pause([Bench.partition])))
+        for tag in actions.tags { bench.bench.engine.published(tag) }
         _ = try bench.nextCommits()
         #expect(bench.succeed().count == 1300)
         let after = bench.bench.turn()
-        #expect(after.contains(.resume([Bench.partition])))
+        #expect(after.group.contains(.resume([Bench.partition])))
     }
 
     @Test func `A report of an aborted transaction counts for nothing`() throws {
@@ -145,7 +145,7 @@ struct TransactionalDeliveryTests {
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
         #expect(bench.bench.engine.delivery(id) == nil)
         let actions16 = bench.bench.turn()
-        #expect(actions16.steps == [.abort])
+        #expect(actions16.transactions == [.abort])
         bench.succeed()
         let answer = APNsAnswer(status: 200, reason: nil)
         bench.bench.engine.responseArrived(answer, for: inFlight, now: bench.bench.now)
@@ -174,14 +174,14 @@ struct TransactionalDeliveryTests {
         _ = bench.bench.turn()
         bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
         let actions18 = bench.bench.turn()
-        #expect(!actions18.contains(.unassign))
+        #expect(!actions18.group.contains(.unassign))
         bench.bench.engine.published(PublicationTag(id, .outcome))
         let actions19 = bench.bench.turn(after: .milliseconds(500))
         #expect(actions19.commits?.map(\.offset) == [Offset(2)])
         let done20 = bench.succeed()
         #expect(done20 == [id])
         let actions21 = bench.bench.turn()
-        #expect(actions21.contains(.unassign))
+        #expect(actions21.group.contains(.unassign))
     }
 
     @Test func `A revoke does not wait for ever for a transaction`() throws {
@@ -191,8 +191,8 @@ struct TransactionalDeliveryTests {
         bench.bench.engine.partitionsRevoked(lost: false, now: bench.bench.now)
         _ = bench.bench.turn()
         let actions = bench.bench.turn(after: .seconds(10)) + bench.bench.turn(after: .seconds(10))
-        #expect(actions.contains(.unassign))
-        #expect(actions.steps == [.abort])
+        #expect(actions.group.contains(.unassign))
+        #expect(actions.transactions == [.abort])
         #expect(bench.bench.engine.delivery(id) == nil)
     }
 
@@ -203,7 +203,7 @@ struct TransactionalDeliveryTests {
         for _ in 0..<10 {
             bench.engine.storedOffsetsFetched([:], now: bench.now)
             let actions = bench.turn(after: .seconds(1))
-            #expect(actions.contains(.fetchStoredOffsets([Bench.partition])))
+            #expect(actions.group.contains(.fetchStoredOffsets([Bench.partition])))
         }
     }
 
@@ -227,7 +227,7 @@ struct TransactionalDeliveryTests {
             now: bench.bench.now
         )
         let actions = bench.bench.turn(after: .seconds(5))
-        #expect(actions.contains(.stop(end)))
+        #expect(actions.stop == end)
         #expect(actions.publications.isEmpty)
     }
 }
@@ -268,25 +268,7 @@ struct TransactionalBench {
     }
 }
 
-extension [Action] {
-    var steps: [TransactionStep] {
-        compactMap { action in
-            if case .transact(let step) = action { step } else { nil }
-        }
-    }
-
-    var commits: [PartitionCommit]? {
-        for case .commit(let commits) in steps { return commits }
-        return nil
-    }
-
-    var publications: [PublicationTag] {
-        compactMap { action in
-            if case .publishAgain(let id, let publication) = action {
-                PublicationTag(id, publication)
-            } else {
-                nil
-            }
-        }
-    }
+extension TurnDecision {
+    /// The records that are produced.
+    var tags: [PublicationTag] { publications.map(\.tag) }
 }

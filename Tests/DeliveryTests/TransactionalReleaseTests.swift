@@ -35,7 +35,7 @@ import Vocabulary
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
         bench.bench.engine.shutdownRequested(now: bench.bench.now)
         let leaving = bench.bench.turn()
-        #expect(leaving.contains(.leaveGroup) == leavesAtOnce)
+        #expect(leaving.group.contains(.leave) == leavesAtOnce)
         let done = bench.succeed()
         #expect(done == [])
         _ = bench.bench.turn()
@@ -53,7 +53,7 @@ import Vocabulary
             now: bench.bench.now
         )
         let undone = bench.bench.turn()
-        #expect(undone.steps == [.abort])
+        #expect(undone.transactions == [.abort])
         bench.succeed()
         let again = try bench.nextCommits().map(\.offset)
         #expect(again == offsets)
@@ -90,7 +90,7 @@ import Vocabulary
         _ = bench.bench.turn(after: .milliseconds(2_999))
         #expect(bench.bench.engine.assignedPartitions == [Bench.partition])
         let actions = bench.bench.turn(after: .milliseconds(1))
-        #expect(actions.contains(isShutdown ? Action.leaveGroup : .unassign))
+        #expect(actions.group.contains(isShutdown ? GroupStep.leave : .unassign))
         #expect(bench.bench.engine.delivery(id) == nil)
     }
 }

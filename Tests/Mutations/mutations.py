@@ -341,7 +341,7 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        if !conclusion.isAccepted {"
+                "        if !ending.isAccepted {"
                 " window.withdraw(names.notification, from: arrival.facts.place) }\n",
             )
         ],
@@ -400,7 +400,7 @@ MUTATIONS = [
             statements(
                 ENGINE,
                 LEAVES_LANE,
-                "            if deliveries[id].conclusion.reason != .local(.superseded) {\n"
+                "            if deliveries[id].outcome?.reason != .local(.superseded) {\n"
                 + LEAVES_LANE + "            }\n",
             )
         ],

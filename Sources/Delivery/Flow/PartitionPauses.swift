@@ -33,7 +33,7 @@ struct PartitionPauses: Sendable {
     mutating func changes(
         of partitions: [PartitionID],
         where isStopped: (PartitionID) -> Bool
-    ) -> [Action] {
+    ) -> [GroupStep] {
         guard isOutdated else { return [] }
         isOutdated = false
         var stopped: [PartitionID] = []

@@ -13,13 +13,6 @@ struct Hygiene: Sendable {
         case duplicate
     }
 
-    /// What is to be told to the process's list of dead tokens.
-    struct Word {
-        let token: KeyedHash
-        /// Since when it is dead, or `SuppressionList.noted`; nil: it is alive.
-        let deadSince: Timestamp?
-    }
-
     private let settings: HygieneSettings
     /// The words of this turn, which the process's list has not heard yet.
     private var spoken: [KeyedHash: Timestamp?] = [:]
@@ -86,37 +79,37 @@ struct Hygiene: Sendable {
     /// An event has ended: draws the lessons, and holds its token back while the fuse is blown.
     ///
     /// - Parameters:
-    ///   - conclusion: How it ended.
+    ///   - ending: How it ended.
     ///   - arrival: The event.
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
     ///   - now: This turn's moment.
     /// - Returns: words for the process's list, in order.
     mutating func ended(
-        _ conclusion: inout Conclusion,
+        _ ending: inout Ending,
         _ arrival: Arrival,
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         now: Moment
-    ) -> [Word] {
-        if !conclusion.isAccepted { window.withdraw(names.notification, from: arrival.facts.place) }
+    ) -> [TokenWord] {
+        if !ending.isAccepted { window.withdraw(names.notification, from: arrival.facts.place) }
         // No answer to a broadcast says anything about a token.
-        guard case .apns = conclusion.decidedBy, !arrival.facts.isBroadcast,
+        guard case .apns = ending.decidedBy, !arrival.facts.isBroadcast,
             let route = arrival.facts.route
         else { return [] }
-        let isCondemned = if case .keep = conclusion.tokenAction { false } else { true }
-        if isCondemned || conclusion.isAccepted, !fuses.isEmpty {
+        let isCondemned = if case .keep = ending.tokenAction { false } else { true }
+        if isCondemned || ending.isAccepted, !fuses.isEmpty {
             fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)
-            if isCondemned, fuses[route.index].isBlown { conclusion.tokenAction = .hold }
+            if isCondemned, fuses[route.index].isBlown { ending.tokenAction = .hold }
         }
         guard settings.suppressesUnregistered else { return [] }
-        switch (conclusion.kind, conclusion.tokenAction) {
+        switch (ending.kind, ending.tokenAction) {
         case (.unregistered, .hold):
             return [said(names, nil), said(names, SuppressionList.noted)]
         case (.unregistered, _):
-            return [said(names, conclusion.unregisteredAt ?? now.timestamp)]
+            return [said(names, ending.unregisteredAt ?? now.timestamp)]
         case (.accepted, _) where deadSince != nil:
-            conclusion.isTokenReadmitted = true
+            ending.isTokenReadmitted = true
             return [said(names, nil)]
         case (_, .keep):
             return []
@@ -125,9 +118,9 @@ struct Hygiene: Sendable {
         }
     }
 
-    private mutating func said(_ names: DeliveryNames, _ deadSince: Timestamp?) -> Word {
+    private mutating func said(_ names: DeliveryNames, _ deadSince: Timestamp?) -> TokenWord {
         spoken.updateValue(deadSince, forKey: names.target)
-        return Word(token: names.target, deadSince: deadSince)
+        return TokenWord(token: names.target, deadSince: deadSince)
     }
 
     /// A delivery left without an outcome: somebody else sends it, or this shard does later.

@@ -65,25 +65,24 @@ public struct Deferral: Hashable, Sendable {
     public var httpStatus: Int?
 }
 
-extension Delivery {
+extension Arrival {
     /// Where the event stands in Kafka for everybody else: its first record.
     public func origin(readFrom partition: TopicPartition) -> RecordPosition {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }
 
-    /// What the retry record has to say; nil unless the delivery is put off.
-    public func historyToWrite(readFrom partition: TopicPartition) -> RetryHistory? {
-        deferral.map { deferral in
-            RetryHistory(
-                origin: origin(readFrom: partition),
-                timestamp: record.timestamp,
-                receivedAt: history?.receivedAt ?? receivedAt.timestamp,
-                attempts: deferral.attempts,
-                firstFailedAt: deferral.firstFailedAt,
-                dueAt: deferral.dueAt,
-                tier: deferral.tier,
-                reason: deferral.reason.text
-            )
-        }
+    /// What the retry record has to say of an event that is put off.
+    public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
+    {
+        RetryHistory(
+            origin: origin(readFrom: partition),
+            timestamp: record.timestamp,
+            receivedAt: firstReceivedAt,
+            attempts: deferral.attempts,
+            firstFailedAt: deferral.firstFailedAt,
+            dueAt: deferral.dueAt,
+            tier: deferral.tier,
+            reason: deferral.reason.text
+        )
     }
 }

@@ -106,7 +106,7 @@ public struct Assignment: Sendable {
 
     mutating func partitionsAssigned(
         _ assigned: [AssignedPartition]
-    ) -> Action {
+    ) -> GroupStep {
         guard phase == .idle else {
             // Shutting down: an assignment that came too late is not taken up.
             return .unassign
@@ -134,7 +134,7 @@ public struct Assignment: Sendable {
     mutating func storedOffsetsFetched(
         _ answer: [PartitionID: CommittedPosition?],
         now: Instant
-    ) -> (action: Action, ignored: [IgnoredMetadata])? {
+    ) -> (step: GroupStep, ignored: [IgnoredMetadata])? {
         guard case .fetchingOffsets(let attempt) = phase else { return nil }
         // Nobody else can commit while they are assigned: what was told before holds.
         stored.merge(answer) { $1 }
@@ -283,7 +283,7 @@ public struct Assignment: Sendable {
     }
 
     /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in hand.
-    mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [Action] {
+    mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [GroupStep] {
         ledgers.timeAdvanced(now: now)
         switch phase {
         case .idle, .left: return []
@@ -306,7 +306,7 @@ public struct Assignment: Sendable {
             }
             endAssignment(now: now)
             phase = release == .shutdown ? .left : .idle
-            return [release == .shutdown ? .leaveGroup : .unassign]
+            return [release == .shutdown ? .leave : .unassign]
         }
     }
 
@@ -384,7 +384,7 @@ public struct Assignment: Sendable {
 
     // MARK: Private
 
-    private mutating func commit(now: Instant) -> [Action] {
+    private mutating func commit(now: Instant) -> [GroupStep] {
         guard isDirty, !isCommitInFlight else { return [] }
         isDirty = false
         let commits = isTransactional ? [] : ledgers.takeCommits()

@@ -13,6 +13,14 @@ public enum TransactionStep: Hashable, Sendable {
     case repeatCall
     /// Throw the producer away and make a new one with the same `transactional.id`; then `open`.
     case replaceProducer
+
+    /// Whether no record can come into the transaction behind it.
+    var isEnd: Bool {
+        switch self {
+        case .commit, .abort, .repeatCall, .replaceProducer: true
+        case .open, .begin: false
+        }
+    }
 }
 
 /// How a transactional call failed, as rdkafka.h sorts it.

@@ -26,16 +26,18 @@ struct RetryRecord {
 
 /// The members' producers, and the topics they write.
 extension World {
-    mutating func publish(
-        _ delivery: DeliveryID,
-        _ publications: Publications,
-        by member: Member
-    ) {
-        guard let facts = member.delivery(delivery), let event = event(of: facts.record)
-        else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
-        for publication in Publication.allCases where publications.contains(publication) {
-            produce(PublicationTag(delivery, publication), facts, event, by: member)
+    /// - Parameters:
+    ///   - record: what a member produces.
+    ///   - isFirst: false for a record that it produces again.
+    ///   - member: the member.
+    mutating func publish(_ record: OutgoingRecord, isFirst: Bool, by member: Member) {
+        guard let event = event(of: record.arrival.record) else { return }
+        if plan.isTransactional {
+            enterTransaction(record.tag.delivery, by: member)
+        } else if !isFirst {
+            checkRepublication(of: record.tag.delivery, record.tag.publication, by: member)
         }
+        produce(record, event, by: member)
     }
 
     /// A delivery has ended: these records say so.
@@ -72,41 +74,23 @@ extension World {
         }
     }
 
-    mutating func publishAgain(
-        _ delivery: DeliveryID,
-        _ publication: Publication,
-        by member: Member
-    ) {
-        guard let facts = member.delivery(delivery), let event = event(of: facts.record)
-        else { return }
-        if plan.isTransactional {
-            enterTransaction(delivery, by: member)
-        } else {
-            checkRepublication(of: delivery, publication, by: member)
-        }
-        produce(PublicationTag(delivery, publication), facts, event, by: member)
-    }
-
     func event(of record: Record) -> Int32? {
         kafka.partitions[record.partition.index].entries[Int(record.offset.rawValue)].event
     }
 
-    private mutating func produce(
-        _ tag: PublicationTag,
-        _ facts: Delivery,
-        _ event: Int32,
-        by member: Member
-    ) {
+    private mutating func produce(_ record: OutgoingRecord, _ event: Int32, by member: Member) {
+        let (arrival, publication) = (record.arrival, record.tag.publication)
+        let outcome = record.conclusion.outcome(of: arrival)
         produced.append(
             ProducedRecord(
                 event: event,
-                partition: facts.record.partition,
-                offset: facts.record.offset.rawValue,
-                kind: facts.outcome?.kind,
-                retry: tag.publication == .retry ? retryRecord(facts, by: member) : nil,
-                tokenStatus: tag.publication == .tokenStatus
-                    ? facts.outcome.map { tokenStatus(of: $0, event) } : nil,
-                publication: tag.publication
+                partition: arrival.record.partition,
+                offset: arrival.record.offset.rawValue,
+                kind: outcome?.kind,
+                retry: record.conclusion.deferral.map { retryRecord(arrival, $0, by: member) },
+                tokenStatus: publication == .tokenStatus
+                    ? outcome.map { tokenStatus(of: $0, event) } : nil,
+                publication: publication
             )
         )
         let chances = plan.chances
@@ -122,7 +106,7 @@ extension World {
             member: member.id,
             producer: member.producer,
             transaction: member.transaction,
-            tag: tag,
+            tag: record.tag,
             record: produced.count - 1,
             fate: fate
         )
@@ -132,16 +116,20 @@ extension World {
         after(delay, .produced(request))
     }
 
-    private mutating func retryRecord(_ facts: Delivery, by member: Member) -> RetryRecord? {
-        let name = kafka.partitions[facts.record.partition.index].name
-        guard var history = facts.historyToWrite(readFrom: name) else { return nil }
+    private mutating func retryRecord(
+        _ arrival: Arrival,
+        _ deferral: Deferral,
+        by member: Member
+    ) -> RetryRecord {
+        let name = kafka.partitions[arrival.record.partition.index].name
+        var history = arrival.history(with: deferral, readFrom: name)
         let dueAt = history.dueAt
         if strikes(plan.chances.forgedRetryHeader, .produce, of: member) {
             coverage.note(.retryHeaderForged)
             history.dueAt = Timestamp(milliseconds: dueAt.milliseconds + 86_400_000)
         }
         let tierName = kafka.retryTopics.delayNames[history.tier]
-        let headers = history.headers(over: facts.record.headers, tierName: tierName)
+        let headers = history.headers(over: arrival.record.headers, tierName: tierName)
         return RetryRecord(headers: headers, tier: history.tier, dueAt: dueAt, writtenAt: timestamp)
     }
 

@@ -51,27 +51,28 @@ extension World {
 
     /// What has ended stands in no line any more, even if no transaction takes it yet; to be called
     /// before anything that the turn wants is done.
-    mutating func noteEnded(by member: Member, wanting actions: [Action]) {
+    ///
+    /// - Returns: The deliveries whose first records are among those that are to be published.
+    mutating func noteEnded(
+        by member: Member,
+        wanting publications: [OutgoingRecord]
+    ) -> Set<DeliveryID> {
         for delivery in member.engine.transactions?.waiting ?? [] {
             beginPublishing(delivery, by: member)
         }
-        for action in actions {
-            switch action {
-            case .publish(let delivery, let records):
-                guard let facts = member.delivery(delivery), let event = event(of: facts.record)
-                else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
-                beginPublishing(delivery, records, facts, event, by: member)
-            case .publishAgain(let delivery, _) where plan.isTransactional:
-                beginPublishing(delivery, by: member)
-            default: break
-            }
+        var ended: Set<DeliveryID> = []
+        for record in publications where member.publishing[record.tag.delivery] == nil {
+            beginPublishing(record.tag.delivery, by: member)
+            ended.insert(record.tag.delivery)
         }
+        return ended
     }
 
     private mutating func beginPublishing(_ delivery: DeliveryID, by member: Member) {
-        guard member.publishing[delivery] == nil, let facts = member.delivery(delivery),
-            case .publishing(let records) = facts.place, let event = event(of: facts.record)
-        else { return }
+        guard member.publishing[delivery] == nil else { return }
+        guard let facts = member.delivery(delivery), case .publishing(let records) = facts.place,
+            let event = event(of: facts.record)
+        else { return found(.everyEventHasAnOutcome, "published a delivery that is gone") }
         beginPublishing(delivery, records, facts, event, by: member)
     }
 

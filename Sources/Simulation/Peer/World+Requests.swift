@@ -3,11 +3,8 @@ import Vocabulary
 
 /// Requests: how they reach APNs, and what APNs says to them.
 extension World {
-    mutating func send(
-        _ delivery: DeliveryID,
-        on connection: ConnectionID,
-        by member: Member
-    ) {
+    mutating func send(_ request: Send, by member: Member) {
+        let (delivery, connection) = (request.delivery, request.connection)
         guard let facts = member.delivery(delivery),
             let event = event(of: facts.record),
             var state = member.connections[connection]

@@ -41,21 +41,19 @@ final class HygieneBench {
     }
 
     /// Ends the turn and carries out what concerns the list.
-    func turn() -> [Action] {
+    func turn() -> TurnDecision {
         for token in engine.doubtfulTokens(now: now.instant) {
             engine.tokenHeard(token, deadSince: list[token], now: now.instant)
         }
-        engine.turnEnded(now: now)
-        var actions: [Action] = []
-        engine.takeActions(into: &actions)
-        for action in actions {
-            switch action {
-            case .suppressToken(let token, let since): list.insert(token, since: since)
-            case .readmitToken(let token): list.remove(token)
-            default: break
+        let turn: TurnDecision = engine.turnEnded(now: now)
+        for word in turn.tokenWords {
+            if let deadSince = word.deadSince {
+                list.insert(word.token, since: deadSince)
+            } else {
+                list.remove(word.token)
             }
         }
-        return actions
+        return turn
     }
 
     /// An event arrives; by default a new one at the next offset of the first partition.
@@ -65,7 +63,7 @@ final class HygieneBench {
         registeredAt: Int64? = nil,
         partition: Int = 0,
         offset: Int64? = nil
-    ) throws -> [Action] {
+    ) throws -> TurnDecision {
         let place = offset ?? nextOffset
         nextOffset = max(nextOffset, place + 1)
         let event = Event(
@@ -89,7 +87,7 @@ final class HygieneBench {
     }
 
     func answer(_ id: DeliveryID, _ status: Int, at milliseconds: Int64? = nil)
-        -> [Action]
+        -> TurnDecision
     {
         let reasons: [Int: APNsReason] = [
             410: .unregistered, 400: .badDeviceToken, 413: .payloadTooLarge,
@@ -104,17 +102,16 @@ final class HygieneBench {
     }
 
     /// The outcome that the actions publish, and with which records.
-    func outcome(_ actions: [Action]) -> (Outcome, Publications)? {
-        for case .publish(let id, let publications) in actions {
-            return engine.delivery(id)?.outcome.map { ($0, publications) }
-        }
-        return nil
+    func outcome(_ actions: TurnDecision) -> (Outcome, Publications)? {
+        guard let outcome = actions.outcomes.first, let records = actions.published.first?.records
+        else { return nil }
+        return (outcome, records)
     }
 
-    func kind(_ actions: [Action]) -> OutcomeKind? { outcome(actions)?.0.kind }
+    func kind(_ actions: TurnDecision) -> OutcomeKind? { outcome(actions)?.0.kind }
 
-    static func sent(_ actions: [Action]) -> [DeliveryID] {
-        actions.compactMap { if case .send(let id, _) = $0 { id } else { nil } }
+    static func sent(_ actions: TurnDecision) -> [DeliveryID] {
+        actions.sends.map(\.delivery)
     }
 
     /// Sends an event of its own token and answers it.
@@ -186,11 +183,7 @@ final class HygieneBench {
         // The waiting one of the same token makes room for the other device's.
         let sent = try #require(HygieneBench.sent(actions).first)
         #expect(bench.engine.delivery(sent)?.event?.deviceToken?.hexadecimal == "0a0b")
-        let kinds = actions.compactMap { action -> OutcomeKind? in
-            guard case .publish(let id, _) = action else { return nil }
-            return bench.engine.delivery(id)?.outcome?.kind
-        }
-        #expect(kinds == [.unregistered, .suppressed])
+        #expect(actions.outcomes.map(\.kind) == [.unregistered, .suppressed])
     }
 
     @Test func `what another shard or a restart knew counts as well`() throws {

@@ -170,6 +170,7 @@ let package = Package(
             name: "heliograph-lab",
             dependencies: [
                 "Service", "Shard", "Configuration", "Log", "APNsSimulator", "Simulation",
+                "Delivery",
                 "EmbeddedKafka", "SystemIO", "KafkaIO", "HTTP2IO", "HTTP2Peer", "JSON",
                 "EventCodec",
                 "Vocabulary", "Commands", "HTTPServer",
@@ -223,7 +224,7 @@ let package = Package(
             "CredentialsTests",
             ["Credentials", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary"]
         ),
-        tests("ShardTests", ["Shard", "Delivery", "KafkaIO", "Vocabulary"]),
+        tests("ShardTests", ["Shard", "Delivery", "KafkaIO", "SystemIO", "Vocabulary"]),
         tests("ToolsTests", ["Tools", "APNsRules", "Vocabulary"]),
         tests(
             "ServiceTests",

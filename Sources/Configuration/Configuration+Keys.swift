@@ -341,5 +341,14 @@ extension Configuration.Log {
                 """,
             "That secret itself."
         )
+        inputsFolder = section.optional(
+            "inputs_folder",
+            .folderPath,
+            """
+            For whoever looks into a wrong decision: each shard writes what its delivery core is \
+            told to a new file there, up to 1 GiB, without tokens and payloads. \
+            `heliograph-lab replay FILE` repeats the run.
+            """
+        )
     }
 }

@@ -250,6 +250,8 @@ package struct Configuration: Hashable, Sendable {
         package var format: LogFormat
         /// Nil: logs do not tell devices apart.
         package var fingerprintKey: SecretSource?
+        /// Where shards log what their engines are told; nil: nowhere.
+        package var inputsFolder: String?
     }
 }
 

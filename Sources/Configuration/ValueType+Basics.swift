@@ -23,9 +23,13 @@ extension ValueType where Value == String {
     }
 
     /// A key or a password that stands in its place is not shown as a path, nor looked for.
-    static let filePath = text("path", expectation: "the path of a file") {
-        !$0.isEmpty && !$0.utf8.contains(0) && !$0.contains(where: \.isNewline)
-            && !$0.contains("-----BEGIN")
+    static let filePath = text("path", expectation: "the path of a file", where: isPath)
+
+    static let folderPath = text("path", expectation: "the path of a folder", where: isPath)
+
+    private static func isPath(_ text: String) -> Bool {
+        !text.isEmpty && !text.utf8.contains(0) && !text.contains(where: \.isNewline)
+            && !text.contains("-----BEGIN")
     }
 
     /// Apple's team and key identifiers.

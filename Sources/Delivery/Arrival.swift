@@ -80,7 +80,7 @@ struct ArrivalFacts: Sendable {
     let source: Int
     let kind: Kind
     let receivedAt: Moment
-    fileprivate let rare: RareFacts?
+    private let rare: RareFacts?
     // Of a valid event only.
     var isBroadcast = false
     var pushType = PushType.alert
@@ -110,6 +110,32 @@ struct ArrivalFacts: Sendable {
     /// The schema that has to be fetched before more can be said.
     var awaitedSchema: SchemaReference? { rare?.awaitedSchema }
 
+    /// Why the record is no valid event.
+    var invalidReason: LocalReason? { rare?.invalidReason }
+
+    @inline(__always)
+    init(
+        partition: PartitionID,
+        offset: Offset,
+        fingerprint: UInt32,
+        byteCount: Int,
+        source: Int,
+        kind: Kind,
+        receivedAt: Moment,
+        history: RetryHistory? = nil,
+        awaitedSchema: SchemaReference? = nil,
+        invalidReason: LocalReason? = nil
+    ) {
+        self.partition = partition
+        self.offset = offset
+        self.fingerprint = fingerprint
+        self.byteCount = byteCount
+        self.source = source
+        self.kind = kind
+        self.receivedAt = receivedAt
+        rare = RareFacts.kept(history, awaitedSchema, invalidReason)
+    }
+
     @inline(__always)
     func isExpired(at timestamp: Timestamp) -> Bool {
         Event.isOver(expiration, at: timestamp)
@@ -130,23 +156,33 @@ struct DeliveryNames: Hashable, Sendable {
     let notification: KeyedHash
 }
 
-/// Of a record that comes out of a retry topic, or names a schema that is not known.
+/// Of a record that comes out of a retry topic, names a schema that is not known, or is no event.
 ///
 /// Apart, because few are.
 private final class RareFacts: Sendable {
     let history: RetryHistory?
     let awaitedSchema: SchemaReference?
+    let invalidReason: LocalReason?
 
-    private init(_ history: RetryHistory?, _ awaitedSchema: SchemaReference?) {
+    private init(
+        _ history: RetryHistory?,
+        _ awaitedSchema: SchemaReference?,
+        _ invalidReason: LocalReason?
+    ) {
         self.history = history
         self.awaitedSchema = awaitedSchema
+        self.invalidReason = invalidReason
     }
 
     /// Nil when there is nothing to keep.
     @inline(__always)
-    static func kept(_ history: RetryHistory?, _ schema: SchemaReference?) -> RareFacts? {
-        if case .none = history, schema == nil { return nil }
-        return RareFacts(history, schema)
+    static func kept(
+        _ history: RetryHistory?,
+        _ schema: SchemaReference?,
+        _ invalidReason: LocalReason?
+    ) -> RareFacts? {
+        if case .none = history, schema == nil, invalidReason == nil { return nil }
+        return RareFacts(history, schema, invalidReason)
     }
 }
 
@@ -199,13 +235,18 @@ public struct ArrivalReader: Sendable {
         case .awaitingSchema(let event, let schema):
             return read(record, event, common, awaiting: schema, deadSince)
         case .invalid(let invalid):
-            let facts = common.facts(of: record, .invalid, awaiting: nil)
+            let facts = common.facts(of: record, .invalid, because: invalid.reason)
             return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
         case .unreadable(let invalid, let schema):
-            let facts = common.facts(of: record, .invalid, awaiting: schema)
+            let facts = common.facts(
+                of: record,
+                .invalid,
+                awaiting: schema,
+                because: invalid.reason
+            )
             return Arrival(record, Self.noEvent, Self.noTopic, invalid: invalid, facts)
         case .tombstone:
-            let facts = common.facts(of: record, .tombstone, awaiting: nil)
+            let facts = common.facts(of: record, .tombstone)
             return Arrival(record, Self.noEvent, Self.noTopic, invalid: nil, facts)
         }
     }
@@ -238,7 +279,8 @@ public struct ArrivalReader: Sendable {
         func facts(
             of record: borrowing Record,
             _ kind: ArrivalFacts.Kind,
-            awaiting schema: SchemaReference?
+            awaiting schema: SchemaReference? = nil,
+            because invalidReason: LocalReason? = nil
         ) -> ArrivalFacts {
             ArrivalFacts(
                 partition: record.partition,
@@ -248,7 +290,9 @@ public struct ArrivalReader: Sendable {
                 source: source,
                 kind: kind,
                 receivedAt: receivedAt,
-                rare: RareFacts.kept(history, schema)
+                history: history,
+                awaitedSchema: schema,
+                invalidReason: invalidReason
             )
         }
     }
@@ -320,26 +364,30 @@ public struct ArrivalReader: Sendable {
 extension Arrival {
     /// What stands in a slot that is free.
     static func ofNothing() -> Arrival {
-        let moment = Moment(
-            instant: Instant(nanoseconds: 0),
-            timestamp: Timestamp(milliseconds: 0)
+        known(
+            by: ArrivalFacts(
+                partition: PartitionID(index: 0),
+                offset: Offset(0),
+                fingerprint: 0,
+                byteCount: 0,
+                source: 0,
+                kind: .tombstone,
+                receivedAt: Moment(
+                    instant: Instant(nanoseconds: 0),
+                    timestamp: Timestamp(milliseconds: 0)
+                )
+            )
         )
+    }
+
+    /// A record of which nothing is known but what the engine is told of it.
+    static func known(by facts: ArrivalFacts) -> Arrival {
         let record = Record(
-            partition: PartitionID(index: 0),
-            offset: Offset(0),
+            partition: facts.partition,
+            offset: facts.offset,
             timestamp: nil,
             key: nil,
             value: nil
-        )
-        let facts = ArrivalFacts(
-            partition: record.partition,
-            offset: record.offset,
-            fingerprint: 0,
-            byteCount: 0,
-            source: 0,
-            kind: .tombstone,
-            receivedAt: moment,
-            rare: nil
         )
         return Arrival(record, ArrivalReader.noEvent, ArrivalReader.noTopic, invalid: nil, facts)
     }

@@ -38,9 +38,18 @@ public struct DeliveryEngine: Sendable {
     public private(set) var retriesByReason: [Reason: Int] = [:]
     /// What is to be done at the end of this turn.
     private var decision = TurnDecision()
+    /// Nil: nobody wants to replay the run.
+    private var log: InputLog?
 
-    public init(settings: EngineSettings, seed: UInt64) {
+    /// Makes an engine that has nothing in hand.
+    ///
+    /// - Parameters:
+    ///   - settings: What the configuration decides.
+    ///   - seed: Of its dice.
+    ///   - version: Of the program, if the inputs are to be logged; see `takeLog`.
+    public init(settings: EngineSettings, seed: UInt64, loggingFor version: String? = nil) {
         self.settings = settings
+        log = version.map { InputLog(version: $0, settings: settings, seed: seed) }
         random = SeededGenerator(seed: seed)
         assignment = Assignment(
             timing: Assignment.Timing(
@@ -70,6 +79,7 @@ public struct DeliveryEngine: Sendable {
     /// A record arrived from Kafka.
     @discardableResult
     public mutating func recordArrived(_ arrival: Arrival) -> ArrivalReply {
+        log?.note(.recordArrived) { $0.write(arrival.facts) }
         let now = arrival.facts.receivedAt
         let wait = intake.timeToHold(arrival, now: now.timestamp)
         let isTaken = recordArrived(arrival, waiting: wait, now: now)
@@ -111,7 +121,7 @@ public struct DeliveryEngine: Sendable {
         }
         intake.entered(arrival)
         let id = deliveries.insert(arrival, entry)
-        if let wait, arrival.isEvent {
+        if let wait, arrival.facts.kind == .event {
             move(id, to: .held)
             intake.held(id, arrival, for: wait, now: now.instant)
         } else {
@@ -122,15 +132,20 @@ public struct DeliveryEngine: Sendable {
 
     /// A record that waited for its schema was decoded again, and read again.
     public mutating func recordDecoded(_ id: DeliveryID, _ arrival: Arrival, now: Moment) {
+        log?.note(.recordDecoded) {
+            $0.write(id)
+            $0.write(arrival.facts)
+            $0.write(now)
+        }
         guard deliveries.contains(id), deliveries[id].place == .awaitingSchema else { return }
         precondition(arrival.facts.kind != .tombstone, "a record lost its value while it waited")
         deliveries.update(id) {
             $0.arrival = arrival
             $0.deadSince = arrival.facts.deadSince
         }
-        if let invalid = arrival.invalid {
+        if let reason = arrival.facts.invalidReason {
             // The registry was asked, and did not say.
-            conclude(id, with: .invalid(invalid.reason), now: now)
+            conclude(id, with: .invalid(reason), now: now)
         } else {
             move(id, to: .undecided)
             begin(id, now: now)
@@ -139,6 +154,11 @@ public struct DeliveryEngine: Sendable {
 
     /// The process's list was asked of one of the `doubtfulTokens`.
     public mutating func tokenHeard(_ token: KeyedHash, deadSince: Timestamp?, now: Instant) {
+        log?.note(.tokenHeard) {
+            $0.write(token)
+            $0.write(deadSince)
+            $0.write(now)
+        }
         for id in dispatch.line(of: token) { deliveries.update(id) { $0.deadSince = deadSince } }
         for id in intake.heldDue(now: now) where deliveries[id].facts.names?.target == token {
             deliveries.update(id) { $0.deadSince = deadSince }
@@ -146,10 +166,17 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// The registry answered: the schema is known now, or known to be missing.
-    public mutating func schemaFetched(_ schema: SchemaReference) { intake.schemaFetched(schema) }
+    public mutating func schemaFetched(_ schema: SchemaReference) {
+        log?.note(.schemaFetched) { $0.write(schema) }
+        intake.schemaFetched(schema)
+    }
 
     /// The registry could not be asked; it will be again, as long as a delivery has time left.
     public mutating func schemaFetchFailed(_ schema: SchemaReference, now: Moment) {
+        log?.note(.schemaFetchFailed) {
+            $0.write(schema)
+            $0.write(now)
+        }
         let givenUp = intake.schemaFetchFailed(schema, now: now.instant, using: &random)
         for (id, hadTime) in givenUp {
             if hadTime { counts.madeRoom += 1 }
@@ -168,6 +195,11 @@ public struct DeliveryEngine: Sendable {
         for id: DeliveryID,
         now: Moment
     ) -> JudgedAttempt? {
+        log?.note(.responseArrived) {
+            $0.write(id)
+            $0.write(answer)
+            $0.write(now)
+        }
         guard let attempt = attemptEnded(id) else { return nil }
         deliveries.update(id) {
             $0.answeredAt = now.instant
@@ -219,6 +251,11 @@ public struct DeliveryEngine: Sendable {
         _ kind: StreamBreak,
         now: Moment
     ) -> Route? {
+        log?.note(.streamBroke) {
+            $0.write(id)
+            $0.write(kind, of: StreamBreak.allCases)
+            $0.write(now)
+        }
         guard let attempt = attemptEnded(id) else { return nil }
         // The first refusal in a row may have crossed a limit that was lowered.
         let isFirstRefusal = kind == .refused && deliveries[id].refusals == 0
@@ -240,10 +277,20 @@ public struct DeliveryEngine: Sendable {
         maxConcurrentStreams: Int,
         now: Moment
     ) {
+        log?.note(.connectionOpened) {
+            $0.write(id)
+            $0.write(maxConcurrentStreams)
+            $0.write(now)
+        }
         dispatch.connectionOpened(id, streamLimit: maxConcurrentStreams, now: now.instant)
     }
 
     public mutating func streamLimitChanged(_ id: ConnectionID, to limit: Int, now: Moment) {
+        log?.note(.streamLimitChanged) {
+            $0.write(id)
+            $0.write(limit)
+            $0.write(now)
+        }
         dispatch.streamLimitChanged(id, to: limit, now: now.instant)
     }
 
@@ -261,10 +308,19 @@ public struct DeliveryEngine: Sendable {
         reason: Reason?,
         now: Moment
     ) -> Bool {
-        dispatch.goAwayReceived(id, reason: reason, now: now.instant)
+        log?.note(.goAwayReceived) {
+            $0.write(id)
+            $0.write(reason)
+            $0.write(now)
+        }
+        return dispatch.goAwayReceived(id, reason: reason, now: now.instant)
     }
 
     public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
+        log?.note(.pingAnswered) {
+            $0.write(id)
+            $0.write(now)
+        }
         dispatch.pingAnswered(id, now: now.instant)
     }
 
@@ -281,13 +337,22 @@ public struct DeliveryEngine: Sendable {
         _ cause: CloseCause = .other,
         now: Moment
     ) -> Bool {
-        dispatch.connectionClosed(id, cause, now: now.instant, using: &random)
+        log?.note(.connectionClosed) {
+            $0.write(id)
+            $0.write(cause == .certificateRefused)
+            $0.write(now)
+        }
+        return dispatch.connectionClosed(id, cause, now: now.instant, using: &random)
     }
 
     /// The key or certificate of a credential, by its place in the configuration, was reloaded.
     ///
     /// It is tried at once, on connections of its own; the old ones finish.
     public mutating func credentialReplaced(_ credential: Int, now: Moment) {
+        log?.note(.credentialReplaced) {
+            $0.write(credential)
+            $0.write(now)
+        }
         decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
     }
 
@@ -299,6 +364,13 @@ public struct DeliveryEngine: Sendable {
     /// - Returns: Whose it is; nil: the delivery had left before, or did not wait for the record.
     @discardableResult
     public mutating func published(_ tag: PublicationTag) -> PublishedRecord? {
+        log?.note(.published) { $0.write(tag) }
+        return ended(tag)
+    }
+
+    /// The delivery waits for this record no more.
+    @inline(__always)
+    private mutating func ended(_ tag: PublicationTag) -> PublishedRecord? {
         guard var awaited = awaitedRecords(of: tag),
             let conclusion = deliveries[tag.delivery].conclusion
         else { return nil }
@@ -326,6 +398,11 @@ public struct DeliveryEngine: Sendable {
         isRefused: Bool = false,
         now: Moment
     ) {
+        log?.note(.publicationFailed) {
+            $0.write(tag)
+            $0.write(isRefused)
+            $0.write(now)
+        }
         guard awaitedRecords(of: tag) != nil else { return }
         if !settings.isTransactional {
             publishing.failed(tag, now: now.instant)
@@ -355,7 +432,11 @@ public struct DeliveryEngine: Sendable {
         _ tag: PublicationTag,
         now: Moment
     ) -> PublishedRecord? {
-        guard settings.isTransactional else { return published(tag) }
+        log?.note(.publicationAbandoned) {
+            $0.write(tag)
+            $0.write(now)
+        }
+        guard settings.isTransactional else { return ended(tag) }
         publishing.withdraw(tag)
         abortTransaction(now: now)
         return nil
@@ -363,6 +444,10 @@ public struct DeliveryEngine: Sendable {
 
     /// Kafka will never take the retry record, because of its size: the event ends here.
     public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
+        log?.note(.deferralRefused) {
+            $0.write(id)
+            $0.write(now)
+        }
         guard deliveries.contains(id), case .publishing([.retry]) = deliveries[id].place,
             let deferral = deliveries[id].deferral
         else { return }
@@ -376,6 +461,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The producer was given up: whatever it had not acknowledged is produced again.
     public mutating func producerReplaced() {
+        log?.note(.producerReplaced)
         var unacknowledged: [(delivery: DeliveryID, records: Publications)] = []
         for id in deliveries.identifiers {
             guard case .publishing(let awaited) = deliveries[id].place else { continue }
@@ -390,6 +476,7 @@ public struct DeliveryEngine: Sendable {
     public mutating func transactionCallSucceeded()
         -> [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     {
+        log?.note(.transactionCallSucceeded)
         guard case .committed(let members) = publishing.callSucceeded() else { return [] }
         var committed: [(written: OutcomeTransactions.Written, record: PublishedRecord)] = []
         for member in members where deliveries.contains(member.delivery) {
@@ -420,6 +507,11 @@ public struct DeliveryEngine: Sendable {
         isInDoubt: Bool,
         now: Moment
     ) {
+        log?.note(.transactionCallFailed) {
+            $0.write(failure, of: TransactionFailure.allCases)
+            $0.write(isInDoubt)
+            $0.write(now)
+        }
         transactionEnded(
             publishing.callFailed(failure, isInDoubt: isInDoubt, now: now.instant)
         )
@@ -427,6 +519,10 @@ public struct DeliveryEngine: Sendable {
 
     /// The transactional producer is of no use any more, though no call was under way.
     public mutating func transactionalProducerFailed(_ failure: TransactionFailure, now: Moment) {
+        log?.note(.transactionalProducerFailed) {
+            $0.write(failure, of: TransactionFailure.allCases)
+            $0.write(now)
+        }
         transactionEnded(publishing.producerFailed(failure, now: now.instant))
     }
 
@@ -434,6 +530,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The group gave these partitions to the shard.
     public mutating func partitionsAssigned(_ partitions: [AssignedPartition]) {
+        log?.note(.partitionsAssigned) { $0.write(partitions) }
         let step = assignment.partitionsAssigned(partitions)
         if step != .unassign { intake.assigned(partitions) }
         decision.group.append(step)
@@ -451,6 +548,12 @@ public struct DeliveryEngine: Sendable {
         _ stored: [PartitionID: CommittedPosition?],
         now: Moment
     ) -> [IgnoredMetadata] {
+        log?.note(.storedOffsetsFetched) { block in
+            let partitions = stored.keys.sorted()
+            block.write(partitions)
+            for partition in partitions { block.write(stored[partition] ?? nil) }
+            block.write(now)
+        }
         guard let begun = assignment.storedOffsetsFetched(stored, now: now.instant)
         else { return [] }
         decision.group.append(begun.step)
@@ -466,16 +569,28 @@ public struct DeliveryEngine: Sendable {
     /// - Returns: metadata that speaks of more offsets than there are, and is forgotten.
     @discardableResult
     public mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
-        assignment.endSeen(partition, end)
+        log?.note(.endSeen) {
+            $0.write(partition)
+            $0.write(end)
+        }
+        return assignment.endSeen(partition, end)
     }
 
     /// All that there is of the partition was read; its next record will not stand before that offset.
     public mutating func endReached(_ partition: PartitionID, _ end: Offset) {
+        log?.note(.endReached) {
+            $0.write(partition)
+            $0.write(end)
+        }
         assignment.endReached(partition, end)
     }
 
     /// The assignment goes; `lost`: the group has given it to somebody else already.
     public mutating func partitionsRevoked(lost: Bool, now: Moment) {
+        log?.note(.partitionsRevoked) {
+            $0.write(lost)
+            $0.write(now)
+        }
         if lost {
             assignment.partitionsLost(now: now.instant)
             releaseWaiting()
@@ -492,21 +607,27 @@ public struct DeliveryEngine: Sendable {
 
     /// The partition is read from another place; what is in hand of it settles nothing any more.
     public mutating func partitionRestarted(_ partition: PartitionID) {
+        log?.note(.partitionRestarted) { $0.write(partition) }
         assignment.partitionRestarted(partition)
     }
 
     /// The broker takes less metadata than the commit in flight has; its end is told behind this.
     ///
     /// - Returns: how many characters commits have from now on.
-    public mutating func commitMetadataRefused() -> Int { assignment.commitMetadataRefused() }
+    public mutating func commitMetadataRefused() -> Int {
+        log?.note(.commitMetadataRefused)
+        return assignment.commitMetadataRefused()
+    }
 
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
     public mutating func commitFinished(failed: [PartitionID]) {
+        log?.note(.commitFinished) { $0.write(failed) }
         assignment.commitFinished(failed: failed)
     }
 
     /// SIGTERM: take nothing new, finish what is in hand, commit, leave.
     public mutating func shutdownRequested(now: Moment) {
+        log?.note(.shutdownRequested) { $0.write(now) }
         guard !assignment.isShuttingDown else { return }
         releaseHeld()
         assignment.shutdownRequested(now: now.instant)
@@ -537,13 +658,22 @@ public struct DeliveryEngine: Sendable {
         turnTransactions(now: now)
         takeRecords()
         precondition(
-            self.decision.publications.isEmpty || !self.decision.transactions.contains(where: \.isEnd),
+            self.decision.publications.isEmpty
+                || !self.decision.transactions.contains(where: \.isEnd),
             "records for a transaction that ends"
         )
         hygiene.announced()
         decision.removeAll()
         swap(&decision, &self.decision)
+        log?.turnEnded(now: now, decision)
     }
+
+    /// Hands over what was logged since the last time: whole turns, the first time behind the log's
+    /// beginning; see `Replay`.
+    public mutating func takeLog() -> [UInt8] { log?.take() ?? [] }
+
+    /// Logs no further input.
+    public mutating func endLog() { log = nil }
 
     private mutating func takeRecords() {
         for tag in publishing.takeRecords() {
@@ -804,13 +934,13 @@ public struct DeliveryEngine: Sendable {
         let arrival = deliveries[id].arrival
         if let schema = arrival.facts.awaitedSchema {
             // What it is can be said without the registry; only why cannot.
-            if let invalid = arrival.invalid, intake.hasFailed(schema) {
-                conclude(id, with: .invalid(invalid.reason), now: now)
+            if let reason = arrival.facts.invalidReason, intake.hasFailed(schema) {
+                conclude(id, with: .invalid(reason), now: now)
             } else {
                 awaitSchema(schema, id, arrival, now: now)
             }
-        } else if let invalid = arrival.invalid {
-            conclude(id, with: .invalid(invalid.reason), now: now)
+        } else if let reason = arrival.facts.invalidReason {
+            conclude(id, with: .invalid(reason), now: now)
         } else {
             route(id, arrival, now: now)
         }
@@ -1338,7 +1468,10 @@ public struct DeliveryEngine: Sendable {
     // MARK: - Queries
 
     /// How many records the shard may take from Kafka now.
-    public mutating func intakeBudget(now: Instant) -> Int { intake.budget(now: now) }
+    public mutating func intakeBudget(now: Instant) -> Int {
+        log?.note(.intakeBudgetAsked) { $0.write(now) }
+        return intake.budget(now: now)
+    }
 
     /// When the next turn is due, if nothing happens before.
     public func nextDeadline(now: Instant) -> Instant? {
@@ -1359,7 +1492,10 @@ public struct DeliveryEngine: Sendable {
     /// The next delivery whose schema has come, to be decoded again and handed to `recordDecoded`.
     ///
     /// One after the other, because all of them may be too much work for one turn.
-    public mutating func nextToDecode() -> DeliveryID? { intake.nextToDecode() }
+    public mutating func nextToDecode() -> DeliveryID? {
+        log?.note(.nextToDecodeAsked)
+        return intake.nextToDecode()
+    }
 
     /// Tokens of which something waits that may be sent, with a word against them when the process's
     /// list was asked last, or held for long since: to be asked again, before the turn's end.

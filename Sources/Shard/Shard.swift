@@ -110,6 +110,8 @@ package struct Shard: ~Copyable {
     package internal(set) var failure: ServiceError?
     /// Records that came and assignments, for the watchdog.
     var progress: UInt64 = 0
+    /// Nil: not wanted, or it is full.
+    private var inputLog: InputLogFile?
 
     /// Makes a shard that is to be run on `loop`; throws what keeps Kafka's clients from starting.
     package init(
@@ -124,6 +126,15 @@ package struct Shard: ~Copyable {
     ) throws {
         var credentialsVersion = 0
         let inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
+        if let folder = settings.inputLog?.folder {
+            do throws(SystemError) {
+                inputLog = try InputLogFile(in: folder, shard: index, now: SystemClock.wallClock)
+            } catch {
+                throw ServiceError(
+                    text: "log.inputs_folder: no file can be made in '\(folder)': \(error.text)"
+                )
+            }
+        }
         // First, because what cannot be copied must not stand half made when something throws.
         let peers = try ShardPeers(
             on: loop,
@@ -163,7 +174,11 @@ package struct Shard: ~Copyable {
         publisher = OutcomePublisher(topics: settings.topics)
         givenUp = Array(repeating: GivenUpShare(), count: inUse.count + 1)
         partitionRoles = PartitionRoles(settings)
-        engine = DeliveryEngine(settings: settings.engine, seed: settings.seed)
+        engine = DeliveryEngine(
+            settings: settings.engine,
+            seed: settings.seed,
+            loggingFor: settings.inputLog?.version
+        )
         reader = ArrivalReader(settings.engine)
     }
 
@@ -232,6 +247,7 @@ package struct Shard: ~Copyable {
             engine.tokenHeard(token, deadSince: deadSince, now: now.instant)
         }
         engine.turnEnded(now: now, into: &decision)
+        writeInputLog()
         carryOutDecision()
         connections.flush(loop) { happenings.append($0) }
         record()
@@ -321,6 +337,20 @@ package struct Shard: ~Copyable {
         for step in decision.group { carryOut(step) }
         if let reason = decision.stop { stop(reason) }
         swap(&decision, &self.decision)
+    }
+
+    /// Before the decision is carried out: what ends the process is in the log, too.
+    private mutating func writeInputLog() {
+        guard inputLog != nil else { return }
+        let blocks = engine.takeLog()
+        do throws(SystemError) {
+            if try inputLog?.append(blocks) == true { return }
+            log.notice("the log of inputs is full, and ends here")
+        } catch {
+            log.warning("the log of inputs cannot be written, and ends here", [.error: error.text])
+        }
+        inputLog = nil
+        engine.endLog()
     }
 
     private mutating func send(_ request: Send) {

@@ -22,6 +22,8 @@ package struct ShardSettings: Sendable {
     package var fingerprintKey: FingerprintKey?
     /// Of the jitter; each shard has its own.
     package var seed: UInt64
+    /// Nil: the engines' inputs are not logged.
+    package var inputLog: InputLogSettings?
 
     package init(
         kafka: KafkaAccess,
@@ -33,7 +35,8 @@ package struct ShardSettings: Sendable {
         eventLimits: JSONLimits,
         suppressedTokens: SuppressedTokens,
         fingerprintKey: FingerprintKey?,
-        seed: UInt64
+        seed: UInt64,
+        inputLog: InputLogSettings? = nil
     ) {
         self.kafka = kafka
         self.sources = sources
@@ -45,6 +48,7 @@ package struct ShardSettings: Sendable {
         self.suppressedTokens = suppressedTokens
         self.fingerprintKey = fingerprintKey
         self.seed = seed
+        self.inputLog = inputLog
     }
 
     /// The label values that the configuration bounds the metrics by.

@@ -83,6 +83,7 @@ package struct Coverage: Hashable, Sendable {
         case outcomeUndeliverable
         case outcomeRepeated
         case pushRepeated
+        case runReplayed
 
         /// The case's name as words.
         package var text: String {

@@ -9,7 +9,11 @@ extension World {
         let id = MemberID(number: membersMade)
         let member = Member(
             id: id,
-            engine: DeliveryEngine(settings: settings, seed: dice[.members].seed()),
+            engine: DeliveryEngine(
+                settings: settings,
+                seed: dice[.members].seed(),
+                loggingFor: isLogged(id) ? "the simulation" : nil
+            ),
             tokens: tokenList()
         )
         for credential in member.tokenExpiries.indices {
@@ -20,6 +24,9 @@ extension World {
         after(.milliseconds(100), .groupRebalanced)
         wake(member)
     }
+
+    /// In one seed of eight the inputs of the first member are logged, to be replayed at the end.
+    func isLogged(_ id: MemberID) -> Bool { plan.seed.isMultiple(of: 8) && id.number == 1 }
 
     /// Takes a member out of the world.
     private mutating func remove(_ member: Member) {
@@ -35,7 +42,7 @@ extension World {
     }
 
     mutating func replaceDead(_ victim: Member) {
-        digest.mix(UInt64(victim.id.number), into: .happenings)
+        digest.mix(UInt64(victim.id.number))
         remove(victim)
         // The group notices when the session times out, or at once when the socket closes.
         after(dice[.members].seconds(0...10), .groupRebalanced)

@@ -42,7 +42,8 @@ extension World {
         swap(&decision, &self.decision)
         member.engine.turnEnded(now: moment, into: &decision)
         chronicle?.note(decision, of: member.id, at: now)
-        mix(decision, of: member)
+        digest.mix(decision, of: member.id, at: now)
+        if isLogged(member.id) { inputLog += member.engine.takeLog() }
         carryOut(decision, for: member)
         swap(&decision, &self.decision)
         checkTimeLimits(of: member)

@@ -38,6 +38,8 @@ package struct World {
     var isKafkaDown = 0
     var isProduceSlow = 0
     var isRegistryDown = 0
+    /// What the member was told whose run is replayed.
+    var inputLog: [UInt8] = []
     /// Used over and over, so that a turn allocates nothing.
     var decision = TurnDecision()
 
@@ -89,8 +91,8 @@ package struct World {
         {
             now = due
             steps += 1
-            digest.mix(due.word, into: .happenings)
-            digest.mix(happening.rank, into: .happenings)
+            digest.mix(due.word)
+            digest.mix(happening.rank)
             chronicle?.note(happening, at: due)
             happened(happening)
         }

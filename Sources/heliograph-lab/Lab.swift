@@ -15,7 +15,7 @@ enum Lab {
         "Run Heliograph against an embedded Kafka and a simulated APNs.",
         commands: [
             DemoCommand.command, SimulateAPNsCommand.command, KafkaCommand.command,
-            SimulateCommand.command, LoadCommand.command,
+            SimulateCommand.command, ReplayCommand.command, LoadCommand.command,
         ]
     )
 }

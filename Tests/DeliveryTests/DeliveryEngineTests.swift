@@ -27,9 +27,11 @@ struct Bench {
         attempts: Int = 5,
         isAssigned: Bool = true,
         isTransactional: Bool = false,
-        seed: UInt64 = 1
+        seed: UInt64 = 1,
+        loggingFor version: String? = nil,
+        _ change: (inout EngineSettings) -> Void = { _ in }
     ) throws {
-        let settings = try EngineSettings(
+        var settings = try EngineSettings(
             credentials: [
                 CredentialScope(
                     name: "news",
@@ -40,7 +42,8 @@ struct Bench {
             retry: RetryPolicy(attempts: attempts),
             transactionTimeout: isTransactional ? .seconds(15) : nil
         )
-        engine = DeliveryEngine(settings: settings, seed: seed)
+        change(&settings)
+        engine = DeliveryEngine(settings: settings, seed: seed, loggingFor: version)
         reader = ArrivalReader(settings)
         guard isAssigned else { return }
         engine.partitionsAssigned([Self.partition], of: Self.table)

@@ -130,6 +130,7 @@ struct TransactionalDeliveryTests {
         let tag = PublicationTag(id, .outcome)
         bench.bench.engine.publicationFailed(tag, now: bench.bench.now)
         bench.bench.engine.published(tag)
+        #expect(bench.bench.turn().transactions == [.abort])
         bench.succeed()
         _ = bench.bench.turn(after: .seconds(1))
         let actions15 = bench.bench.turn(after: .seconds(1))

@@ -286,8 +286,8 @@ MUTATIONS = [
         [
             expression(
                 ENGINE,
-                "arrival.isEvent",
-                "arrival.isEvent && arrival.facts.awaitedSchema == nil",
+                "arrival.facts.kind == .event",
+                "arrival.facts.kind == .event && arrival.facts.awaitedSchema == nil",
             )
         ],
     ),
@@ -480,5 +480,25 @@ MUTATIONS = [
     Mutation(
         "leave out of the next transaction what an abort has undone",
         [statements(TRANSACTION, "        waiting = members + waiting\n")],
+    ),
+    Mutation(
+        "log no fact about a dead token",
+        [
+            statements(
+                "Delivery/Replay/LogBytes.swift",
+                "        log.write(deadSince)\n        log.write(tokenRegisteredAt)\n",
+                "        log.write(Timestamp?.none)\n        log.write(tokenRegisteredAt)\n",
+            )
+        ],
+    ),
+    Mutation(
+        "log no word of the process's list",
+        [
+            statements(
+                ENGINE,
+                "        log?.note(.tokenHeard) {\n            $0.write(token)\n"
+                "            $0.write(deadSince)\n            $0.write(now)\n        }\n",
+            )
+        ],
     ),
 ]

@@ -24,7 +24,7 @@ public enum TransactionStep: Hashable, Sendable {
 }
 
 /// How a transactional call failed, as rdkafka.h sorts it.
-public enum TransactionFailure: Hashable, Sendable {
+public enum TransactionFailure: Hashable, Sendable, CaseIterable {
     /// The same call may succeed later.
     case retriable
     /// The transaction did not happen, and must be aborted.

@@ -82,7 +82,10 @@ struct StartUp {
             eventLimits: configuration.eventLimits,
             suppressedTokens: SuppressedTokens(maxCount: configuration.tokens.maxSuppressed),
             fingerprintKey: try configuration.fingerprintKey(),
-            seed: UInt64.random(in: 0...UInt64.max)
+            seed: UInt64.random(in: 0...UInt64.max),
+            inputLog: configuration.log.inputsFolder.map {
+                InputLogSettings(folder: $0, version: Heliograph.version)
+            }
         )
     }
 

@@ -26,5 +26,21 @@ extension World {
             return
         }
         checkOriginals()
+        checkReplay()
+    }
+
+    /// The same inputs lead another engine to the same decisions.
+    private mutating func checkReplay() {
+        guard !inputLog.isEmpty else { return }
+        do throws(ReplayError) {
+            var replay = try Replay(inputLog)
+            while !replay.isAtEnd {
+                guard let difference = try replay.next() else { continue }
+                return found(.replays, "\(difference)")
+            }
+            coverage.note(.runReplayed)
+        } catch {
+            found(.replays, "\(error)")
+        }
     }
 }

@@ -43,6 +43,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case oneOutcomeInTransactions
         case transactionsAreWhole
         case endsForACause
+        case replays
     }
 
     package let promise: Promise

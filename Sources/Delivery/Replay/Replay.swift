@@ -1,0 +1,192 @@
+public import Vocabulary
+
+/// Why a log cannot be replayed.
+public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file is no input log.
+    case noLog
+    /// It was written in a format that this version does not read.
+    case otherFormat(Int)
+    /// What stands at this byte is not what was written.
+    case damaged(at: Int)
+
+    public var description: String {
+        switch self {
+        case .noLog: "not an input log"
+        case .otherFormat(let format):
+            "written in format \(format); this version reads format \(InputLog.format)"
+        case .damaged(let position): "damaged at byte \(position)"
+        }
+    }
+}
+
+/// Lives a run again from its input log: the same inputs have to lead to the same decisions.
+public struct Replay {
+    /// Where the engine decides otherwise than the one that wrote the log.
+    public struct Difference: Hashable, Sendable {
+        /// Counted from 1.
+        public let turn: Int
+        public let now: Moment
+        /// Those that differ.
+        public let lists: [TurnDecision.List]
+    }
+
+    /// Of the program that wrote the log.
+    public let version: String
+    /// The logged engine's, but for the key of its hashes.
+    public let settings: EngineSettings
+    public private(set) var turns = 0
+    /// Of the last turn.
+    public private(set) var now: Moment?
+    public private(set) var engine: DeliveryEngine
+    /// The last turn's.
+    public private(set) var decision = TurnDecision()
+    private let log: [UInt8]
+    private var position: Int
+
+    /// Reads the beginning of a log.
+    public init(_ log: [UInt8]) throws(ReplayError) {
+        self.log = log
+        position = 0
+        guard var head = try Self.nextBlock(of: log, &position),
+            try head.text() == InputLog.magic
+        else { throw .noLog }
+        let format: Int = try head.number()
+        guard format == InputLog.format else { throw .otherFormat(format) }
+        version = try head.text()
+        let seed: UInt64 = try head.number()
+        settings = try head.value()
+        engine = DeliveryEngine(settings: settings, seed: seed)
+    }
+
+    /// Lives one turn.
+    ///
+    /// - Returns: Where it differs; nil: nowhere, or the log is at its end (see `isAtEnd`).
+    public mutating func next() throws(ReplayError) -> Difference? {
+        guard var block = try Self.nextBlock(of: log, &position) else { return nil }
+        var difference: Difference?
+        while !block.isAtEnd {
+            let kind = try block.element(of: InputLog.Kind.allCases)
+            guard kind == .turnEnded else {
+                try happened(kind, &block)
+                continue
+            }
+            let now: Moment = try block.value()
+            engine.turnEnded(now: now, into: &decision)
+            (self.now, turns) = (now, turns + 1)
+            var lists: [TurnDecision.List] = []
+            for (list, digest) in zip(TurnDecision.List.allCases, decision.digests) {
+                let isSame = try block.fixed() == digest
+                if !isSame { lists.append(list) }
+            }
+            if !lists.isEmpty { difference = Difference(turn: turns, now: now, lists: lists) }
+        }
+        return difference
+    }
+
+    /// Whether no turn is left; what stands behind the last whole block was never finished.
+    public var isAtEnd: Bool { position >= log.count }
+
+    /// The contents of the block that begins there.
+    ///
+    /// - Returns: nil: the log ends before the block does.
+    private static func nextBlock(
+        of log: [UInt8],
+        _ position: inout Int
+    ) throws(ReplayError) -> LogReader? {
+        var head = LogReader(log[position...])
+        guard head.rest.count >= 8 else {
+            position = log.count
+            return nil
+        }
+        let (length, checksum) = (Int(try head.fixed()), try head.fixed())
+        guard head.rest.count >= length else {
+            position = log.count
+            return nil
+        }
+        let start = head.position
+        let block = try head.slice(length)
+        var actual = CRC32C()
+        actual.update(block)
+        guard actual.value == checksum else { throw .damaged(at: start) }
+        position = head.position
+        return LogReader(block)
+    }
+}
+
+extension Replay {
+    /// Tells the engine one input, as the log has it.
+    private mutating func happened(
+        _ kind: InputLog.Kind,
+        _ log: inout LogReader
+    ) throws(ReplayError) {
+        switch kind {
+        case .recordArrived: engine.recordArrived(Arrival.known(by: try log.value()))
+        case .recordDecoded:
+            let id: DeliveryID = try log.value()
+            let arrival = Arrival.known(by: try log.value())
+            engine.recordDecoded(id, arrival, now: try log.value())
+        case .tokenHeard:
+            let token: KeyedHash = try log.value()
+            let deadSince = try log.optional(Timestamp.self)
+            engine.tokenHeard(token, deadSince: deadSince, now: try log.value())
+        case .schemaFetched: engine.schemaFetched(try log.value())
+        case .schemaFetchFailed: engine.schemaFetchFailed(try log.value(), now: try log.value())
+        case .responseArrived:
+            let id: DeliveryID = try log.value()
+            engine.responseArrived(try log.value(), for: id, now: try log.value())
+        case .streamBroke:
+            let id: DeliveryID = try log.value()
+            engine.streamBroke(id, try log.element(of: StreamBreak.allCases), now: try log.value())
+        case .connectionOpened:
+            engine.connectionOpened(
+                try log.value(),
+                maxConcurrentStreams: try log.number(),
+                now: try log.value()
+            )
+        case .streamLimitChanged:
+            engine.streamLimitChanged(try log.value(), to: try log.number(), now: try log.value())
+        case .goAwayReceived:
+            engine.goAwayReceived(try log.value(), reason: try log.optional(), now: try log.value())
+        case .pingAnswered: engine.pingAnswered(try log.value(), now: try log.value())
+        case .connectionClosed:
+            let id: ConnectionID = try log.value()
+            let cause: CloseCause = try log.flag() ? .certificateRefused : .other
+            engine.connectionClosed(id, cause, now: try log.value())
+        case .credentialReplaced: engine.credentialReplaced(try log.number(), now: try log.value())
+        case .published: engine.published(try log.value())
+        case .publicationFailed:
+            let tag: PublicationTag = try log.value()
+            engine.publicationFailed(tag, isRefused: try log.flag(), now: try log.value())
+        case .publicationAbandoned:
+            _ = engine.publicationAbandoned(try log.value(), now: try log.value())
+        case .deferralRefused: engine.deferralRefused(try log.value(), now: try log.value())
+        case .producerReplaced: engine.producerReplaced()
+        case .transactionCallSucceeded: _ = engine.transactionCallSucceeded()
+        case .transactionCallFailed:
+            let failure = try log.element(of: TransactionFailure.allCases)
+            engine.transactionCallFailed(failure, isInDoubt: try log.flag(), now: try log.value())
+        case .transactionalProducerFailed:
+            let failure = try log.element(of: TransactionFailure.allCases)
+            engine.transactionalProducerFailed(failure, now: try log.value())
+        case .partitionsAssigned: engine.partitionsAssigned(try log.array())
+        case .storedOffsetsFetched:
+            let partitions = try log.array(PartitionID.self)
+            var stored: [PartitionID: CommittedPosition?] = [:]
+            for partition in partitions {
+                stored.updateValue(try log.optional(), forKey: partition)
+            }
+            engine.storedOffsetsFetched(stored, now: try log.value())
+        case .endSeen: engine.endSeen(try log.value(), try log.value())
+        case .endReached: engine.endReached(try log.value(), try log.value())
+        case .partitionsRevoked:
+            engine.partitionsRevoked(lost: try log.flag(), now: try log.value())
+        case .partitionRestarted: engine.partitionRestarted(try log.value())
+        case .commitMetadataRefused: _ = engine.commitMetadataRefused()
+        case .commitFinished: engine.commitFinished(failed: try log.array())
+        case .shutdownRequested: engine.shutdownRequested(now: try log.value())
+        case .intakeBudgetAsked: _ = engine.intakeBudget(now: try log.value())
+        case .nextToDecodeAsked: _ = engine.nextToDecode()
+        case .turnEnded: preconditionFailure("a turn's end is no input")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Glibc
+
+/// A new file that only its owner may read, written from its beginning to its end.
+public struct PrivateFile: ~Copyable {
+    private let descriptor: Int32
+
+    /// Creates the file, mode 0600; what is there already is not touched, and an error (`EEXIST`).
+    public init(at path: String) throws(SystemError) {
+        descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .last("open") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Writes all of it behind what is there.
+    public func append(_ bytes: [UInt8]) throws(SystemError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            // SAFETY: the slice's bytes live as long as the call.
+            let count = unsafe rest.withUnsafeBytes { bytes in
+                retryingOnInterrupt { unsafe write(descriptor, bytes.baseAddress, bytes.count) }
+            }
+            guard count > 0 else { throw .last("write") }
+            rest = rest.dropFirst(count)
+        }
+    }
+}

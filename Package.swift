@@ -207,7 +207,11 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "Vocabulary"]),
         // All tests are one program: linked once, it names the signal that ends any of them.
         .target(name: "LastWords", path: "Tests/LastWords"),
-        tests("KafkaIOTests", ["KafkaIO", "EmbeddedKafka", "Vocabulary", "CLinux", "LastWords"]),
+        .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: strict),
+        tests(
+            "KafkaIOTests",
+            ["KafkaIO", "EmbeddedKafka", "Vocabulary", "CLinux", "LastWords", "TestThreads"]
+        ),
         tests("SystemIOTests", ["SystemIO", "Vocabulary"]),
         tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),

@@ -1,4 +1,5 @@
 import KafkaIO
+import TestThreads
 import Testing
 
 @Suite(.ownThread) struct KafkaConfigurationTests {

@@ -1,5 +1,6 @@
 import Glibc
 import KafkaIO
+import TestThreads
 import Testing
 import Vocabulary
 

@@ -1,13 +1,13 @@
 import Foundation
-import Testing
+package import Testing
 
 /// Runs each test of a suite, and each case of it, on a thread of its own.
 ///
 /// For tests that block: on Swift's few threads they would hold up each other and all the rest.
-struct OwnThread: TestTrait, SuiteTrait, TestScoping {
-    let isRecursive = true
+package struct OwnThread: TestTrait, SuiteTrait, TestScoping {
+    package let isRecursive = true
 
-    func provideScope(
+    package func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing body: @concurrent @Sendable () async throws -> Void
@@ -17,7 +17,7 @@ struct OwnThread: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == OwnThread {
-    static var ownThread: Self { Self() }
+    package static var ownThread: Self { Self() }
 }
 
 /// Starts a thread for whatever a task does up to its next `await`.

@@ -228,7 +228,15 @@ let package = Package(
             "CredentialsTests",
             ["Credentials", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary"]
         ),
-        tests("ShardTests", ["Shard", "Delivery", "KafkaIO", "SystemIO", "Vocabulary"]),
+        tests(
+            "ShardTests",
+            [
+                "Shard", "APNsRules", "APNsSimulator", "Configuration", "ConnectionPool",
+                "Credentials", "Delivery",
+                "EmbeddedKafka", "EventCodec", "HTTP2IO", "HTTP2Peer", "JSON", "JSONSchema",
+                "KafkaIO", "Log", "SystemIO", "Telemetry", "Vocabulary", "CRdkafka", "TestThreads",
+            ]
+        ),
         tests("ToolsTests", ["Tools", "APNsRules", "Vocabulary"]),
         tests(
             "ServiceTests",

@@ -30,7 +30,7 @@ public final class Consumer {
     /// The library refused to close, because it has lost the group for good.
     private var hasNothingToLeave = false
     /// What the current assignment began with.
-    private var starts: [PartitionID: StartOffset] = [:]
+    private var starts: [PartitionID: StartPosition] = [:]
     /// Partitions whose first record at or behind their start has not come.
     private var checks: [PartitionID: ResumeCheck] = [:]
     var reader = RecordReader()
@@ -154,20 +154,18 @@ public final class Consumer {
         )
     }
 
-    /// Answers `partitionsAssigned`; records flow from the given offsets on.
+    /// Answers `partitionsAssigned`; records flow from these positions on.
     ///
-    /// `marks` are records that stand before such an offset. Where another one is found in its place,
-    /// `partitionReplaced` comes, and nothing of the partition until `restart`.
-    public func assign(
-        _ starts: [(PartitionID, StartOffset)],
-        after marks: [PartitionID: RecordMark] = [:]
-    ) throws(KafkaError) {
+    /// Where another record is found in the place of a start's mark, `partitionReplaced` comes, and
+    /// nothing of the partition until `restart`.
+    public func assign(_ starts: [PartitionStart]) throws(KafkaError) {
         // The offer may have been taken back in the same batch of events.
         guard phase == .offered else { return }
-        for case (let partition, .at(let offset)) in starts {
-            checks[partition] = marks[partition].map { ResumeCheck($0, start: offset) }
+        for start in starts {
+            guard case .at(let offset) = start.position else { continue }
+            checks[start.partition] = start.after.map { ResumeCheck($0, start: offset) }
         }
-        try replaceAssignment(starts)
+        try replaceAssignment(starts.map { ($0.partition, $0.position) })
         phase = .assigned
     }
 
@@ -232,7 +230,7 @@ public final class Consumer {
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
     /// the partition.) Not to be called again, nor `unassign`, for some 100 ms: 2.0.2 aborts the
     /// process when it is told to stop a partition that is stopping already.
-    public func restart(_ anew: [PartitionID: StartOffset]) throws(KafkaError) {
+    public func restart(_ anew: [PartitionID: StartPosition]) throws(KafkaError) {
         // A rebalance may have come in the same batch of events: then there is nothing to restart.
         guard phase == .assigned else { return }
         let assignment = starts.keys.sorted()
@@ -282,7 +280,7 @@ public final class Consumer {
         client.destroyAside()
     }
 
-    private func replaceAssignment(_ starts: [(PartitionID, StartOffset)]) throws(KafkaError) {
+    private func replaceAssignment(_ starts: [(PartitionID, StartPosition)]) throws(KafkaError) {
         let list = PartitionList(capacity: starts.count)
         for (partition, start) in starts {
             let check = checks[partition].flatMap { start == .at($0.start) ? $0 : nil }
@@ -345,7 +343,7 @@ public final class Consumer {
     }
 }
 
-extension StartOffset {
+extension StartPosition {
     var libraryOffset: Int64 {
         switch self {
         case .at(let offset): offset.rawValue

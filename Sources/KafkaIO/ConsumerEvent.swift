@@ -1,16 +1,5 @@
 public import Vocabulary
 
-/// Where reading of a partition begins.
-public enum StartOffset: Hashable, Sendable {
-    case at(Offset)
-    case beginning
-    case end
-    /// Where the group's stored offset says; librdkafka looks it up itself.
-    ///
-    /// For use when `storedOffsetsFetched` keeps failing: the stored metadata stays unread.
-    case stored
-}
-
 /// What a group's coordinator keeps for a partition.
 public struct StoredOffset: Hashable, Sendable {
     public var partition: PartitionID

@@ -290,14 +290,3 @@ extension Shard {
         partitions.map { consumer.name(of: $0).description }.joined(separator: " ")
     }
 }
-
-extension StartOffset {
-    init(_ position: StartPosition) {
-        switch position {
-        case .at(let offset): self = .at(offset)
-        case .beginning: self = .beginning
-        case .end: self = .end
-        case .stored: self = .stored
-        }
-    }
-}

@@ -388,12 +388,7 @@ package struct Shard: ~Copyable {
                 $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
             }
         case .assign(let starts):
-            inGroup { consumer throws(KafkaError) in
-                try consumer.assign(
-                    starts.map { ($0.partition, StartOffset($0.position)) },
-                    after: starts.reduce(into: [:]) { $0[$1.partition] = $1.after }
-                )
-            }
+            inGroup { consumer throws(KafkaError) in try consumer.assign(starts) }
         case .unassign: unassign()
         case .commit(let commits):
             inGroup { consumer throws(KafkaError) in
@@ -419,7 +414,7 @@ package struct Shard: ~Copyable {
         let due = restarts.takeDue(now: now.instant)
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
-            try consumer.restart(due.mapValues(StartOffset.init))
+            try consumer.restart(due)
         } catch {
             failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
         }

@@ -143,7 +143,9 @@ import Vocabulary
         #expect(stored.metadata == "v1:5-6,8")
         #expect(stored.error == nil)
         #expect(second.records.isEmpty)
-        try second.consumer.assign([(stored.partition, .at(Offset(4)))])
+        try second.consumer.assign([
+            PartitionStart(partition: stored.partition, position: .at(Offset(4)))
+        ])
         try second.turn { second.records.count == 6 }
         #expect(second.records.map(\.text) == ["4", "5", "6", "7", "8", "9"])
         try second.close()
@@ -327,7 +329,7 @@ import Vocabulary
         let member = try Member(group: topic.name, topic: topic)
         member.start = { _ in .at(Offset(5000)) }
         try member.turn { member.partitionFailures.count == 24 }
-        let starts = member.assigned.map { ($0, StartOffset.beginning) }
+        let starts = member.assigned.map { ($0, StartPosition.beginning) }
         try member.consumer.restart(Dictionary(uniqueKeysWithValues: starts))
         try member.turn { member.records.count >= 480 }
         #expect(member.records.count == 480)

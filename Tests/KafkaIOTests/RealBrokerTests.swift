@@ -66,7 +66,9 @@ struct RealBrokerTests {
         let stored = try #require(try second.stored.first?.get())
         #expect(stored.map(\.offset) == [Offset(10), Offset(10), Offset(10)])
         #expect(stored.map(\.metadata) == stored.map { "v1:\($0.partition.index)" })
-        try second.consumer.assign(stored.map { ($0.partition, .at(Offset(10))) })
+        try second.consumer.assign(
+            stored.map { PartitionStart(partition: $0.partition, position: .at(Offset(10))) }
+        )
         try second.turn { second.records.count == 270 }
         #expect(second.records.allSatisfy { $0.offset >= Offset(10) })
         try second.close()

@@ -76,7 +76,7 @@ final class Member {
 
     let wakeup = WakeUp()
     let consumer: Consumer
-    var start: (PartitionID) -> StartOffset = { _ in .beginning }
+    var start: (PartitionID) -> StartPosition = { _ in .beginning }
     /// Records that stand before the starts.
     var marks: [PartitionID: RecordMark] = [:]
     var answersAssignments = true
@@ -152,7 +152,11 @@ final class Member {
         case .partitionsAssigned(let partitions):
             assigned = partitions
             if answersAssignments {
-                try consumer.assign(partitions.map { ($0, start($0)) }, after: marks)
+                try consumer.assign(
+                    partitions.map {
+                        PartitionStart(partition: $0, position: start($0), after: marks[$0])
+                    }
+                )
             }
         case .partitionsRevoked(let partitions, let lost):
             revocations.append((partitions, lost))

@@ -1,0 +1,24 @@
+/// Where reading of a partition begins.
+public enum StartPosition: Hashable, Sendable {
+    case at(Offset)
+    case beginning
+    case end
+    /// Wherever the group stands: librdkafka asks Kafka itself, and what stands with the offset is
+    /// not read.
+    case stored
+}
+
+/// A partition of an assignment, and where reading of it begins.
+public struct PartitionStart: Hashable, Sendable {
+    public let partition: PartitionID
+    public let position: StartPosition
+    /// The record that stands before a position `at` an offset, if it is known; another one in its
+    /// place means that the topic was made anew.
+    public let after: RecordMark?
+
+    public init(partition: PartitionID, position: StartPosition, after: RecordMark? = nil) {
+        self.partition = partition
+        self.position = position
+        self.after = after
+    }
+}

@@ -188,21 +188,21 @@ public final class Consumer {
     /// Stores offsets and metadata for the group; `commitFinished` answers.
     ///
     /// One commit at a time: the library may repeat an old request after a newer one.
-    public func commit(_ requests: [CommitRequest]) throws(KafkaError) {
+    public func commit(_ commits: [PartitionCommit]) throws(KafkaError) {
         precondition(canCommit, "a commit is under way")
-        precondition(!requests.isEmpty, "an empty commit would store librdkafka's own offsets")
-        let list = PartitionList(capacity: requests.count)
-        for request in requests {
-            precondition(request.isStorable, "metadata must be ASCII without NUL, 4,096 bytes")
+        precondition(!commits.isEmpty, "an empty commit would store librdkafka's own offsets")
+        let list = PartitionList(capacity: commits.count)
+        for commit in commits {
+            precondition(commit.isStorable, "metadata must be ASCII without NUL, 4,096 bytes")
             list.append(
-                reader.partitions[request.partition],
-                offset: request.offset.rawValue,
-                metadata: request.metadata
+                reader.partitions[commit.partition],
+                offset: commit.offset.rawValue,
+                metadata: commit.metadata
             )
         }
         let code = unsafe rd_kafka_commit_queue(client.raw, list.raw, client.queue, nil, nil)
         if let error = KafkaError(unlessSuccess: code) { throw error }
-        committing = requests.map(\.partition)
+        committing = commits.map(\.partition)
     }
 
     /// Stops records of these partitions at once; what was fetched ahead is fetched again later.
@@ -354,9 +354,9 @@ extension StartPosition {
     }
 }
 
-extension CommitRequest {
+extension PartitionCommit {
     /// Whether 2.0.2 stores the metadata unchanged.
-    public var isStorable: Bool {
+    var isStorable: Bool {
         metadata.utf8.count <= 4096 && metadata.utf8.allSatisfy { (1...127).contains($0) }
     }
 }

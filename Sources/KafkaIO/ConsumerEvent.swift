@@ -21,21 +21,6 @@ public struct StoredOffset: Hashable, Sendable {
     }
 }
 
-/// One partition's share of a commit.
-public struct CommitRequest: Hashable, Sendable {
-    public var partition: PartitionID
-    /// One past the last settled record.
-    public var offset: Offset
-    /// ASCII without NUL, at most 4,096 bytes: 2.0.2 garbles the rest, brokers refuse more.
-    public var metadata: String
-
-    public init(partition: PartitionID, offset: Offset, metadata: String) {
-        self.partition = partition
-        self.offset = offset
-        self.metadata = metadata
-    }
-}
-
 /// One partition's result of a commit; nil is success.
 public struct CommitResult: Hashable, Sendable {
     public var partition: PartitionID

@@ -1,5 +1,5 @@
 import CRdkafka
-import Vocabulary
+public import Vocabulary
 
 /// Why a transactional call failed (rdkafka.h, "Transactional producer API").
 public struct TransactionError: Error, Hashable, Sendable {
@@ -76,15 +76,15 @@ extension Consumer {
     /// Offsets and metadata for a transaction, and this member's word that it may write them.
     ///
     /// - Returns: nil when it may not: the assignment is gone.
-    public func transactionOffsets(_ requests: [CommitRequest]) -> TransactionOffsets? {
+    public func transactionOffsets(_ commits: [PartitionCommit]) -> TransactionOffsets? {
         guard let generation else { return nil }
         return TransactionOffsets(
-            entries: requests.map { request in
-                precondition(request.isStorable, "metadata must be ASCII, 4,096 bytes")
+            entries: commits.map { commit in
+                precondition(commit.isStorable, "metadata must be ASCII, 4,096 bytes")
                 return TransactionOffsets.Entry(
-                    partition: partitions[request.partition],
-                    offset: request.offset.rawValue,
-                    metadata: request.metadata
+                    partition: partitions[commit.partition],
+                    offset: commit.offset.rawValue,
+                    metadata: commit.metadata
                 )
             },
             generation: generation

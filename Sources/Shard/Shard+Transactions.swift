@@ -72,7 +72,7 @@ extension Shard {
     private mutating func commitTransaction(_ commits: [PartitionCommit]) {
         var calls: [TransactionWorker.Job.Call] = [.commit]
         if !commits.isEmpty {
-            guard let offsets = consumer.transactionOffsets(commits.map(CommitRequest.init)) else {
+            guard let offsets = consumer.transactionOffsets(commits) else {
                 // The revocation is on its way; nothing of this transaction may be written.
                 engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
                 return
@@ -112,15 +112,5 @@ extension TransactionFailure {
             case .fenced: .fenced
             case .unusable: .unusable
             }
-    }
-}
-
-extension CommitRequest {
-    init(_ commit: PartitionCommit) {
-        self.init(
-            partition: commit.partition,
-            offset: commit.offset,
-            metadata: commit.metadata
-        )
     }
 }

@@ -391,9 +391,7 @@ package struct Shard: ~Copyable {
             inGroup { consumer throws(KafkaError) in try consumer.assign(starts) }
         case .unassign: unassign()
         case .commit(let commits):
-            inGroup { consumer throws(KafkaError) in
-                try consumer.commit(commits.map(CommitRequest.init))
-            }
+            inGroup { consumer throws(KafkaError) in try consumer.commit(commits) }
         case .pause(let partitions): inGroup { $0.pause(partitions) }
         case .resume(let partitions): inGroup { $0.resume(partitions) }
         case .leave:

@@ -124,7 +124,7 @@ import Vocabulary
         let partition = try #require(first.assigned.first)
         #expect(first.consumer.canCommit)
         try first.consumer.commit([
-            CommitRequest(partition: partition, offset: Offset(4), metadata: "v1:5-6,8")
+            PartitionCommit(partition: partition, offset: Offset(4), metadata: "v1:5-6,8")
         ])
         #expect(!first.consumer.canCommit)
         try first.turn { !first.commits.isEmpty }

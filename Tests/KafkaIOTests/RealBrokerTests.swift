@@ -46,7 +46,7 @@ struct RealBrokerTests {
         #expect(first.assigned.count == 3)
         try first.consumer.commit(
             first.assigned.map {
-                CommitRequest(partition: $0, offset: Offset(10), metadata: "v1:\($0.index)")
+                PartitionCommit(partition: $0, offset: Offset(10), metadata: "v1:\($0.index)")
             }
         )
         try first.turn { !first.commits.isEmpty }

@@ -115,7 +115,7 @@ import Vocabulary
         #expect(!member.isClosed)
         let partition = try #require(member.assigned.first)
         try member.consumer.commit([
-            CommitRequest(partition: partition, offset: Offset(0), metadata: "")
+            PartitionCommit(partition: partition, offset: Offset(0), metadata: "")
         ])
         try member.turn { !member.commits.isEmpty }
         #expect(member.commits.first?.first?.error == nil)
@@ -143,7 +143,7 @@ import Vocabulary
         kafka.failNext(.offsetCommit, with: [.offsetMetadataTooLarge])
         try member.consumer.commit(
             member.assigned.map {
-                CommitRequest(partition: $0, offset: Offset(1), metadata: "x")
+                PartitionCommit(partition: $0, offset: Offset(1), metadata: "x")
             }
         )
         try member.turn { !member.commits.isEmpty }

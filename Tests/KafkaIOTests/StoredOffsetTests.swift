@@ -17,7 +17,7 @@ import Vocabulary
         try member.turn { !member.assigned.isEmpty }
         let partition = try #require(member.assigned.first)
         try member.consumer.commit([
-            CommitRequest(partition: partition, offset: Offset(4), metadata: "v1:5")
+            PartitionCommit(partition: partition, offset: Offset(4), metadata: "v1:5")
         ])
         try member.turn { !member.commits.isEmpty }
         // The broker of the first answer is the one that is remembered.

@@ -164,7 +164,7 @@ private final class TransactionBench {
     func offsets(at offset: Int64) throws -> TransactionOffsets {
         member.consumer.fetchStoredOffsets(of: member.assigned, waitingForTransactions: true)
         let requests = member.assigned.map {
-            CommitRequest(partition: $0, offset: Offset(offset), metadata: "p1")
+            PartitionCommit(partition: $0, offset: Offset(offset), metadata: "p1")
         }
         return try #require(member.consumer.transactionOffsets(requests))
     }

@@ -1,10 +1,11 @@
-public import Vocabulary
-
 /// A partition's committable offset, and what is settled past it.
 public struct PartitionCommit: Hashable, Sendable {
     public let partition: PartitionID
+    /// One past the last settled record.
     public let offset: Offset
     /// See `CommitMetadata`.
+    ///
+    /// ASCII without NUL, at most 4,096 bytes: librdkafka 2.0.2 garbles the rest, brokers refuse more.
     public let metadata: String
 
     public init(partition: PartitionID, offset: Offset, metadata: String) {

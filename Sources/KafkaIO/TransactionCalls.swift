@@ -1,23 +1,12 @@
 import CRdkafka
 public import Vocabulary
 
-/// Why a transactional call failed (rdkafka.h, "Transactional producer API").
+/// Why a transactional call failed.
 public struct TransactionError: Error, Hashable, Sendable {
-    public enum Kind: Hashable, Sendable {
-        /// The same call may succeed later.
-        case retriable
-        /// The transaction has failed and must be aborted.
-        case abortable
-        /// Another producer has taken over the `transactional.id`, or the transaction timed out.
-        case fenced
-        /// The instance can do no more transactions.
-        case unusable
-    }
-
-    public let kind: Kind
+    public let kind: TransactionFailure
     public let cause: KafkaError
 
-    public init(kind: Kind, cause: KafkaError) {
+    public init(kind: TransactionFailure, cause: KafkaError) {
         self.kind = kind
         self.cause = cause
     }
@@ -156,7 +145,7 @@ extension Consumer {
         if cause.isFatal || cause.code == .fatal || cause.isFencing {
             throw TransactionError(fatalCause ?? cause)
         }
-        let kind: TransactionError.Kind =
+        let kind: TransactionFailure =
             isAbortable ? .abortable : isRetriable ? .retriable : .unusable
         throw TransactionError(kind: kind, cause: cause)
     }

@@ -43,7 +43,7 @@ extension Shard {
             if failure.error.cause.code == .offsetMetadataTooLarge { commitMetadataRefused() }
             transactionFailed(failure.error.cause)
             engine.transactionCallFailed(
-                TransactionFailure(failure.error.kind),
+                failure.error.kind,
                 isInDoubt: failure.isInDoubt,
                 now: now
             )
@@ -53,8 +53,7 @@ extension Shard {
     /// A fatal error of the producer; one that a call meets as well is that call's to tell of.
     mutating func transactionalProducerFailed(_ error: KafkaError) {
         log.error("producer failed", [.error: error.description])
-        let failure = TransactionFailure(TransactionError(error).kind)
-        engine.transactionalProducerFailed(failure, now: now)
+        engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
     }
 
     mutating func stop(_ reason: TransactionEnd) {
@@ -87,7 +86,7 @@ extension Shard {
             try producer.transactionCalls.begin()
         } catch {
             transactionFailed(error.cause)
-            engine.transactionalProducerFailed(TransactionFailure(error.kind), now: now)
+            engine.transactionalProducerFailed(error.kind, now: now)
         }
     }
 
@@ -100,17 +99,5 @@ extension Shard {
         lastTransactionError = error
         metrics.commits[.failed].add()
         log.warning("transaction failed", [.error: error.description])
-    }
-}
-
-extension TransactionFailure {
-    fileprivate init(_ kind: TransactionError.Kind) {
-        self =
-            switch kind {
-            case .retriable: .retriable
-            case .abortable: .abortable
-            case .fenced: .fenced
-            case .unusable: .unusable
-            }
     }
 }

@@ -57,7 +57,7 @@ import Vocabulary
         try source.producer.transactionCalls.begin()
     }
 
-    private static let refusals: [(KafkaError.Code, TransactionError.Kind)] = [
+    private static let refusals: [(KafkaError.Code, TransactionFailure)] = [
         (.illegalGeneration, .abortable), (.unknownMember, .abortable),
         (.fencedInstance, .abortable), (.producerFenced, .fenced),
         (.invalidProducerEpoch, .fenced),
@@ -66,7 +66,7 @@ import Vocabulary
     @Test(arguments: refusals)
     func `Refused offsets are told by what is to be done`(
         code: KafkaError.Code,
-        kind: TransactionError.Kind
+        kind: TransactionFailure
     ) throws {
         let bench = try TransactionBench()
         try bench.calls.open()
@@ -84,12 +84,12 @@ import Vocabulary
     }
 
     @Test(arguments: [
-        (KafkaError.Code.producerFenced, TransactionError.Kind.fenced),
+        (KafkaError.Code.producerFenced, TransactionFailure.fenced),
         (.invalidProducerEpoch, .fenced),
     ])
     func `A commit of a producer that was replaced is fenced`(
         code: KafkaError.Code,
-        kind: TransactionError.Kind
+        kind: TransactionFailure
     ) throws {
         let bench = try TransactionBench()
         try bench.calls.open()

@@ -23,18 +23,6 @@ public enum TransactionStep: Hashable, Sendable {
     }
 }
 
-/// How a transactional call failed, as rdkafka.h sorts it.
-public enum TransactionFailure: Hashable, Sendable, CaseIterable {
-    /// The same call may succeed later.
-    case retriable
-    /// The transaction did not happen, and must be aborted.
-    case abortable
-    /// A producer with the same `transactional.id` lives, or the transaction took too long.
-    case fenced
-    /// The producer is of no use any more.
-    case unusable
-}
-
 /// Why there can be no further transaction in this process.
 public enum TransactionEnd: Hashable, Sendable {
     /// A twin is alive: two processes must not share a `transactional.id`.

@@ -332,8 +332,11 @@ public final class Consumer {
 
     private func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }
 
-    private func storedOffsets(_ answers: [PartitionAnswer]) -> [StoredOffset] {
-        answers.map { StoredOffset($0, of: reader.intern($0.partition)) }
+    private func storedOffsets(
+        _ answers: [PartitionAnswer]
+    ) -> [PartitionID: Result<CommittedPosition?, KafkaError>] {
+        let offsets = answers.map { (reader.intern($0.partition), $0.committed) }
+        return Dictionary(offsets) { $1 }
     }
 
     /// The partitions of the commit that an answer is for.

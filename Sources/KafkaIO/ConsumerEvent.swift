@@ -1,26 +1,5 @@
 public import Vocabulary
 
-/// What a group's coordinator keeps for a partition.
-public struct StoredOffset: Hashable, Sendable {
-    public var partition: PartitionID
-    /// Nil: nothing was ever committed, or it has expired.
-    public var offset: Offset?
-    public var metadata: String?
-    public var error: KafkaError?
-
-    public init(
-        partition: PartitionID,
-        offset: Offset?,
-        metadata: String? = nil,
-        error: KafkaError? = nil
-    ) {
-        self.partition = partition
-        self.offset = offset
-        self.metadata = metadata
-        self.error = error
-    }
-}
-
 /// One partition's result of a commit; nil is success.
 public struct CommitResult: Hashable, Sendable {
     public var partition: PartitionID
@@ -46,8 +25,11 @@ public enum ConsumerEvent: Sendable {
     /// No record of them arrives any more. If they were lost, another member may have them
     /// already, and commits are refused.
     case partitionsRevoked([PartitionID], lost: Bool)
-    /// The answer to `fetchStoredOffsets`; dropped if a rebalance came between.
-    case storedOffsetsFetched(Result<[StoredOffset], KafkaError>)
+    /// The answer to `fetchStoredOffsets`, which may be an error for some of the partitions only;
+    /// dropped if a rebalance came between.
+    case storedOffsetsFetched(
+        Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>
+    )
     case commitFinished([CommitResult])
     /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
     case statistics([UInt8])

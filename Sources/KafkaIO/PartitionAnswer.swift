@@ -21,15 +21,14 @@ public struct PartitionAnswer: Hashable, Sendable {
     }
 }
 
-extension StoredOffset {
-    /// What the coordinator says of the partition with that identifier.
-    public init(_ answer: PartitionAnswer, of partition: PartitionID) {
-        self.init(
-            partition: partition,
-            offset: answer.offset >= 0 ? Offset(answer.offset) : nil,
-            metadata: answer.metadata,
-            error: answer.error
-        )
+extension PartitionAnswer {
+    /// Where the group stands, as its coordinator says.
+    ///
+    /// Nil: nothing was ever committed, or it has expired. Beside an error the offset says nothing.
+    public var committed: Result<CommittedPosition?, KafkaError> {
+        if let error { return .failure(error) }
+        guard offset >= 0 else { return .success(nil) }
+        return .success(CommittedPosition(offset: Offset(offset), metadata: metadata ?? ""))
     }
 }
 

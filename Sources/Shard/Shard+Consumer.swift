@@ -126,22 +126,24 @@ extension Shard {
         )
     }
 
-    private mutating func storedOffsetsFetched(_ stored: [StoredOffset]) {
+    private mutating func storedOffsetsFetched(
+        _ stored: [PartitionID: Result<CommittedPosition?, KafkaError>]
+    ) {
         var positions: [PartitionID: CommittedPosition?] = [:]
-        for entry in stored where entry.error == nil {
-            let position = entry.offset.map {
-                CommittedPosition(offset: $0, metadata: entry.metadata ?? "")
+        var failed: [(partition: PartitionID, error: KafkaError)] = []
+        for (partition, answer) in stored.sorted(by: { $0.key < $1.key }) {
+            switch answer {
+            case .success(let position): positions.updateValue(position, forKey: partition)
+            case .failure(let error): failed.append((partition, error))
             }
-            positions.updateValue(position, forKey: entry.partition)
         }
-        let failed = stored.filter { $0.error != nil }
         if let error = failed.first?.error {
             troubles.kafkaFailed(error, at: now.instant)
             log.log(
                 // A transaction that is not over is waited for.
                 error.code == .unstableOffsetCommit ? .debug : .warning,
                 "committed offsets could not be read",
-                [.partition: names(failed.map { $0.partition }), .error: error.description]
+                [.partition: names(failed.map(\.partition)), .error: error.description]
             )
         } else {
             troubles.kafkaWorked()

@@ -1,3 +1,15 @@
+/// A group's committed offset, and what stands with it.
+public struct CommittedPosition: Hashable, Sendable {
+    public let offset: Offset
+    /// Whatever the last committer wrote; see `CommitMetadata`.
+    public let metadata: String
+
+    public init(offset: Offset, metadata: String = "") {
+        self.offset = offset
+        self.metadata = metadata
+    }
+}
+
 /// A partition's committable offset, and what is settled past it.
 public struct PartitionCommit: Hashable, Sendable {
     public let partition: PartitionID

@@ -138,13 +138,11 @@ import Vocabulary
         try second.turn { !second.assigned.isEmpty }
         second.consumer.fetchStoredOffsets(of: second.assigned)
         try second.turn { !second.stored.isEmpty }
-        let stored = try #require(try second.stored.first?.get().first)
-        #expect(stored.offset == Offset(4))
-        #expect(stored.metadata == "v1:5-6,8")
-        #expect(stored.error == nil)
+        let (place, answer) = try #require(try second.stored.first?.get().first)
+        #expect(try answer.get() == CommittedPosition(offset: Offset(4), metadata: "v1:5-6,8"))
         #expect(second.records.isEmpty)
         try second.consumer.assign([
-            PartitionStart(partition: stored.partition, position: .at(Offset(4)))
+            PartitionStart(partition: place, position: .at(Offset(4)))
         ])
         try second.turn { second.records.count == 6 }
         #expect(second.records.map(\.text) == ["4", "5", "6", "7", "8", "9"])
@@ -159,8 +157,8 @@ import Vocabulary
         member.consumer.fetchStoredOffsets(of: member.assigned)
         try member.turn { !member.stored.isEmpty }
         let stored = try #require(try member.stored.first?.get())
-        #expect(stored.map(\.partition) == member.assigned)
-        #expect(stored.allSatisfy { $0.offset == nil && $0.error == nil })
+        #expect(stored.keys.sorted() == member.assigned)
+        #expect(stored.values.allSatisfy { $0 == .success(nil) })
     }
 
     @Test func `Stored offsets that cannot be read are an error, not an empty answer`() throws {

@@ -14,20 +14,27 @@ import Vocabulary
 
     @Test(
         arguments: [
-            (offset: 0, metadata: nil, error: nil, stored: 0),
-            (7, "v1:8-9", nil, 7),
-            (7, nil, unstable, 7),
+            (offset: 0, metadata: nil, error: nil, .success(CommittedPosition(offset: Offset(0)))),
+            (
+                7, "v1:8-9", nil,
+                .success(CommittedPosition(offset: Offset(7), metadata: "v1:8-9"))
+            ),
+            (7, nil, unstable, .failure(unstable)),
             // RD_KAFKA_OFFSET_INVALID: nothing was committed, or Kafka does not say.
-            (-1001, nil, nil, nil),
-            (-1001, "", unstable, nil),
-            (-1, nil, nil, nil),
-        ] as [(offset: Int64, metadata: String?, error: KafkaError?, stored: Int64?)]
+            (-1001, nil, nil, .success(nil)),
+            (-1001, "", unstable, .failure(unstable)),
+            (-1, nil, nil, .success(nil)),
+        ]
+            as [(
+                offset: Int64, metadata: String?, error: KafkaError?,
+                Result<CommittedPosition?, KafkaError>
+            )]
     )
-    func `a stored offset is what the coordinator says, its error included`(
+    func `a committed position is what the coordinator says, unless it says an error`(
         offset: Int64,
         metadata: String?,
         error: KafkaError?,
-        stored: Int64?
+        committed: Result<CommittedPosition?, KafkaError>
     ) {
         let answer = PartitionAnswer(
             partition: Self.name(3),
@@ -35,14 +42,7 @@ import Vocabulary
             metadata: metadata,
             error: error
         )
-        let partition = PartitionID(index: 5)
-        let expected = StoredOffset(
-            partition: partition,
-            offset: stored.map { Offset($0) },
-            metadata: metadata,
-            error: error
-        )
-        #expect(StoredOffset(answer, of: partition) == expected)
+        #expect(answer.committed == committed)
     }
 
     @Test(

@@ -91,7 +91,8 @@ final class Member {
     var isClosed = false
     var revocations: [(partitions: [PartitionID], lost: Bool)] = []
     var commits: [[CommitResult]] = []
-    var stored: [Result<[StoredOffset], KafkaError>] = []
+    /// Answers to `fetchStoredOffsets`.
+    var stored: [Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>] = []
     var failures: [KafkaError] = []
     var replaced: [PartitionID] = []
     var partitionFailures: [(partition: PartitionID, error: KafkaError, at: Offset?)] = []

@@ -1,17 +1,5 @@
 public import Vocabulary
 
-/// A group's committed offset, and what stands with it.
-public struct CommittedPosition: Hashable, Sendable {
-    public let offset: Offset
-    /// Whatever the last committer wrote; see `CommitMetadata`.
-    public let metadata: String
-
-    public init(offset: Offset, metadata: String = "") {
-        self.offset = offset
-        self.metadata = metadata
-    }
-}
-
 /// What is known of a group's position in a partition.
 enum StoredPosition: Hashable, Sendable {
     /// Kafka did not say, or it has been overwritten.

@@ -3,7 +3,7 @@ import Vocabulary
 
 extension Consumer {
     /// Turns one event of the library, other than a record, into ours.
-    func translate(_ event: borrowing LibraryEvent) -> [ConsumerEvent] {
+    func translate(_ event: borrowing LibraryEvent, _ now: Instant) -> [ConsumerEvent] {
         switch event.type {
         case RD_KAFKA_EVENT_REBALANCE: return rebalance(event)
         case RD_KAFKA_EVENT_OFFSET_COMMIT: return [.commitFinished(commitResults(of: event))]
@@ -13,7 +13,7 @@ extension Consumer {
         case RD_KAFKA_EVENT_ERROR:
             guard let error = client.error(of: event) else { return [] }
             guard let place = event.place, !error.isFatal else { return [.failed(error)] }
-            return [.partitionFailed(reader.intern(place.partition), error, at: place.offset)]
+            return failed(reader.intern(place.partition), error, at: place.offset, now)
         case RD_KAFKA_EVENT_STATS: return [.statistics(event.statistics)]
         case RD_KAFKA_EVENT_LOG: return event.logLine.map { [.logged($0)] } ?? []
         default: return []

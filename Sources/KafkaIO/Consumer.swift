@@ -5,7 +5,8 @@ public import Vocabulary
 ///
 /// Belongs to one thread. No call waits, and nothing calls back: everything that happens comes
 /// out of `poll`. An assignment goes `partitionsAssigned`, `assign`, `partitionsRevoked`,
-/// `unassign`; rebalances are eager, so it is always the whole.
+/// `unassign`; rebalances are eager, so it is always the whole. What the library cannot be told at
+/// once is left to `timeAdvanced`, at `nextDeadline`.
 ///
 /// Letting go of a consumer does not free it: librdkafka 2.0.2 may hang in the attempt. After
 /// `closed`, a process that exits does just that; others call `destroyAside`.
@@ -14,12 +15,16 @@ public final class Consumer {
     private enum Phase: Hashable {
         /// Owns nothing. Next: `offered`, `closed`.
         case idle
-        /// `partitionsAssigned` waits for `assign`. Next: `assigned`, `revoking`, `closed`.
+        /// `partitionsAssigned` waits for `assign`, or `unassign`.
+        /// Next: `assigned`, `unassigning`, `idle`, `revoking`, `closed`.
         case offered
         /// Records flow. Next: `revoking`, `closed`.
         case assigned
-        /// `partitionsRevoked` waits for `unassign`. Next: `idle`, `closed`.
+        /// `partitionsRevoked` waits for `unassign`. Next: `unassigning`, `idle`, `closed`.
         case revoking
+        /// `unassign` waits for a restart under way: see `PartitionRestarts.isSettling`.
+        /// Next: `idle`, `revoking`, `closed`.
+        case unassigning
         case closed
     }
 
@@ -33,6 +38,8 @@ public final class Consumer {
     private var starts: [PartitionID: StartPosition] = [:]
     /// Partitions whose first record at or behind their start has not come.
     private var checks: [PartitionID: ResumeCheck] = [:]
+    /// Partitions of the assignment that failed.
+    private var restarts = PartitionRestarts()
     var reader = RecordReader()
     /// The partitions that `pause` stopped and nothing has started since.
     private var paused: Set<PartitionID> = []
@@ -103,6 +110,7 @@ public final class Consumer {
     ///   waits on the eventfd comes back by itself.
     public func poll(
         budget: Int,
+        now: Instant,
         _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
@@ -119,7 +127,7 @@ public final class Consumer {
                 return false
             }
             guard let message = unsafe event.fetchedMessage else {
-                let isLast = translate(event).map { take($0) }.contains(false)
+                let isLast = translate(event, now).map { take($0) }.contains(false)
                 if isLast { break }
                 continue
             }
@@ -130,7 +138,9 @@ public final class Consumer {
             switch checks.isEmpty ? .deliver : check(record) {
             case .skip: continue
             case .replaced: guard take(.partitionReplaced(record.partition)) else { break events }
-            case .deliver: guard take(.recordArrived(record)) else { break events }
+            case .deliver:
+                restarts.recordArrived(record.partition)
+                guard take(.recordArrived(record)) else { break events }
             }
         }
         client.ring()
@@ -170,11 +180,16 @@ public final class Consumer {
     }
 
     /// Answers `partitionsRevoked`, or turns an offer down; the group waits for it.
-    public func unassign() throws(KafkaError) {
+    public func unassign(now: Instant) throws(KafkaError) {
         precondition(
             phase == .revoking || phase == .offered,
             "unassign answers a rebalance, once"
         )
+        phase = .unassigning
+        try timeAdvanced(now: now)
+    }
+
+    private func giveUpAssignment() throws(KafkaError) {
         // A pause would outlive the assignment; at this point nothing can be fetched twice.
         resume(Array(paused))
         let code = unsafe rd_kafka_assign(client.raw, nil)
@@ -225,14 +240,43 @@ public final class Consumer {
         paused.subtract(stopped)
     }
 
-    /// Starts assigned partitions anew: the way out of `partitionFailed`.
-    ///
-    /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
-    /// the partition.) Not to be called again, nor `unassign`, for some 100 ms: 2.0.2 aborts the
-    /// process when it is told to stop a partition that is stopping already.
-    public func restart(_ anew: [PartitionID: StartPosition]) throws(KafkaError) {
+    /// Has a partition read on from that position, in a moment: the way out of `partitionFailed` and
+    /// `partitionReplaced`.
+    public func restart(_ partition: PartitionID, from position: StartPosition, now: Instant) {
         // A rebalance may have come in the same batch of events: then there is nothing to restart.
         guard phase == .assigned else { return }
+        restarts.failed(partition, readOnFrom: position, now: now)
+    }
+
+    /// Partitions that failed more than once, and have come no further.
+    public var stuckPartitions: [PartitionID] { restarts.stuck }
+
+    /// When `timeAdvanced` has something to do.
+    public var nextDeadline: Instant? {
+        switch phase {
+        case .assigned: restarts.nextDeadline
+        case .unassigning: restarts.settles
+        case .idle, .offered, .revoking, .closed: nil
+        }
+    }
+
+    /// Tells the library what had to wait for it.
+    public func timeAdvanced(now: Instant) throws(KafkaError) {
+        switch phase {
+        case .assigned:
+            let due = restarts.takeDue(now: now)
+            if !due.isEmpty { try restart(due) }
+        case .unassigning: if !restarts.isSettling(now: now) { try giveUpAssignment() }
+        case .idle, .offered, .revoking, .closed: break
+        }
+    }
+
+    /// Starts assigned partitions anew.
+    ///
+    /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
+    /// the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process when it
+    /// is told to stop a partition that is stopping already.
+    private func restart(_ anew: [PartitionID: StartPosition]) throws(KafkaError) {
         let assignment = starts.keys.sorted()
         let list = PartitionList(assignment.map { reader.partitions[$0] })
         if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {
@@ -250,9 +294,6 @@ public final class Consumer {
         paused.removeAll()
         pause(stopped)
     }
-
-    /// Whether the partition is being read from before its start, to compare a record.
-    public func isComparing(_ partition: PartitionID) -> Bool { checks[partition] != nil }
 
     /// The partition's oldest offset and the next one to be written, as last heard of.
     ///
@@ -314,11 +355,27 @@ public final class Consumer {
         rebalances += 1
         reader.forgetHandles()
         checks = [:]
+        restarts.assignmentEnded()
         if assigned {
             paused.removeAll()
             generation = nil
         }
         phase = assigned ? .offered : .revoking
+    }
+
+    /// A partition cannot be read.
+    func failed(
+        _ partition: PartitionID,
+        _ error: KafkaError,
+        at offset: Offset?,
+        _ now: Instant
+    ) -> [ConsumerEvent] {
+        if error.code == .offsetOutOfReach, let check = checks[partition] {
+            // Retention has deleted the record before its start, so there is nothing to compare.
+            restart(partition, from: .at(check.start), now: now)
+            return []
+        }
+        return [.partitionFailed(partition, error, at: offset)]
     }
 
     /// All was read that the partition holds: what has delivered nothing goes on from there.

@@ -15,7 +15,6 @@ extension Shard {
         switch consume event {
         case .recordArrived(let record):
             progress &+= 1
-            restarts.recordArrived(record.partition)
             return recordArrived(record, deadTokens)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
@@ -202,22 +201,14 @@ extension Shard {
             return
         }
         let position = engine.position(of: partition)
-        if consumer.isComparing(partition), let position {
-            // Retention has deleted the record before it, so there is nothing to compare.
-            restarts.failed(partition, readOnFrom: .at(position), now: now.instant)
-            return
-        }
         if let offset, offset != position {
             if let position { facts[.source] = "\(names([partition]))@\(position.rawValue)" }
             log.error(
                 "a damaged batch, or a gap in the log: the partition is read again from its last offset",
                 facts
             )
-            restarts.failed(
-                partition,
-                readOnFrom: position.map(StartPosition.at) ?? unreadStart(partition),
-                now: now.instant
-            )
+            let start = position.map(StartPosition.at) ?? unreadStart(partition)
+            consumer.restart(partition, from: start, now: now.instant)
             return
         }
         log.error(
@@ -226,7 +217,7 @@ extension Shard {
         )
         let start = startAnew(partition)
         engine.partitionRestarted(partition)
-        restarts.failed(partition, readOnFrom: start, now: now.instant)
+        consumer.restart(partition, from: start, now: now.instant)
     }
 
     /// Other records than those of the committed offset: all of them are new.
@@ -240,7 +231,7 @@ extension Shard {
             facts
         )
         engine.partitionRestarted(partition)
-        restarts.failed(partition, readOnFrom: .beginning, now: now.instant)
+        consumer.restart(partition, from: .beginning, now: now.instant)
     }
 
     /// Where a partition goes on of which nothing was read or committed yet.

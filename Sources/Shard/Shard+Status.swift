@@ -119,7 +119,7 @@ extension Shard {
 
     /// What keeps partitions from being read, though Kafka answers.
     private var unreadable: String? {
-        let stuck = restarts.stuck
+        let stuck = consumer.stuckPartitions
         return stuck.isEmpty ? nil : "\(names(stuck)): cannot be read on"
     }
 

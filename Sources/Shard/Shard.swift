@@ -92,12 +92,8 @@ package struct Shard: ~Copyable {
     private var consumerHasMore = true
     private var producerHasMore = false
     private var nextTick = Instant(nanoseconds: .min)
-    /// Partitions that are to be read from another place.
-    var restarts = PartitionRestarts()
     /// Of producers that fail as soon as they are made.
     var producerBackoff = ProducerBackoff()
-    /// The group waits for the assignment to be given up: see `PartitionRestarts.isSettling`.
-    private var owesUnassign = false
     private var decision = TurnDecision()
     /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
@@ -240,7 +236,10 @@ package struct Shard: ~Copyable {
         takeTransactionAnswer()
         takeSchemas()
         takeRecords(budget: budget)
-        restartPartitions()
+        if let deadline = consumer.nextDeadline, deadline <= now.instant {
+            let now = now.instant
+            inGroup { consumer throws(KafkaError) in try consumer.timeAdvanced(now: now) }
+        }
         if producerBackoff.isDue(now: now.instant), replaceProducer() { engine.producerReplaced() }
         for token in engine.doubtfulTokens(now: now.instant) {
             let deadSince = settings.suppressedTokens[token]
@@ -256,8 +255,7 @@ package struct Shard: ~Copyable {
     private mutating func nextDeadline() -> Instant {
         let others = [
             engine.nextDeadline(now: now.instant), connections.nextAttemptAt(now: now.instant),
-            restarts.nextDeadline, owesUnassign ? restarts.settles : nil,
-            producerBackoff.nextDeadline,
+            consumer.nextDeadline, producerBackoff.nextDeadline,
         ]
         return others.reduce(nextTick) { min($0, $1 ?? $0) }
     }
@@ -269,7 +267,7 @@ package struct Shard: ~Copyable {
         // Here, and not at each record: all shards count references to it.
         let deadTokens = settings.suppressedTokens
         var slice = DecodeSlice(from: SystemClock.now)
-        consumerHasMore = consumer.poll(budget: budget) {
+        consumerHasMore = consumer.poll(budget: budget, now: now.instant) {
             consumerHappened($0, deadTokens: deadTokens)
                 && !slice.recordDecoded(now: SystemClock.now)
         }
@@ -389,7 +387,9 @@ package struct Shard: ~Copyable {
             }
         case .assign(let starts):
             inGroup { consumer throws(KafkaError) in try consumer.assign(starts) }
-        case .unassign: unassign()
+        case .unassign:
+            let now = now.instant
+            inGroup { consumer throws(KafkaError) in try consumer.unassign(now: now) }
         case .commit(let commits):
             inGroup { consumer throws(KafkaError) in try consumer.commit(commits) }
         case .pause(let partitions): inGroup { $0.pause(partitions) }
@@ -397,24 +397,6 @@ package struct Shard: ~Copyable {
         case .leave:
             inGroup { $0.beginClose() }
             closeDeadline = now.instant + Self.closeTimeout
-        }
-    }
-
-    private mutating func unassign() {
-        restarts.assignmentEnded()
-        owesUnassign = restarts.isSettling(now: now.instant)
-        guard !owesUnassign else { return }
-        inGroup { consumer throws(KafkaError) in try consumer.unassign() }
-    }
-
-    private mutating func restartPartitions() {
-        if owesUnassign { unassign() }
-        let due = restarts.takeDue(now: now.instant)
-        guard !due.isEmpty else { return }
-        do throws(KafkaError) {
-            try consumer.restart(due)
-        } catch {
-            failure = ServiceError(text: "Kafka: restart of a partition: \(error)")
         }
     }
 

@@ -101,7 +101,7 @@ import Vocabulary
         var total = 0
         try turn(member.wakeup, until: { total == 10 }) {
             var records = 0
-            let more = member.consumer.poll(budget: 1000) { event in
+            let more = member.consumer.poll(budget: 1000, now: member.now) { event in
                 if case .recordArrived = event { records += 1 }
                 return records < 3
             }
@@ -192,7 +192,7 @@ import Vocabulary
             texts.count == 500
         } poll: {
             var isStopped = false
-            let more = consumer.poll(budget: 64) { event in
+            let more = consumer.poll(budget: 64, now: member.now) { event in
                 guard case .recordArrived(let record) = event else { return true }
                 #expect(!isStopped)
                 texts.append(String(record.text.prefix { $0 != "." }))
@@ -203,7 +203,7 @@ import Vocabulary
             if isStopped {
                 consumer.pause(member.assigned)
                 var behind = 0
-                _ = consumer.poll(budget: 1000) { event in
+                _ = consumer.poll(budget: 1000, now: member.now) { event in
                     if case .recordArrived = event { behind += 1 }
                     return true
                 }
@@ -268,7 +268,7 @@ import Vocabulary
         let held = try #require(member.assigned.first { $0 != failed })
         member.consumer.pause([held])
         let heldCount = member.records.count { $0.partition == held }
-        try member.consumer.restart([failed: .beginning])
+        try member.restart([failed: .beginning])
         try source.fill(topic, count: 60)
         let last = try #require(member.assigned.last)
         try member.turn {
@@ -292,7 +292,7 @@ import Vocabulary
         try member.turn { !member.partitionFailures.isEmpty }
         let failed = try #require(member.partitionFailures.first?.partition)
         // The group has no stored offset that the other one could go on from.
-        try member.consumer.restart([failed: .beginning])
+        try member.restart([failed: .beginning])
         try Source().fill(topic, count: 60)
         try member.turn { member.records.count == 60 }
         #expect(member.partitionFailures.count == 1)
@@ -313,7 +313,7 @@ import Vocabulary
         #expect(other != failed)
         member.consumer.pause([other])
         try source.fill(topic, count: 60)
-        try member.consumer.restart([failed: .beginning])
+        try member.restart([failed: .beginning])
         member.consumer.resume([other])
         try member.turn { member.records.count == 120 - Int(end.rawValue) }
         #expect(member.records.first { $0.partition == other }?.offset == end)
@@ -328,7 +328,7 @@ import Vocabulary
         member.start = { _ in .at(Offset(5000)) }
         try member.turn { member.partitionFailures.count == 24 }
         let starts = member.assigned.map { ($0, StartPosition.beginning) }
-        try member.consumer.restart(Dictionary(uniqueKeysWithValues: starts))
+        try member.restart(Dictionary(uniqueKeysWithValues: starts))
         try member.turn { member.records.count >= 480 }
         #expect(member.records.count == 480)
         try member.close()

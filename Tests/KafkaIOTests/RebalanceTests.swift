@@ -47,7 +47,7 @@ import Vocabulary
 
         first.start = { _ in .end }
         first.assigned = []
-        try first.consumer.unassign()
+        try first.consumer.unassign(now: first.now)
         first.answersRevocations = true
         try turn(first, second) { first.assigned.count == 2 && second.assigned.count == 2 }
 
@@ -119,10 +119,10 @@ import Vocabulary
         ])
         try member.turn { !member.commits.isEmpty }
         #expect(member.commits.first?.first?.error == nil)
-        try member.consumer.unassign()
+        try member.consumer.unassign(now: member.now)
         try member.turn { member.isClosed }
         var count = 0
-        let more = member.consumer.poll(budget: 1) { _ in
+        let more = member.consumer.poll(budget: 1, now: member.now) { _ in
             count += 1
             return true
         }

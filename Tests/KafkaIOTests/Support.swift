@@ -76,6 +76,8 @@ final class Member {
 
     let wakeup = WakeUp()
     let consumer: Consumer
+    /// The time of which the consumer is told.
+    var now = Instant(nanoseconds: 0)
     var start: (PartitionID) -> StartPosition = { _ in .beginning }
     /// Records that stand before the starts.
     var marks: [PartitionID: RecordMark] = [:]
@@ -127,7 +129,7 @@ final class Member {
 
     func poll(budget: Int = 1000) throws -> Bool {
         var batch: [ConsumerEvent] = []
-        let more = consumer.poll(budget: budget) {
+        let more = consumer.poll(budget: budget, now: now) {
             batch.append($0)
             return true
         }
@@ -137,6 +139,18 @@ final class Member {
 
     func turn(limit: Duration = .seconds(60), until isDone: () -> Bool) throws {
         try KafkaIOTests.turn(wakeup, limit: limit, until: isDone) { try poll() }
+    }
+
+    /// Restarts partitions in one, and lets the time pass that the library takes for it.
+    func restart(_ starts: [PartitionID: StartPosition]) throws {
+        for (partition, start) in starts { consumer.restart(partition, from: start, now: now) }
+        try carryOutRestarts()
+        now = now + .seconds(1)
+    }
+
+    func carryOutRestarts() throws {
+        now = try #require(consumer.nextDeadline)
+        try consumer.timeAdvanced(now: now)
     }
 
     func close() throws {
@@ -161,7 +175,7 @@ final class Member {
             }
         case .partitionsRevoked(let partitions, let lost):
             revocations.append((partitions, lost))
-            if answersRevocations { try consumer.unassign() }
+            if answersRevocations { try consumer.unassign(now: now) }
         case .storedOffsetsFetched(let result): stored.append(result)
         case .commitFinished(let results): commits.append(results)
         case .failed(let error): failures.append(error)

@@ -1,4 +1,4 @@
-import Delivery
+import KafkaIO
 import Testing
 import Vocabulary
 

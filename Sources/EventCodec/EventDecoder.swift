@@ -13,9 +13,7 @@ public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
 
 /// Turns records into events; one per thread, reused for every record.
 public struct EventDecoder: ~Copyable {
-    private let eventSchema: Schema
-    /// Where the event's schema has the names of its fields.
-    private let fieldNames: EventFields.Names
+    private let notification: EventKind
     private let appleSchema: Schema
     private let payloadPolicy: PayloadPolicy
     /// The operator's own schemas; may be replaced between two records.
@@ -36,8 +34,9 @@ public struct EventDecoder: ~Copyable {
         registeredSchemas: [SchemaReference: RegisteredSchema]? = nil,
         limits: JSONLimits = JSONLimits()
     ) {
-        (eventSchema, appleSchema) = EmbeddedSchema.compiled(.notificationEventV1, .apsPayloadV1)
-        fieldNames = EventFields.Names(of: eventSchema)
+        let schemas = EmbeddedSchema.compiled(.notificationEventV1, .apsPayloadV1)
+        notification = .notification(schemas.0)
+        appleSchema = schemas.1
         self.payloadPolicy = payloadPolicy
         self.payloadSchemas = payloadSchemas
         self.registeredSchemas = registeredSchemas
@@ -51,10 +50,12 @@ public struct EventDecoder: ~Copyable {
     /// - Parameters:
     ///   - record: The record.
     ///   - topic: The topic that it was read from.
+    ///   - broadcast: Nil: the record is a notification.
     /// - Returns: What the record is.
     public mutating func decode(
         _ record: inout Record,
-        from topic: KafkaTopic
+        from topic: KafkaTopic,
+        as broadcast: BroadcastSchema? = nil
     ) -> DecodedRecord {
         framing = .plain
         record.decodedValue = nil
@@ -62,8 +63,13 @@ public struct EventDecoder: ~Copyable {
         guard let value = record.valueRange else { return .tombstone }
         do throws(FramingError) {
             let wrapped = try unwrap(&record, value)
-            guard wrapped.isShifted else { return decoded(wrapped, from: topic) }
-            return shifted(decoded(wrapped, from: topic), by: wrapped.offset, wrapped.occurredAt)
+            let kind = broadcast?.kind ?? notification
+            guard wrapped.isShifted else { return decoded(wrapped, from: topic, as: kind) }
+            return shifted(
+                decoded(wrapped, from: topic, as: kind),
+                by: wrapped.offset,
+                wrapped.occurredAt
+            )
         } catch {
             framing = error.kind
             return refused(error)
@@ -78,18 +84,20 @@ public struct EventDecoder: ~Copyable {
     /// The schemas in turn: the event's, the operator's, the registry's, Apple's documentation.
     private mutating func decoded(
         _ wrapped: WrappedEvent,
-        from topic: KafkaTopic
+        from topic: KafkaTopic,
+        as kind: EventKind
     ) -> DecodedRecord {
-        let fields = EventFields(wrapped.root, fieldNames, of: eventSchema, &check)
+        let fields = EventFields(wrapped.root, kind, &check)
         if let repeated = fields.repeated {
             return invalid(fields, .malformedEvent, [twice(repeated)])
         }
-        guard eventSchema.admits(wrapped.root, &check), let event = event(fields),
-            let payload = fields.payload
-        else { return violating(wrapped.root, fields) }
+        guard kind.schema.admits(wrapped.root, &check), let event = event(fields),
+            let payload = node(.payload, fields)
+        else { return violating(wrapped.root, fields, kind.schema) }
         let own = ownViolations(payload, of: event, from: topic)
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
-        guard payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check) else {
+        guard !kind.isBroadcast, payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check)
+        else {
             return registered(event, fields, wrapped)
         }
         let violations = appleSchema.findings(of: wrapped.root, refusedIn: &check)
@@ -116,7 +124,7 @@ public struct EventDecoder: ~Copyable {
         return invalid(fields, problem.reason, problem.violations)
     }
 
-    borrowing func twice(_ repeated: JSONNode) -> Violation {
+    private borrowing func twice(_ repeated: JSONNode) -> Violation {
         Violation(
             instanceLocation: check.document.pointer(to: repeated),
             keywordLocation: "",
@@ -124,20 +132,20 @@ public struct EventDecoder: ~Copyable {
         )
     }
 
-    /// What the event's schema has just refused.
-    private mutating func violating(_ root: JSONNode, _ fields: EventFields) -> DecodedRecord {
-        let violations = violations(of: root, refusedBy: eventSchema)
+    /// What the event's schema has just refused; a frame that is not taken off is the one fault.
+    private mutating func violating(
+        _ root: JSONNode,
+        _ fields: EventFields,
+        _ schema: Schema
+    ) -> DecodedRecord {
+        let violations =
+            JSONConverter.violation(root, check.document).map { [$0] }
+            ?? schema.findings(of: root, refusedIn: &check).map { Violation($0) }
         return invalid(fields, reason(for: violations, root), violations)
     }
 
-    /// What a schema of events has just refused; a frame that is not taken off is the one fault.
-    mutating func violations(of root: JSONNode, refusedBy schema: Schema) -> [Violation] {
-        JSONConverter.violation(root, check.document).map { [$0] }
-            ?? schema.findings(of: root, refusedIn: &check).map { Violation($0) }
-    }
-
     /// A payload that is nothing but too large has a reason of its own.
-    borrowing func reason(for violations: [Violation], _ root: JSONNode) -> LocalReason {
+    private borrowing func reason(for violations: [Violation], _ root: JSONNode) -> LocalReason {
         let payload = check.document.pointer(to: root) + "/payload"
         let isOnlyTooLarge =
             !violations.isEmpty
@@ -148,7 +156,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// Two schemas share the bound of one outcome.
-    mutating func ownViolations(
+    private mutating func ownViolations(
         _ payload: JSONNode,
         of event: Event,
         from topic: KafkaTopic
@@ -163,7 +171,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// What the schema that the record names has against its text; nil: nothing.
-    borrowing func problem(
+    private borrowing func problem(
         with known: RegisteredSchema,
         _ reference: SchemaReference,
         _ document: JSONDocument
@@ -210,7 +218,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// Ranges count from the beginning of the record's bytes, not from that of the JSON text.
-    borrowing func shifted(
+    private borrowing func shifted(
         _ decoded: consuming DecodedRecord,
         by offset: Int,
         _ occurredAt: Timestamp?

@@ -3,150 +3,130 @@ import JSONSchema
 
 /// Where an event's fields stand in its document, found in one pass over the top level.
 struct EventFields {
-    var id: JSONNode?
-    var deviceToken: JSONNode?
-    var bundleID: JSONNode?
-    var topic: JSONNode?
-    var pushType: JSONNode?
-    var payload: JSONNode?
-    var environment: JSONNode?
-    var priority: JSONNode?
-    var expiration: JSONNode?
-    var collapseID: JSONNode?
-    var apnsID: JSONNode?
-    var tokenRegisteredAt: JSONNode?
-    var occurredAt: JSONNode?
-    var metadata: JSONNode?
-    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
-    var repeated: JSONNode?
-
-    fileprivate enum Field: String, CaseIterable {
+    /// What the kinds of events have.
+    enum Field: Int, CaseIterable {
         case id
-        case deviceToken = "device_token"
-        case bundleID = "bundle_id"
+        case deviceToken
+        case channelID
+        case bundleID
         case topic
-        case pushType = "push_type"
+        case pushType
         case payload
         case environment
         case priority
         case expiration
-        case collapseID = "collapse_id"
-        case apnsID = "apns_id"
-        case tokenRegisteredAt = "token_registered_at"
-        case occurredAt = "occurred_at"
+        case collapseID
+        case apnsID
+        case tokenRegisteredAt
+        case occurredAt
         case metadata
     }
 
-    private static let fields = Field.allCases
-    private static let table = NameTable(fields.map(\.rawValue))
+    /// Whether the event is for a channel.
+    let isBroadcast: Bool
+    /// For each field the place of its value on the tape, where only the whole document stands at 0.
+    private var places: InlineArray<15, UInt32>
+    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
+    private(set) var repeated: JSONNode?
 
-    /// The symbols that a schema has for the names of the fields.
-    struct Names: Sendable {
-        fileprivate let id: Int
-        fileprivate let deviceToken: Int
-        fileprivate let bundleID: Int
-        fileprivate let topic: Int
-        fileprivate let pushType: Int
-        fileprivate let payload: Int
-        fileprivate let environment: Int
-        fileprivate let priority: Int
-        fileprivate let expiration: Int
-        fileprivate let collapseID: Int
-        fileprivate let apnsID: Int
-        fileprivate let tokenRegisteredAt: Int
-        fileprivate let occurredAt: Int
-        fileprivate let metadata: Int
-
-        /// It traps if the schema does not name every field.
-        init(of schema: Schema) {
-            func symbol(_ field: Field) -> Int {
-                guard let symbol = schema.symbol(of: field.rawValue) else {
-                    preconditionFailure("the event's schema does not name \(field.rawValue)")
-                }
-                return symbol
-            }
-            id = symbol(.id)
-            deviceToken = symbol(.deviceToken)
-            bundleID = symbol(.bundleID)
-            topic = symbol(.topic)
-            pushType = symbol(.pushType)
-            payload = symbol(.payload)
-            environment = symbol(.environment)
-            priority = symbol(.priority)
-            expiration = symbol(.expiration)
-            collapseID = symbol(.collapseID)
-            apnsID = symbol(.apnsID)
-            tokenRegisteredAt = symbol(.tokenRegisteredAt)
-            occurredAt = symbol(.occurredAt)
-            metadata = symbol(.metadata)
-        }
-    }
-
-    /// Finds the fields along with the names that a schema looks for.
-    init(
-        _ root: JSONNode,
-        _ names: Names,
-        of schema: Schema,
-        _ check: inout SchemaCheck
-    ) {
-        guard let present = schema.members(of: root, &check) else {
-            self = EventFields(root, check.document)
+    /// Finds the fields along with the names that the kind's schema looks for.
+    init(_ root: JSONNode, _ kind: EventKind, _ check: inout SchemaCheck) {
+        isBroadcast = kind.isBroadcast
+        guard let present = kind.schema.members(of: root, &check) else {
+            places = InlineArray(repeating: 0)
+            find(in: root, kind, check.document)
             return
         }
-        @inline(__always)
-        func value(_ symbol: Int) -> JSONNode? {
-            present.contains(SymbolSet(symbol)) ? check.member(symbol) : nil
+        places = InlineArray { index in
+            let symbol = kind.symbols[index]
+            guard !present.isDisjoint(with: symbol) else { return 0 }
+            return UInt32(check.member(symbol.rawValue.trailingZeroBitCount).index)
         }
-        id = value(names.id)
-        deviceToken = value(names.deviceToken)
-        bundleID = value(names.bundleID)
-        topic = value(names.topic)
-        pushType = value(names.pushType)
-        payload = value(names.payload)
-        environment = value(names.environment)
-        priority = value(names.priority)
-        expiration = value(names.expiration)
-        collapseID = value(names.collapseID)
-        apnsID = value(names.apnsID)
-        tokenRegisteredAt = value(names.tokenRegisteredAt)
-        occurredAt = value(names.occurredAt)
-        metadata = value(names.metadata)
     }
 
     /// A repeated name leaves its field nil: neither value is more right than the other.
-    init(_ root: JSONNode, _ document: JSONDocument) {
+    private mutating func find(in root: JSONNode, _ kind: EventKind, _ document: JSONDocument) {
         guard root.isObject else { return }
         var seen: UInt32 = 0
         var cursor = document.children(of: root)
         while let (name, value) = document.nextMember(&cursor) {
-            guard let position = Self.table.position(of: name, in: document) else { continue }
-            let bit = UInt32(1) << UInt32(position)
+            guard let position = kind.names.position(of: name, in: document) else { continue }
+            let index = kind.fields[position].rawValue
+            let bit = UInt32(1) << UInt32(index)
             if seen & bit == 0 {
-                set(Self.fields[position], value)
+                places[index] = UInt32(value.index)
             } else {
-                set(Self.fields[position], nil)
+                places[index] = 0
                 repeated = repeated ?? value
             }
             seen |= bit
         }
     }
 
-    private mutating func set(_ field: Field, _ value: JSONNode?) {
-        switch field {
-        case .id: id = value
-        case .deviceToken: deviceToken = value
-        case .bundleID: bundleID = value
-        case .topic: topic = value
-        case .pushType: pushType = value
-        case .payload: payload = value
-        case .environment: environment = value
-        case .priority: priority = value
-        case .expiration: expiration = value
-        case .collapseID: collapseID = value
-        case .apnsID: apnsID = value
-        case .tokenRegisteredAt: tokenRegisteredAt = value
-        case .occurredAt: occurredAt = value
-        case .metadata: metadata = value
+    /// Where the field's value stands on the document's tape; nil: it is not there.
+    @inline(__always)
+    subscript(field: Field) -> Int? {
+        let place = Int(places[field.rawValue])
+        return place == 0 ? nil : place
+    }
+}
+
+/// A kind of event: its schema, and what it calls its fields.
+///
+/// An object, so that a decoder lends it out by counting one reference.
+final class EventKind: Sendable {
+    let schema: Schema
+    /// Whether it is for a channel.
+    let isBroadcast: Bool
+    /// The fields that it has, and their names, in the same order.
+    fileprivate let fields: [EventFields.Field]
+    fileprivate let names: NameTable
+    /// For each field the symbol that the schema has for its name; none where the kind has no such
+    /// field.
+    fileprivate let symbols: InlineArray<15, SymbolSet>
+
+    /// Events for one device.
+    static func notification(_ schema: Schema) -> EventKind {
+        EventKind(
+            schema,
+            [
+                (.id, "id"), (.deviceToken, "device_token"), (.bundleID, "bundle_id"),
+                (.topic, "topic"), (.pushType, "push_type"), (.payload, "payload"),
+                (.environment, "environment"), (.priority, "priority"),
+                (.expiration, "expiration"), (.collapseID, "collapse_id"), (.apnsID, "apns_id"),
+                (.tokenRegisteredAt, "token_registered_at"), (.occurredAt, "occurred_at"),
+                (.metadata, "metadata"),
+            ]
+        )
+    }
+
+    /// Events for a channel.
+    static func broadcast(_ schema: Schema) -> EventKind {
+        EventKind(
+            schema,
+            [
+                (.id, "id"), (.channelID, "channel_id"), (.bundleID, "bundle_id"),
+                (.payload, "payload"), (.expiration, "expiration"),
+                (.environment, "environment"), (.priority, "priority"),
+                (.apnsID, "apns_request_id"), (.occurredAt, "occurred_at"),
+                (.metadata, "metadata"),
+            ]
+        )
+    }
+
+    /// It traps if the schema does not name every field.
+    private init(_ schema: Schema, _ table: [(field: EventFields.Field, name: String)]) {
+        self.schema = schema
+        isBroadcast = table.contains { $0.field == .channelID }
+        fields = table.map(\.field)
+        names = NameTable(table.map(\.name))
+        var symbols = InlineArray<15, SymbolSet>(repeating: [])
+        for (field, name) in table {
+            guard let symbol = schema.symbol(of: name) else {
+                preconditionFailure("the event's schema does not name \(name)")
+            }
+            symbols[field.rawValue] = SymbolSet(symbol)
         }
+        self.symbols = symbols
     }
 }

@@ -88,7 +88,7 @@ extension Shard {
     /// Decodes a record as the kind of its source asks.
     mutating func decode(_ record: inout Record, as role: PartitionRole) -> DecodedRecord {
         if role.isBroadcast, let broadcastSchema {
-            return decoder.decodeBroadcast(&record, from: role.source, broadcastSchema)
+            return decoder.decode(&record, from: role.source, as: broadcastSchema)
         }
         return decoder.decode(&record, from: role.source)
     }

@@ -22,10 +22,10 @@ import Vocabulary
         change(&decoder)
         var record = text.record
         record.headers = headers
-        let decoded = decoder.decodeBroadcast(
+        let decoded = decoder.decode(
             &record,
             from: KafkaTopic("broadcasts"),
-            BroadcastSchema()
+            as: BroadcastSchema()
         )
         return (decoded, record)
     }
@@ -134,14 +134,60 @@ import Vocabulary
         }
     }
 
+    /// A name of the other kind is one that the schema refuses, and is not looked for.
+    @Test(
+        arguments: [
+            (isBroadcast: true, "apns_id", "\"123e4567-e89b-12d3-a456-426614174000\""),
+            (true, "device_token", "\"00ff\""), (true, "topic", "\"com.example.App\""),
+            (true, "push_type", "\"alert\""), (true, "collapse_id", "\"c\""),
+            (true, "token_registered_at", "1"),
+            (false, "apns_request_id", "\"123e4567-e89b-12d3-a456-426614174000\""),
+            (false, "channel_id", "\"aGk+/w==\""),
+        ]
+    )
+    func `each kind of event has names of its own`(
+        isBroadcast: Bool,
+        name: String,
+        value: String
+    ) throws {
+        var text = isBroadcast ? Self.text : EventText()
+        // Twice: of a name that is looked for, that makes no event at all.
+        text.members += [(name, value), (name, value)]
+        var decoder = EventDecoder()
+        var record = text.record
+        let decoded = decoder.decode(
+            &record,
+            from: KafkaTopic("t"),
+            as: isBroadcast ? BroadcastSchema() : nil
+        )
+        guard case .invalid(let event) = decoded else {
+            Issue.record("not invalid")
+            return
+        }
+        let id = try #require(event.id)
+        let channel = ChannelID("aGk+/w==")
+        let token = DeviceToken("00ffAA")
+        #expect(event.reason == .schemaViolation)
+        #expect(event.violations.contains { $0.instanceLocation == "/\(name)" })
+        #expect(event.channel == (isBroadcast ? channel : nil))
+        #expect(event.deviceToken == (isBroadcast ? nil : token))
+        #expect(event.pushType == (isBroadcast ? .liveactivity : .alert))
+        #expect(event.destination == (isBroadcast ? nil : .bundleID("com.example.App")))
+        let derived =
+            isBroadcast
+            ? channel.map { APNsID(eventID: id, channel: $0) }
+            : token.map { APNsID(eventID: id, deviceToken: $0) }
+        #expect(event.apnsID == derived)
+    }
+
     @Test func `no value is a tombstone, no JSON is malformed`() {
         var decoder = EventDecoder()
         var record = EventText.record(nil)
         let schema = BroadcastSchema()
         let topic = KafkaTopic("broadcasts")
-        #expect(decoder.decodeBroadcast(&record, from: topic, schema) == .tombstone)
+        #expect(decoder.decode(&record, from: topic, as: schema) == .tombstone)
         record = EventText.record(Array("{".utf8))
-        guard case .invalid(let event) = decoder.decodeBroadcast(&record, from: topic, schema)
+        guard case .invalid(let event) = decoder.decode(&record, from: topic, as: schema)
         else {
             Issue.record("not invalid")
             return
@@ -171,10 +217,10 @@ import Vocabulary
             for example in try SchemaExample.all(of: .broadcastEventV1, folder) {
                 var decoder = EventDecoder(payloadPolicy: .off)
                 var record = EventText.record(example.text)
-                let decoded = decoder.decodeBroadcast(
+                let decoded = decoder.decode(
                     &record,
                     from: KafkaTopic("broadcasts"),
-                    BroadcastSchema()
+                    as: BroadcastSchema()
                 )
                 switch decoded {
                 case .event: #expect(folder == "valid", "\(example.name)")

@@ -250,7 +250,7 @@ private func base64(_ bytes: [UInt8]) -> String {
                 func decoded() -> DecodedRecord {
                     var record = record
                     return isBroadcast
-                        ? decoder.decodeBroadcast(&record, from: KafkaTopic("n"), BroadcastSchema())
+                        ? decoder.decode(&record, from: KafkaTopic("n"), as: BroadcastSchema())
                         : decoder.decode(&record, from: KafkaTopic("n"))
                 }
                 if let schema {
@@ -327,7 +327,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             var decoder = EventDecoder(registeredSchemas: [:])
             func decode() -> DecodedRecord {
                 guard isBroadcast else { return decoder.decode(&record, from: KafkaTopic("n")) }
-                return decoder.decodeBroadcast(&record, from: KafkaTopic("n"), BroadcastSchema())
+                return decoder.decode(&record, from: KafkaTopic("n"), as: BroadcastSchema())
             }
             guard case .awaitingSchema = decode() else {
                 Issue.record("does not wait")

@@ -89,7 +89,7 @@ package struct PushRun {
         let decoded =
             switch kind {
             case .notification: decoder.decode(&record, from: source.topic)
-            case .broadcast: decoder.decodeBroadcast(&record, from: source.topic, BroadcastSchema())
+            case .broadcast: decoder.decode(&record, from: source.topic, as: BroadcastSchema())
             }
         switch decoded {
         case .event(let event), .awaitingSchema(let event, _):

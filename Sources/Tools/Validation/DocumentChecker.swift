@@ -76,7 +76,7 @@ package final class EventChecker: DocumentChecker {
             key: nil,
             value: document
         )
-        switch decode(&record) {
+        switch decoder.decode(&record, from: Self.noTopic, as: broadcastSchema) {
         case .event(let event):
             return CheckedDocument(verdict: .valid, violations: event.warnings)
         case .invalid(let event):
@@ -89,11 +89,6 @@ package final class EventChecker: DocumentChecker {
         case .tombstone:
             preconditionFailure("a record with a value is no tombstone")
         }
-    }
-
-    private func decode(_ record: inout Record) -> DecodedRecord {
-        guard let broadcastSchema else { return decoder.decode(&record, from: Self.noTopic) }
-        return decoder.decodeBroadcast(&record, from: Self.noTopic, broadcastSchema)
     }
 }
 

@@ -1,5 +1,6 @@
 import EmbeddedKafka
 import KafkaIO
+import TestThreads
 import Testing
 import Vocabulary
 

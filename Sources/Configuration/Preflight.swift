@@ -31,7 +31,22 @@ extension Configuration {
         let missing = sources.compactMap { section, name, source in
             source.flatMap { problem(section, name, $0) }
         }
-        return missing + kafkaFileProblems() + schemaProblems()
+        return missing + inputsFolderProblems() + kafkaFileProblems() + schemaProblems()
+    }
+
+    /// The files that are made in it have names of their own, so it has to be there and let them.
+    private func inputsFolderProblems() -> [ConfigurationProblem] {
+        guard let folder = log.inputsFolder else { return [] }
+        // The dot is there in a folder only.
+        guard unsafe access(folder + "/.", W_OK | X_OK) != 0 else { return [] }
+        let (path, error) = ("log.inputs_folder", FileError.unwritable(errno))
+        return [
+            ConfigurationProblem(
+                path: path,
+                message: "\(folder.quoted) \(error), expected a folder that can be written",
+                location: locations[path]
+            )
+        ]
     }
 
     private func problem(
@@ -76,18 +91,24 @@ extension Configuration.Credential {
 package enum FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// With the number of `errno`.
     case unreadable(Int32)
+    case unwritable(Int32)
     case notRegular
     case empty
     case tooLarge(limit: Int)
 
     package var description: String {
         switch self {
-        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
-        case .unreadable(let code): unsafe "cannot be read: \(String(cString: strerror(code)))"
+        case .unreadable(let code): "cannot be read: \(Self.text(of: code))"
+        case .unwritable(let code): "cannot be written: \(Self.text(of: code))"
         case .notRegular: "is not a regular file"
         case .empty: "is empty"
         case .tooLarge(let limit): "is larger than \(ByteSize.print(limit))"
         }
+    }
+
+    private static func text(of code: Int32) -> String {
+        // SAFETY: strerror returns a terminated string, valid until this thread's next call.
+        unsafe String(cString: strerror(code))
     }
 }
 

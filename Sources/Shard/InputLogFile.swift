@@ -31,6 +31,7 @@ package struct InputLogFile: ~Copyable {
     ///   - shard: The shard's place among those of the process.
     ///   - now: Names the file, so that a restart spares the last one.
     ///   - maxBytes: Nothing is written behind that; nil: 1 GiB.
+    /// - Throws: what `open` says.
     package init(
         in folder: String,
         shard: Int,

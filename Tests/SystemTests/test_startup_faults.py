@@ -101,6 +101,11 @@ def short_fingerprint_key(settings, folder):
     return settings
 
 
+def missing_inputs_folder(settings, folder):
+    settings["log"]["inputs_folder"] = str(folder / "nowhere")
+    return settings
+
+
 def admin_host_with_a_port(settings, _):
     settings["admin"]["host"] = "0.0.0.0:9464"
     return settings
@@ -134,6 +139,7 @@ FATAL_FAULTS = {
     garbage_ca_file: r"apns\.ca_file",
     unreadable_kafka_file: r"kafka\.properties\.ssl\.ca\.location: '/nope' cannot be read",
     short_fingerprint_key: r"log\.fingerprint_key_file",
+    missing_inputs_folder: r"log\.inputs_folder: '.*/nowhere' cannot be written: No such file",
     admin_host_with_a_port: r"admin\.host: is '0\.0\.0\.0:9464'",
     unknown_kafka_property: r"kafka\.properties\.no\.such\.property",
 }

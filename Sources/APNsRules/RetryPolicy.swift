@@ -56,10 +56,7 @@ public struct RetryPolicy: Hashable, Sendable {
         using random: inout some RandomNumberGenerator
     ) -> Duration {
         guard refusals > 1 else { return .zero }
-        let ceiling = ceiling(beforeAttempt: refusals)
-        return .nanoseconds(
-            Int64.random(in: (ceiling / 2).nanoseconds...ceiling.nanoseconds, using: &random)
-        )
+        return backoff.wait(afterFailures: refusals - 1, using: &random)
     }
 
     /// What an answer's `Retry-After` is honoured for: zero when there is none, and no more than
@@ -70,12 +67,8 @@ public struct RetryPolicy: Hashable, Sendable {
 
     /// The longest delay before an attempt, without `Retry-After`.
     public func ceiling(beforeAttempt attempt: Int) -> Duration {
-        var ceiling = baseDelay
-        var doublings = attempt - 2
-        while doublings > 0, ceiling < maxDelay {
-            ceiling += ceiling
-            doublings -= 1
-        }
-        return min(ceiling, maxDelay)
+        backoff.ceiling(afterFailures: max(1, attempt - 1))
     }
+
+    private var backoff: Backoff { Backoff(first: baseDelay, longest: maxDelay) }
 }

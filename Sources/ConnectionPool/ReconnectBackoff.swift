@@ -50,20 +50,13 @@ public struct ReconnectBackoff: Hashable, Sendable {
     }
 
     /// A connection could not be opened, or broke before it answered anything.
-    ///
-    /// The delay has jitter in its upper half, so that members do not come back together.
     public mutating func connectFailed(
         now: Instant,
         using random: inout some RandomNumberGenerator
     ) {
-        let doublings = min(failuresInARow, 16)
         failuresInARow += 1
-        let ceiling = min(limits.baseDelay * (1 << doublings), limits.maxDelay)
-        let nanoseconds = Int64.random(
-            in: (ceiling / 2).nanoseconds...ceiling.nanoseconds,
-            using: &random
-        )
-        notBefore = now + .nanoseconds(nanoseconds)
+        let backoff = Backoff(first: limits.baseDelay, longest: limits.maxDelay)
+        notBefore = now + backoff.wait(afterFailures: failuresInARow, using: &random)
     }
 
     // MARK: Queries

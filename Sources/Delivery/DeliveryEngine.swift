@@ -210,7 +210,7 @@ public struct DeliveryEngine: Sendable {
             reason: answer.reason,
             kind: attempt.isBroadcast ? .broadcast : .device
         )
-        if dispatch.answered(attempt, verdict, now: now.instant) {
+        if dispatch.answered(attempt, verdict, now: now.instant, using: &random) {
             deliveries.update(id) { $0.hasFailed = true }
         }
         let failure = AttemptFailure(
@@ -260,7 +260,7 @@ public struct DeliveryEngine: Sendable {
         // The first refusal in a row may have crossed a limit that was lowered.
         let isFirstRefusal = kind == .refused && deliveries[id].refusals == 0
         let isFailure = kind.isAnswerOfSorts && !isFirstRefusal
-        if dispatch.broke(attempt, isFailure: isFailure, now: now.instant) {
+        if dispatch.broke(attempt, isFailure: isFailure, now: now.instant, using: &random) {
             deliveries.update(id) { $0.hasFailed = true }
         }
         if kind.isUnprocessed {
@@ -313,7 +313,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(reason)
             $0.write(now)
         }
-        return dispatch.goAwayReceived(id, reason: reason, now: now.instant)
+        return dispatch.goAwayReceived(id, reason: reason, now: now.instant, using: &random)
     }
 
     public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {
@@ -696,7 +696,7 @@ public struct DeliveryEngine: Sendable {
             guard let attempt = attemptEnded(id) else {
                 preconditionFailure("a delivery without a stream among those in flight")
             }
-            if dispatch.broke(attempt, isFailure: true, now: now.instant) {
+            if dispatch.broke(attempt, isFailure: true, now: now.instant, using: &random) {
                 deliveries.update(id) { $0.hasFailed = true }
             }
             decision.cancels.append(Cancel(delivery: id, connection: attempt.connection))
@@ -1231,7 +1231,13 @@ public struct DeliveryEngine: Sendable {
     ) {
         let credential = deliveries[id].routeInUse.credential
         let sentAt = deliveries[id].sentAt ?? now.instant
-        dispatch.park(credential, failure.reason, sentAt: sentAt, now: now.instant)
+        dispatch.park(
+            credential,
+            failure.reason,
+            sentAt: sentAt,
+            now: now.instant,
+            using: &random
+        )
         guard isKept(id) else { return }
         let parking = dispatch.parking(of: credential)
         // Sent with the key before: the present one may do.

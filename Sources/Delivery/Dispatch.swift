@@ -199,7 +199,12 @@ struct Dispatch: Sendable {
     /// APNs answered an attempt.
     ///
     /// - Returns: whether the endpoint failed the event.
-    mutating func answered(_ attempt: Attempt, _ verdict: Verdict, now: Instant) -> Bool {
+    mutating func answered(
+        _ attempt: Attempt,
+        _ verdict: Verdict,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> Bool {
         let (lane, credential) = (attempt.route.index, attempt.route.credential)
         wakes.touch(lane)
         lanes[lane].pool.streamAnswered(
@@ -210,7 +215,7 @@ struct Dispatch: Sendable {
         )
         var hasFailed = false
         switch verdict.fault {
-        case .server: hasFailed = endpointFailed(attempt, now: now)
+        case .server: hasFailed = endpointFailed(attempt, now: now, using: &random)
         case .connection: lanes[lane].breaker.requestAbandoned(sentAt: attempt.sentAt)
         case .nobody, .event, .token, .channel, .credential:
             lanes[lane].breaker.requestSucceeded(sentAt: attempt.sentAt, now: now)
@@ -231,13 +236,19 @@ struct Dispatch: Sendable {
     ///   - attempt: The attempt.
     ///   - isFailure: The endpoint let it run out of time, refused it or reset it.
     ///   - now: This turn's moment.
+    ///   - random: The engine's dice.
     /// - Returns: whether the endpoint failed the event.
-    mutating func broke(_ attempt: Attempt, isFailure: Bool, now: Instant) -> Bool {
+    mutating func broke(
+        _ attempt: Attempt,
+        isFailure: Bool,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> Bool {
         wakes.touch(attempt.route.index)
         lanes[attempt.route.index].pool.streamBroke(on: attempt.connection, now: now)
         var hasFailed = false
         if isFailure {
-            hasFailed = endpointFailed(attempt, now: now)
+            hasFailed = endpointFailed(attempt, now: now, using: &random)
         } else {
             lanes[attempt.route.index].breaker.requestAbandoned(sentAt: attempt.sentAt)
         }
@@ -245,12 +256,17 @@ struct Dispatch: Sendable {
         return hasFailed
     }
 
-    private mutating func endpointFailed(_ attempt: Attempt, now: Instant) -> Bool {
+    private mutating func endpointFailed(
+        _ attempt: Attempt,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> Bool {
         guard let target = attempt.target else { return false }
         lanes[attempt.route.index].breaker.requestFailed(
             target,
             sentAt: attempt.sentAt,
-            now: now
+            now: now,
+            using: &random
         )
         return true
     }
@@ -266,8 +282,14 @@ struct Dispatch: Sendable {
     // MARK: Credentials
 
     /// APNs condemns the credential: it is out of use for a while.
-    mutating func park(_ credential: Int, _ reason: Reason, sentAt: Instant, now: Instant) {
-        parking[credential].refused(reason, sentAt: sentAt, now: now)
+    mutating func park(
+        _ credential: Int,
+        _ reason: Reason,
+        sentAt: Instant,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) {
+        parking[credential].refused(reason, sentAt: sentAt, now: now, using: &random)
         touchLanes(of: credential)
     }
 
@@ -310,7 +332,12 @@ struct Dispatch: Sendable {
 
     /// - Returns: whether what the peer says condemns the credential; of one that was replaced since
     ///   the connection was made it does not.
-    mutating func goAwayReceived(_ id: ConnectionID, reason: Reason?, now: Instant) -> Bool {
+    mutating func goAwayReceived(
+        _ id: ConnectionID,
+        reason: Reason?,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> Bool {
         guard let lane = laneOfConnection[id] else { return false }
         wakes.touch(lane)
         lanes[lane].pool.goAwayReceived(id)
@@ -318,7 +345,7 @@ struct Dispatch: Sendable {
             Verdict.goAway(reason: reason).disposition == .parkCredential,
             !lanes[lane].pool.connections.contains(where: { $0.id == id && $0.isSuperseded })
         else { return false }
-        park(Route(index: lane).credential, reason, sentAt: now, now: now)
+        park(Route(index: lane).credential, reason, sentAt: now, now: now, using: &random)
         return true
     }
 
@@ -346,7 +373,13 @@ struct Dispatch: Sendable {
             cause == .certificateRefused && connection?.isSuperseded == false
             && settings.credentials[credential].isProvenByHandshake
         if isCondemned {
-            park(credential, .local(.certificateRefused), sentAt: now, now: now)
+            park(
+                credential,
+                .local(.certificateRefused),
+                sentAt: now,
+                now: now,
+                using: &random
+            )
         }
         lanes[lane].pool.connectionClosed(id, now: now, using: &random)
         if !wasOfUse, parking[credential].isWorking, lanes[lane].pool.usableConnections == 0 {

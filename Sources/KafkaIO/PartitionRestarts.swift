@@ -14,13 +14,12 @@ public struct PartitionRestarts: Hashable, Sendable {
     /// A partition that was started anew, and has delivered nothing since.
     private struct Relapse: Hashable {
         var position: StartPosition
-        var wait: Duration
+        var count: Int
     }
 
     /// So long others are waited for, and what the library was told last takes to happen.
     private static let settling = Duration.milliseconds(250)
-    private static let firstRelapse = Duration.seconds(1)
-    private static let longestRelapse = Duration.seconds(60)
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(60))
 
     private var restarts: [PartitionID: Restart] = [:]
     private var relapses: [PartitionID: Relapse] = [:]
@@ -39,11 +38,10 @@ public struct PartitionRestarts: Hashable, Sendable {
         readOnFrom position: StartPosition,
         now: Instant
     ) {
-        var wait = Self.settling
-        if let last = relapses[partition], last.position == position {
-            wait = min(max(last.wait * 2, Self.firstRelapse), Self.longestRelapse)
-        }
-        relapses[partition] = Relapse(position: position, wait: wait)
+        var count = 0
+        if let last = relapses[partition], last.position == position { count = last.count + 1 }
+        relapses[partition] = Relapse(position: position, count: count)
+        let wait = count == 0 ? Self.settling : Self.backoff.ceiling(afterFailures: count)
         restarts[partition] = Restart(position: position, dueAt: now + wait)
     }
 
@@ -73,7 +71,7 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     /// Partitions that failed more than once, and have come no further.
     public var stuck: [PartitionID] {
-        relapses.filter { $0.value.wait > Self.settling }.keys.sorted()
+        relapses.filter { $0.value.count > 0 }.keys.sorted()
     }
 
     /// Whether the assignment must not be touched: the last restart is under way.

@@ -5,10 +5,10 @@ package import Vocabulary
 ///
 /// A principal without the right to write idempotently, for instance, fails each new one.
 package struct ProducerBackoff: Hashable, Sendable {
-    private static let shortest = Duration.seconds(1)
-    private static let longest = Duration.seconds(30)
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
-    private var delay = Duration.zero
+    /// Producers in a row that Kafka took nothing of.
+    private var failures = 0
     /// When the next one is to be made; nil: the present one is in use.
     package private(set) var nextDeadline: Instant?
 
@@ -19,8 +19,9 @@ package struct ProducerBackoff: Hashable, Sendable {
 
     package mutating func failed(now: Instant) {
         guard !isWaiting else { return }
-        nextDeadline = now + delay
-        delay = delay == .zero ? Self.shortest : min(delay * 2, Self.longest)
+        let wait = failures == 0 ? .zero : Self.backoff.ceiling(afterFailures: failures)
+        nextDeadline = now + wait
+        failures += 1
     }
 
     package func isDue(now: Instant) -> Bool { nextDeadline.map { $0 <= now } ?? false }
@@ -29,6 +30,6 @@ package struct ProducerBackoff: Hashable, Sendable {
 
     /// Kafka took a record.
     package mutating func worked() {
-        if delay != .zero { delay = .zero }
+        if failures != 0 { failures = 0 }
     }
 }

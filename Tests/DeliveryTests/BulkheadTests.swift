@@ -119,8 +119,9 @@ import Vocabulary
         for name in ["1", "2", "3"] { bench.answer(name, 503) }
         try bench.arrive("4")
         try bench.arrive("mail", app: "Mail")
-        #expect(bench.turn(after: .seconds(4)) == ["mail"])
-        let probes = bench.turn(after: .seconds(1))
+        // Between the half of the wait and all of it.
+        #expect(bench.turn(after: .milliseconds(2_499)) == ["mail"])
+        let probes = bench.turn(after: .milliseconds(2_501))
         #expect(probes.count == 1)
         #expect(bench.turn() == [], "one probe is out")
         for name in probes { bench.answer(name) }
@@ -394,7 +395,7 @@ import Vocabulary
         #expect(bench.lastTurn.connections.contains(.drain(connection)))
         #expect(bench.engine.pool(of: BulkheadBench.news).usableConnections == 0)
         bench.engine.connectionClosed(connection, now: bench.now)
-        for _ in 0..<59 {
+        for _ in 0..<29 {
             bench.turn(after: .seconds(1))
             #expect(bench.engine.pool(of: BulkheadBench.news).connections.isEmpty)
         }

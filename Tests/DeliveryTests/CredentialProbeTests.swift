@@ -57,10 +57,6 @@ import Vocabulary
         isParked: Bool
     ) throws {
         var bench = try BulkheadBench { $0.credentials[0].isProvenByHandshake = hasCertificate }
-        let parking = CredentialParking.Phase.parked(
-            .local(.certificateRefused),
-            until: bench.now.instant + .seconds(60)
-        )
         // The first one served; the others are made for what waits.
         for attempt in 1...4 {
             try bench.arrive("event \(attempt)")
@@ -75,7 +71,9 @@ import Vocabulary
             guard !isParked else { break }
             bench.turn(after: .seconds(5))
         }
-        #expect((bench.engine.parking(of: 0).phase == parking) == isParked)
+        let parking = bench.engine.parking(of: 0)
+        #expect(parking.reason == (isParked ? .local(.certificateRefused) : nil))
+        #expect((parking.nextDeadline != nil) == isParked)
         #expect((bench.engine.breaker(of: BulkheadBench.news).phase == .closed) == isParked)
         guard isParked else { return }
         // A new certificate is tried at once.

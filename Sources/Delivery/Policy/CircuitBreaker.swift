@@ -17,7 +17,7 @@ public struct CircuitBreaker: Hashable, Sendable {
         /// So many of the last answers are recent, unless they are older than `window`.
         public var recentAnswers: Int
         public var window: Duration
-        /// How long it stays open at first; doubles each time the probes fail.
+        /// How long it stays open at first (`Backoff`); doubles each time the probes fail.
         public var openFor: Duration
         public var maxOpenFor: Duration
         /// Requests at a time while it is tried; when more than half of them agree, it is decided.
@@ -101,7 +101,12 @@ public struct CircuitBreaker: Hashable, Sendable {
 
     /// A 5xx, no answer in time, or a stream that was refused or reset: of what was sent to that
     /// device or channel.
-    public mutating func requestFailed(_ device: KeyedHash, sentAt: Instant, now: Instant) {
+    public mutating func requestFailed(
+        _ device: KeyedHash,
+        sentAt: Instant,
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
         guard sentAt >= since else { return }
         switch phase {
         case .closed:
@@ -110,13 +115,13 @@ public struct CircuitBreaker: Hashable, Sendable {
             guard failures >= limits.failedDevices,
                 failures * 100 >= answers * limits.failurePercent
             else { return }
-            open(now: now)
+            open(now: now, using: &random)
         case .open: break
         case .halfOpen(var trial):
             trial.underway = max(0, trial.underway - 1)
             trial.failed.insert(device)
             phase = .halfOpen(trial)
-            if trial.failed.count * 2 > limits.probes { open(now: now) }
+            if trial.failed.count * 2 > limits.probes { open(now: now, using: &random) }
         }
     }
 
@@ -174,10 +179,13 @@ public struct CircuitBreaker: Hashable, Sendable {
 
     // MARK: Private
 
-    private mutating func open(now: Instant) {
-        let openFor = limits.openFor * (1 << min(openings, 16))
+    private mutating func open(
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
         openings += 1
-        phase = .open(until: now + min(openFor, limits.maxOpenFor))
+        let backoff = Backoff(first: limits.openFor, longest: limits.maxOpenFor)
+        phase = .open(until: now + backoff.wait(afterFailures: openings, using: &random))
     }
 
     private mutating func close(now: Instant) {

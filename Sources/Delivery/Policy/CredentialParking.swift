@@ -2,8 +2,8 @@ public import Vocabulary
 
 /// Takes a credential that APNs condemns out of use, and finds out when it is good again.
 ///
-/// One event is sent as a probe after a wait that doubles; a new key or certificate ends the wait
-/// at once.
+/// One event is sent as a probe after a wait (`Backoff`); a new key or certificate ends the wait at
+/// once.
 public struct CredentialParking: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {
         public var firstWait: Duration
@@ -41,11 +41,17 @@ public struct CredentialParking: Hashable, Sendable {
     ///
     /// - Returns: false when it is parked already, or the key was replaced since.
     @discardableResult
-    public mutating func refused(_ reason: Reason, sentAt: Instant, now: Instant) -> Bool {
+    public mutating func refused(
+        _ reason: Reason,
+        sentAt: Instant,
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) -> Bool {
         guard !isReplaced(since: sentAt) else { return false }
         if case .parked = phase { return false }
-        let wait = min(limits.firstWait * (1 << min(refusals, 16)), limits.maxWait)
         refusals += 1
+        let backoff = Backoff(first: limits.firstWait, longest: limits.maxWait)
+        let wait = backoff.wait(afterFailures: refusals, using: &random)
         phase = .parked(reason, until: now + wait)
         return true
     }

@@ -10,8 +10,7 @@ struct RefusedOutcomes: Hashable, Sendable {
         let until: Instant
     }
 
-    private static let firstWait = Duration.seconds(30)
-    private static let longestWait = Duration.seconds(15 * 60)
+    private static let backoff = Backoff(first: .seconds(30), longest: .seconds(15 * 60))
 
     private var refusals: [DeliveryID: Int] = [:]
     /// In the order of their refusals.
@@ -26,7 +25,7 @@ struct RefusedOutcomes: Hashable, Sendable {
         let count = refusals[delivery, default: 0]
         refusals[delivery] = count + 1
         guard count > 0 else { return false }
-        let wait = min(Self.firstWait * (1 << min(count - 1, 8)), Self.longestWait)
+        let wait = Self.backoff.ceiling(afterFailures: count)
         aside.append(Aside(delivery: delivery, until: now + wait))
         return true
     }

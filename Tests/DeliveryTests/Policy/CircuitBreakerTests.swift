@@ -43,6 +43,7 @@ import Vocabulary
 
     private func breaker(after steps: [Step]) -> CircuitBreaker {
         var breaker = CircuitBreaker(limits: Self.limits)
+        var longest = LongestWait()
         var now = Instant(nanoseconds: 0)
         let before = Instant(nanoseconds: -1)
         for step in steps {
@@ -50,11 +51,16 @@ import Vocabulary
             case .start: breaker.requestStarted()
             case .success: breaker.requestSucceeded(sentAt: now, now: now)
             case .failure(let device):
-                breaker.requestFailed(Self.device(device), sentAt: now, now: now)
+                breaker.requestFailed(Self.device(device), sentAt: now, now: now, using: &longest)
             case .abandoned: breaker.requestAbandoned(sentAt: now)
             case .lateSuccess: breaker.requestSucceeded(sentAt: before, now: now)
             case .lateFailure(let device):
-                breaker.requestFailed(Self.device(device), sentAt: before, now: now)
+                breaker.requestFailed(
+                    Self.device(device),
+                    sentAt: before,
+                    now: now,
+                    using: &longest
+                )
             case .lateAbandoned: breaker.requestAbandoned(sentAt: before)
             case .connectFailure: breaker.connectFailed()
             case .connected: breaker.connectSucceeded(now: now)

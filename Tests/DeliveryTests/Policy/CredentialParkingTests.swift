@@ -8,13 +8,13 @@ import Vocabulary
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
     @Test func `each probe that is refused doubles the wait, up to a quarter of an hour`() {
-        var parking = CredentialParking()
+        var (parking, longest) = (CredentialParking(), LongestWait())
         var now = at(0)
         var waits: [Duration] = []
         for _ in 0..<6 {
             #expect(parking.admits)
             parking.requestStarted()
-            parking.refused(Self.reason, sentAt: now, now: now)
+            parking.refused(Self.reason, sentAt: now, now: now, using: &longest)
             #expect(!parking.admits)
             guard let due = parking.nextDeadline else { return }
             waits.append(due - now)
@@ -24,17 +24,32 @@ import Vocabulary
         #expect(waits == [60, 120, 240, 480, 900, 900].map { .seconds($0) })
     }
 
+    @Test func `the wait comes out of the upper half, so that shards do not probe in step`() {
+        let waits = (0..<100 as Range<UInt64>).map { seed -> Duration in
+            var (parking, random) = (CredentialParking(), SeededGenerator(seed: seed))
+            parking.refused(Self.reason, sentAt: at(0), now: at(0), using: &random)
+            return (parking.nextDeadline ?? at(0)) - at(0)
+        }
+        #expect(waits.allSatisfy { .seconds(30) <= $0 && $0 <= .seconds(60) })
+        #expect(Set(waits).count > 90)
+    }
+
     @Test func `while parked further refusals change nothing`() {
-        var parking = CredentialParking()
-        let news = parking.refused(Self.reason, sentAt: at(0), now: at(1))
-        let again = parking.refused(.apns(.badCertificate), sentAt: at(0), now: at(2))
+        var (parking, longest) = (CredentialParking(), LongestWait())
+        let news = parking.refused(Self.reason, sentAt: at(0), now: at(1), using: &longest)
+        let again = parking.refused(
+            .apns(.badCertificate),
+            sentAt: at(0),
+            now: at(2),
+            using: &longest
+        )
         #expect(news && !again)
         #expect(parking.phase == .parked(Self.reason, until: at(61)))
     }
 
     @Test func `one probe is out at a time, and one that proves nothing is given back`() {
-        var parking = CredentialParking()
-        parking.refused(Self.reason, sentAt: at(0), now: at(0))
+        var (parking, longest) = (CredentialParking(), LongestWait())
+        parking.refused(Self.reason, sentAt: at(0), now: at(0), using: &longest)
         parking.timeAdvanced(now: at(60))
         parking.requestStarted()
         #expect(!parking.admits)
@@ -43,18 +58,18 @@ import Vocabulary
         parking.requestStarted()
         parking.worked()
         #expect(parking.isWorking)
-        parking.refused(Self.reason, sentAt: at(61), now: at(61))
+        parking.refused(Self.reason, sentAt: at(61), now: at(61), using: &longest)
         #expect(parking.nextDeadline == at(121), "it worked, so the wait begins anew")
     }
 
     @Test func `a new key ends the wait, and late refusals of the old key do not count`() {
-        var parking = CredentialParking()
-        parking.refused(Self.reason, sentAt: at(0), now: at(1))
+        var (parking, longest) = (CredentialParking(), LongestWait())
+        parking.refused(Self.reason, sentAt: at(0), now: at(1), using: &longest)
         parking.replaced(now: at(10))
         #expect(parking.isWorking)
-        parking.refused(Self.reason, sentAt: at(9), now: at(11))
+        parking.refused(Self.reason, sentAt: at(9), now: at(11), using: &longest)
         #expect(parking.isWorking)
-        parking.refused(Self.reason, sentAt: at(10), now: at(11))
+        parking.refused(Self.reason, sentAt: at(10), now: at(11), using: &longest)
         #expect(!parking.isWorking)
     }
 }

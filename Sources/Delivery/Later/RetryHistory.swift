@@ -86,3 +86,116 @@ extension Arrival {
         )
     }
 }
+
+/// The headers of a retry record.
+///
+/// Decimal numbers and times in epoch milliseconds, as text, so that any console tool shows them.
+/// The prefix is the service's own: whatever else carries it is replaced, never appended to.
+extension RetryHistory {
+    public static let headerPrefix = "heliograph-retry-"
+
+    private enum Name {
+        static let topic = headerPrefix + "topic"
+        static let partition = headerPrefix + "partition"
+        static let offset = headerPrefix + "offset"
+        static let timestamp = headerPrefix + "timestamp"
+        static let received = headerPrefix + "received"
+        static let attempts = headerPrefix + "attempts"
+        static let firstFailure = headerPrefix + "first-failure"
+        static let due = headerPrefix + "due"
+        static let tier = headerPrefix + "tier"
+        static let reason = headerPrefix + "reason"
+    }
+
+    /// Headers without those of earlier rounds.
+    public static func stripped(_ headers: [RecordHeader]) -> [RecordHeader] {
+        headers.filter { !$0.name.hasPrefix(headerPrefix) }
+    }
+
+    /// The headers of the retry record: the event's own, byte for byte, and these.
+    public func headers(over own: [RecordHeader], tierName: String) -> [RecordHeader] {
+        var facts = [
+            (Name.topic, origin.partition.topic.name),
+            (Name.partition, "\(origin.partition.partition)"),
+            (Name.offset, "\(origin.offset)"),
+            (Name.received, "\(receivedAt.milliseconds)"),
+            (Name.attempts, "\(attempts)"),
+            (Name.firstFailure, "\(firstFailedAt.milliseconds)"),
+            (Name.due, "\(dueAt.milliseconds)"),
+            (Name.tier, tierName),
+            (Name.reason, reason),
+        ]
+        if let timestamp { facts.append((Name.timestamp, "\(timestamp.milliseconds)")) }
+        return Self.stripped(own)
+            + facts.map { RecordHeader(name: $0.0, value: Array($0.1.utf8)) }
+    }
+
+    /// Reads the headers of a record of a retry topic.
+    ///
+    /// Nil when a header is missing or repeated, or no sense can be made of it: the record is then
+    /// an event like any other.
+    ///
+    /// Whoever may write to the topic may have written them. So they decide nothing but a bounded
+    /// wait, counts and names: the origin is a topic of the same source, and no time lies in the
+    /// future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
+    public init?(
+        headers: [RecordHeader],
+        writtenAt: Timestamp?,
+        of purpose: RetryTopics.Purpose,
+        in topics: RetryTopics,
+        now: Timestamp
+    ) {
+        let texts = Texts(headers)
+        guard let topic = texts[Name.topic].map(KafkaTopic.init),
+            topics.source(of: topic) == purpose.source,
+            let partition = texts.number(Name.partition, upTo: Int64(Int32.max)),
+            let offset = texts.number(Name.offset), let received = texts.number(Name.received),
+            let attempts = texts.number(Name.attempts, upTo: Self.maxAttempts),
+            let firstFailure = texts.number(Name.firstFailure),
+            let due = texts.number(Name.due), let reason = texts[Name.reason],
+            !texts.hasRepetition
+        else { return nil }
+        origin = RecordPosition(
+            partition: TopicPartition(topic: topic, partition: Int32(partition)),
+            offset: Offset(offset)
+        )
+        timestamp = texts.number(Name.timestamp).map(Timestamp.init(milliseconds:))
+        receivedAt = min(Timestamp(milliseconds: received), now)
+        self.attempts = Int(attempts)
+        firstFailedAt = min(Timestamp(milliseconds: firstFailure), now)
+        dueAt = Timestamp(milliseconds: due)
+        self.writtenAt = writtenAt
+        tier = purpose.tier
+        self.reason = reason
+    }
+
+    /// More than any event can have had, and far from overflow.
+    private static let maxAttempts: Int64 = 1_000_000_000
+
+    /// The service's own headers as text, by name.
+    private struct Texts {
+        private var texts: [String: String] = [:]
+        private(set) var hasRepetition = false
+
+        init(_ headers: [RecordHeader]) {
+            for header in headers where header.name.hasPrefix(headerPrefix) {
+                guard let value = header.value, let text = String(validating: value, as: UTF8.self)
+                else { continue }
+                if texts.updateValue(text, forKey: header.name) != nil { hasRepetition = true }
+            }
+        }
+
+        subscript(name: String) -> String? { texts[name] }
+
+        /// A decimal number without sign, at most `limit`.
+        func number(_ name: String, upTo limit: Int64 = maxTimeOrOffset) -> Int64? {
+            guard let text = texts[name], text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
+                let number = Int64(text), (0...limit).contains(number)
+            else { return nil }
+            return number
+        }
+    }
+
+    /// Beyond every offset and every date, and far from overflow.
+    private static let maxTimeOrOffset: Int64 = 1 << 60
+}

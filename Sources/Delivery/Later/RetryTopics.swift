@@ -47,3 +47,56 @@ public struct RetryTopics: Hashable, Sendable {
         Self.topic(of: source(of: topic), delay: delayNames[tier])
     }
 }
+
+/// The waits that Kafka keeps for events that may come right later, shortest first.
+public struct RetryTiers: Hashable, Sendable {
+    /// Each longer than the one before; empty: nothing is tried again later.
+    public let delays: [Duration]
+
+    public init(_ delays: [Duration] = []) {
+        precondition(delays.allSatisfy { $0 > .zero }, "a tier waits")
+        precondition(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 }, "tiers go up")
+        self.delays = delays
+    }
+
+    /// How much longer than its tier's delay a record may wait: clocks differ.
+    private static let clockTolerance = Duration.seconds(1)
+
+    /// How long a retry record is still to be held; not positive: it may be sent.
+    ///
+    /// Until it is due, but never longer than its tier's delay after it was written: neither a
+    /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
+    /// not from its arrival, so that such records do not wait one after the other. A record that
+    /// has no timestamp, or one of the future, counts from its arrival.
+    public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
+        guard delays.indices.contains(history.tier) else { return .zero }
+        // A writer chooses the timestamp, and from the least number there is the way overflows.
+        let epoch = Timestamp(milliseconds: 0)
+        let written = max(epoch, min(history.writtenAt ?? now, now))
+        let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)
+        return .milliseconds(min(history.dueAt, latest).milliseconds - now.milliseconds)
+    }
+
+    /// The tier for an event's next wait, by its place in `delays`.
+    ///
+    /// Each round takes the next tier, the last one again and again, and at least one that waits
+    /// for `wait`, if there is any. Where that is too long, the longest shorter one is taken that
+    /// still waits for `wait`.
+    ///
+    /// - Parameters:
+    ///   - previous: the tier of the round before; nil in the first round.
+    ///   - wait: how long the event should wait at least.
+    ///   - fits: whether the event may still be sent after a wait.
+    /// - Returns: nil when no tier is both long enough and short enough.
+    public func tier(
+        after previous: Int?,
+        waitingFor wait: Duration = .zero,
+        where fits: (Duration) -> Bool
+    ) -> Int? {
+        guard !delays.isEmpty else { return nil }
+        let last = delays.count - 1
+        let next = min(previous.map { $0 + 1 } ?? 0, last)
+        let shortest = delays.firstIndex { $0 >= wait } ?? last
+        return (shortest...max(shortest, next)).last { fits(delays[$0]) }
+    }
+}

@@ -88,3 +88,285 @@ public struct CommitMetadata: Hashable, Sendable {
         (0..<Number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 }
+
+extension CommitMetadata {
+    /// The text for a commit of `settled.base`.
+    ///
+    /// What does not fit is cut off at the far end: those offsets are sent again after a restart.
+    ///
+    /// - Parameters:
+    ///   - partition: The partition.
+    ///   - limit: Characters that the broker takes.
+    /// - Returns: the text, ASCII, and whether anything was cut off. Where no text fits, it is empty,
+    ///   and there is nothing to wait for.
+    public func text(
+        for partition: TopicPartition,
+        within limit: Int = CommitMetadata.maxCharacters
+    ) -> (text: String, isCut: Bool) {
+        var settled = settled
+        settled.keepOffsets(below: settled.base.rawValue + Self.maxSpan - 1)
+        var payload = Self.littleEndian(nonce)
+        if let mark {
+            payload += Self.littleEndian(mark.fingerprint)
+            Varint.append(settled.base.rawValue - mark.offset.rawValue, to: &payload)
+        }
+        let checksumByteCount = 4
+        let maxPayload = (limit - Self.prefix.count - 1) * 3 / 4
+        let room = maxPayload - payload.count - Varint.byteCount(settled.span) - checksumByteCount
+        guard room >= 0 else { return ("", false) }
+        // Farthest first, then smallest; the order of the codecs decides what is left.
+        let (codec, kept) =
+            Codec.allCases.map { ($0, $0.part(of: settled, fitting: room)) }
+            .max { left, right in
+                (left.1.horizon.rawValue, -left.0.byteCount(of: left.1))
+                    < (right.1.horizon.rawValue, -right.0.byteCount(of: right.1))
+            } ?? (.distances, SettledOffsets(base: settled.base))
+        Varint.append(kept.span, to: &payload)
+        codec.append(kept, to: &payload)
+        let checksum = Self.checksum(of: partition, base: kept.base, codec: codec, payload)
+        payload += Self.littleEndian(checksum)
+        var text = (mark == nil ? Self.prefix : Self.prefixWithMark) + [codec.rawValue]
+        Base64.url.append(payload, to: &text)
+        return (String(decoding: text, as: UTF8.self), kept != self.settled)
+    }
+}
+
+extension CommitMetadata.Codec {
+    func byteCount(of settled: SettledOffsets) -> Int {
+        switch self {
+        case .distances: scan(settled, room: .max).byteCount
+        case .runs: scan(settled, room: .max).byteCount
+        case .bitmap: settled.span == 0 ? 0 : Int(settled.span - 1 + 7) / 8
+        }
+    }
+
+    /// As much from the front as `room` bytes of body hold.
+    func part(of settled: SettledOffsets, fitting room: Int) -> SettledOffsets {
+        var part = settled
+        switch self {
+        case .distances, .runs: part.keepRuns(scan(settled, room: room).runs)
+        case .bitmap: part.keepOffsets(below: settled.base.rawValue + 1 + Int64(room) * 8)
+        }
+        return part
+    }
+
+    /// How many runs fit into `room` bytes, and the bytes they take.
+    private func scan(_ settled: SettledOffsets, room: Int) -> (runs: Int, byteCount: Int) {
+        var byteCount = 0
+        var previousEnd = settled.base.rawValue
+        for (index, run) in settled.incomplete.enumerated() {
+            let settledBefore = run.lowerBound - previousEnd
+            let next = settled.endOfSettledRun(behind: index)
+            let added =
+                switch self {
+                case .distances where index == 0: run.count - 1
+                case .distances: Varint.byteCount(settledBefore) + run.count - 1
+                default:
+                    Varint.byteCount(Int64(run.count - 1))
+                        + Varint.byteCount(next - run.upperBound)
+                }
+            guard byteCount + added <= room else { return (index, byteCount) }
+            byteCount += added
+            previousEnd = run.upperBound
+        }
+        return (settled.incomplete.count, byteCount)
+    }
+
+    func append(_ settled: SettledOffsets, to bytes: inout [UInt8]) {
+        switch self {
+        case .distances:
+            var previousEnd = settled.base.rawValue
+            for (index, run) in settled.incomplete.enumerated() {
+                // The base itself is understood.
+                if index > 0 { Varint.append(run.lowerBound - previousEnd, to: &bytes) }
+                bytes.append(contentsOf: repeatElement(0, count: run.count - 1))
+                previousEnd = run.upperBound
+            }
+        case .runs:
+            for (index, run) in settled.incomplete.enumerated() {
+                Varint.append(Int64(run.count - 1), to: &bytes)
+                let end = settled.endOfSettledRun(behind: index)
+                Varint.append(end - run.upperBound, to: &bytes)
+            }
+        case .bitmap:
+            var bitmap = [UInt8](repeating: 0, count: byteCount(of: settled))
+            let first = settled.base.rawValue + 1
+            for (index, run) in settled.incomplete.enumerated() {
+                for offset in run.upperBound..<settled.endOfSettledRun(behind: index) {
+                    let place = Int(offset - first)
+                    bitmap[place / 8] |= 1 << (place % 8)
+                }
+            }
+            bytes += bitmap
+        }
+    }
+}
+
+extension SettledOffsets {
+    /// One past the settled offsets that follow this incomplete run.
+    fileprivate func endOfSettledRun(behind index: Int) -> Int64 {
+        index + 1 < incomplete.count ? incomplete[index + 1].lowerBound : horizon.rawValue
+    }
+}
+
+/// Unsigned LEB128: seven bits a byte, lowest first.
+enum Varint {
+    static func byteCount(_ number: Int64) -> Int {
+        max(1, (64 - number.leadingZeroBitCount + 6) / 7)
+    }
+
+    static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        var rest = UInt64(bitPattern: number)
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Takes the first number off; nil unless it is whole, below `limit`, and as short as can be.
+    static func take(from bytes: inout ArraySlice<UInt8>, below limit: Int64) -> Int64? {
+        var number: Int64 = 0
+        var shift: Int64 = 0
+        while let byte = bytes.popFirst() {
+            number |= Int64(byte & 0x7F) << shift
+            guard number < limit else { return nil }
+            if byte & 0x80 == 0 { return byte == 0 && shift > 0 ? nil : number }
+            shift += 7
+            guard shift < 28 else { return nil }
+        }
+        return nil
+    }
+}
+
+extension CommitMetadata {
+    /// Reads what stands with the committed offset `base` of `partition`.
+    ///
+    /// - Throws: `Problem` for everything that `text(for:)` does not write there; the worst that
+    ///   may follow is that events are sent again.
+    public init(
+        _ text: String,
+        base: Offset,
+        of partition: TopicPartition
+    ) throws(Problem) {
+        let characters = Array(text.utf8)
+        guard characters.count <= Self.maxCharacters else { throw .tooLong }
+        let hasMark = characters.starts(with: Self.prefixWithMark)
+        guard hasMark || characters.starts(with: Self.prefix),
+            characters.count > Self.prefix.count,
+            let codec = Codec(rawValue: characters[Self.prefix.count])
+        else { throw .foreign }
+        guard let payload = Base64.url.decode(characters[(Self.prefix.count + 1)...]),
+            payload.count > Self.fixedByteCount
+        else { throw .malformed }
+        let sealed = payload.dropLast(4)
+        let checksum = Self.checksum(of: partition, base: base, codec: codec, sealed)
+        guard payload.suffix(4).elementsEqual(Self.littleEndian(checksum)) else {
+            throw .checksum
+        }
+        var body = sealed.dropFirst(4)
+        mark = hasMark ? try Self.takeMark(from: &body, before: base) : nil
+        guard let span = Varint.take(from: &body, below: Self.maxSpan), base.rawValue >= 0,
+            // Room for sums below.
+            base.rawValue <= .max - 4 * Self.maxSpan,
+            let settled = codec.settledOffsets(in: body, base: base, span: span)
+        else { throw .notCanonical }
+        nonce = sealed.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        self.settled = settled
+    }
+
+    private static func takeMark(
+        from body: inout ArraySlice<UInt8>,
+        before base: Offset
+    ) throws(Problem) -> RecordMark {
+        let fingerprint = body.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        body = body.dropFirst(4)
+        guard let distance = Varint.take(from: &body, below: maxSpan), distance > 0,
+            base.rawValue >= distance
+        else { throw .notCanonical }
+        return RecordMark(offset: Offset(base.rawValue - distance), fingerprint: fingerprint)
+    }
+}
+
+extension CommitMetadata.Codec {
+    fileprivate func settledOffsets(
+        in body: ArraySlice<UInt8>,
+        base: Offset,
+        span: Int64
+    ) -> SettledOffsets? {
+        guard span > 0 else {
+            return self == .distances && body.isEmpty ? SettledOffsets(base: base) : nil
+        }
+        let runs =
+            switch self {
+            case .distances: distances(in: body, base: base.rawValue, span: span)
+            case .runs: runs(in: body, base: base.rawValue, span: span)
+            case .bitmap: bitmap(in: body, base: base.rawValue, span: span)
+            }
+        guard let runs else { return nil }
+        return SettledOffsets(
+            base: base,
+            incomplete: runs,
+            horizon: Offset(base.rawValue + span)
+        )
+    }
+
+    private func distances(
+        in body: ArraySlice<UInt8>,
+        base: Int64,
+        span: Int64
+    ) -> [Range<Int64>]? {
+        var body = body
+        var runs: [Range<Int64>] = []
+        var run = base..<base + 1
+        while !body.isEmpty {
+            guard let distance = Varint.take(from: &body, below: span) else { return nil }
+            let next = run.upperBound + distance
+            guard next < base + span else { return nil }
+            if distance == 0 {
+                run = run.lowerBound..<next + 1
+            } else {
+                runs.append(run)
+                run = next..<next + 1
+            }
+        }
+        return runs + [run]
+    }
+
+    private func runs(in body: ArraySlice<UInt8>, base: Int64, span: Int64) -> [Range<Int64>]? {
+        var body = body
+        var runs: [Range<Int64>] = []
+        var place = base
+        while !body.isEmpty {
+            guard let length = Varint.take(from: &body, below: span),
+                let settled = Varint.take(from: &body, below: span + 1), settled > 0,
+                place + length + 1 + settled <= base + span
+            else { return nil }
+            runs.append(place..<place + length + 1)
+            place += length + 1 + settled
+        }
+        return place == base + span ? runs : nil
+    }
+
+    private func bitmap(in body: ArraySlice<UInt8>, base: Int64, span: Int64) -> [Range<Int64>]? {
+        let bitCount = Int(span - 1)
+        guard body.count == (bitCount + 7) / 8 else { return nil }
+        func isSettled(_ place: Int) -> Bool {
+            body[body.startIndex + place / 8] >> (place % 8) & 1 == 1
+        }
+        for place in bitCount..<body.count * 8 where isSettled(place) { return nil }
+        var runs: [Range<Int64>] = []
+        var start: Int64? = base
+        for place in 0..<bitCount {
+            let offset = base + 1 + Int64(place)
+            if isSettled(place) {
+                if let first = start { runs.append(first..<offset) }
+                start = nil
+            } else if start == nil {
+                start = offset
+            }
+        }
+        // The last offset of the span is settled, or nobody would have counted up to it.
+        return start == nil ? runs : nil
+    }
+}

@@ -842,6 +842,7 @@ public struct DeliveryEngine: Sendable {
         let isDrained = assignment.isReleasing && !isAnyUnfinished(now: now)
         decision.group += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
         if assignment.partitions.count < owned { releaseWaiting() }
+        if assignment.hasWaitedTooLong(now: now.instant) { decision.stop = .offsetsUnknown }
     }
 
     /// Whether a delivery of the present assignment is in hand that may still come to its end; in a
@@ -1551,6 +1552,9 @@ public struct DeliveryEngine: Sendable {
     public func unsettledOffset(of partition: PartitionID) -> Offset? {
         assignment.unsettledOffset(of: partition)
     }
+
+    /// Since when Kafka has not told where the group stands; nil: it has, or is not asked.
+    public var offsetsMissingSince: Instant? { assignment.offsetsMissingSince }
 
     /// Whether Kafka was told to stand still with the partition.
     public func isPaused(_ partition: PartitionID) -> Bool { intake.isPaused(partition) }

@@ -64,6 +64,7 @@ extension Shard {
                 "another process has taken over this one's results.transactional_id"
             case .inDoubt: "nobody knows whether the last transaction is committed"
             case .refused: "the producer cannot be made ready for transactions"
+            case .offsetsUnknown: "the group's committed offsets cannot be read for 30 minutes"
             }
         failure = ServiceError(text: "Kafka: \(problem)\(cause)")
     }

@@ -197,15 +197,34 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(id) == nil)
     }
 
-    @Test func `A position that Kafka does not tell is asked for again`() throws {
+    @Test func `A position that Kafka does not tell is asked for again, for half an hour`() throws {
         var bench = try Bench(isAssigned: false, isTransactional: true)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         _ = bench.turn()
-        for _ in 0..<10 {
+        #expect(bench.engine.offsetsMissingSince == nil)
+        let start = bench.now.instant
+        for _ in 0..<1799 {
             bench.engine.storedOffsetsFetched([:], now: bench.now)
-            let actions = bench.turn(after: .seconds(1))
-            #expect(actions.group.contains(.fetchStoredOffsets([Bench.partition])))
+            let turn = bench.turn(after: .seconds(1))
+            #expect(turn.group == [.fetchStoredOffsets([Bench.partition])])
+            #expect(turn.stop == nil)
         }
+        #expect(bench.engine.offsetsMissingSince == start)
+        bench.engine.storedOffsetsFetched([:], now: bench.now)
+        #expect(bench.turn(after: .seconds(1)).stop == .offsetsUnknown)
+    }
+
+    @Test func `A position that Kafka tells late is believed`() throws {
+        var bench = try Bench(isAssigned: false, isTransactional: true)
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        _ = bench.turn()
+        for _ in 0..<100 {
+            bench.engine.storedOffsetsFetched([:], now: bench.now)
+            _ = bench.turn(after: .seconds(1))
+        }
+        bench.engine.storedOffsetsFetched([Bench.partition: nil], now: bench.now)
+        #expect(bench.engine.offsetsMissingSince == nil)
+        #expect(bench.turn(after: .seconds(3600)).stop == nil)
     }
 
     @Test(arguments: [

@@ -60,6 +60,8 @@ public struct Assignment: Sendable {
 
     private static let offsetFetchAttempts = 6
     private static let offsetFetchPause = Duration.milliseconds(500)
+    /// Longer than Kafka lets a transaction last (`transaction.max.timeout.ms`, 15 min).
+    private static let longestOffsetWait = Duration.seconds(30 * 60)
     /// What is sent so shortly before the partitions go may be answered too late, and be sent again
     /// by their next owner.
     private static let answerTime = Duration.milliseconds(500)
@@ -81,6 +83,8 @@ public struct Assignment: Sendable {
     private var stored: [PartitionID: CommittedPosition?] = [:]
     /// When to ask again for offsets that Kafka did not tell.
     private var nextOffsetFetch: Instant?
+    /// When Kafka first did not tell all that it was asked for; nil: it did, or was not asked.
+    private(set) var offsetsMissingSince: Instant?
     private var nextCommit = Instant(nanoseconds: .min)
     /// True while any ledger may have something to commit.
     private var isDirty = false
@@ -143,9 +147,11 @@ public struct Assignment: Sendable {
         guard isComplete || isLastAttempt else {
             phase = .fetchingOffsets(attempt: attempt + 1)
             nextOffsetFetch = now + Self.offsetFetchPause
+            offsetsMissingSince = offsetsMissingSince ?? now
             return nil
         }
         defer { stored = [:] }
+        offsetsMissingSince = nil
         phase = .consuming
         var ignored: [IgnoredMetadata] = []
         var starts: [PartitionStart] = []
@@ -351,6 +357,12 @@ public struct Assignment: Sendable {
 
     var isTakingRecords: Bool { phase == .consuming }
 
+    /// Whether Kafka has not told where the group stands for so long that this process had better
+    /// end: another one asks anew, with clients of its own.
+    func hasWaitedTooLong(now: Instant) -> Bool {
+        offsetsMissingSince.map { $0 + Self.longestOffsetWait <= now } ?? false
+    }
+
     var isReleasing: Bool {
         if case .releasing = phase { true } else { false }
     }
@@ -410,6 +422,7 @@ public struct Assignment: Sendable {
         partitions = []
         names = []
         nextOffsetFetch = nil
+        offsetsMissingSince = nil
         startOffsets = [:]
         heldBack = []
         isDirty = false

@@ -56,3 +56,10 @@ public enum StreamBreak: Hashable, Sendable, CaseIterable {
         }
     }
 }
+
+/// Why a connection ended.
+public enum CloseCause: Hashable, Sendable {
+    /// The peer takes no certificate of this side, or not this one.
+    case certificateRefused
+    case other
+}

@@ -149,6 +149,39 @@ struct ArrivalFacts: Sendable {
     }
 }
 
+/// Where a notification goes: a credential, by its place in the configuration, in an environment.
+///
+/// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
+/// environments.
+public struct Route: Hashable, Sendable {
+    /// Two routes for each credential, production's first.
+    public let index: Int
+
+    public init(index: Int) {
+        self.index = index
+    }
+
+    public init(credential: Int, environment: APNsEnvironment) {
+        index = credential * 2 + (environment.isProduction ? 0 : 1)
+    }
+
+    public var credential: Int { index / 2 }
+    public var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
+
+    /// Every route of so many credentials, in the order of `index`.
+    public static func all(credentialCount: Int) -> [Route] {
+        (0..<credentialCount * 2).map(Route.init(index:))
+    }
+}
+
+extension APNsEnvironment {
+    /// Read where it is: `==` of an enum of another module is a call through a witness table.
+    @inline(__always)
+    var isProduction: Bool {
+        if case .production = self { true } else { false }
+    }
+}
+
 /// A delivery's names in the tables of the engine.
 struct DeliveryNames: Hashable, Sendable {
     /// Of the device's line, or of the channel's, which is in no table of tokens.
@@ -390,5 +423,13 @@ extension Arrival {
             value: nil
         )
         return Arrival(record, ArrivalReader.noEvent, ArrivalReader.noTopic, invalid: nil, facts)
+    }
+}
+
+extension EngineSettings {
+    /// Whether a retry topic may take the event; a broadcast never goes there: by then another
+    /// process may have sent a newer one.
+    func canPostpone(_ arrival: Arrival) -> Bool {
+        canPostpone && !arrival.facts.isBroadcast
     }
 }

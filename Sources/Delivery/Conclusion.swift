@@ -82,15 +82,6 @@ extension Arrival {
     }
 }
 
-extension Delivery {
-    /// The event's one result; nil without one.
-    public var outcome: Outcome? { conclusion?.outcome(of: arrival) }
-
-    public var deferral: Deferral? { conclusion?.deferral }
-
-    var hasOutcome: Bool { conclusion?.isEnd ?? false }
-}
-
 /// How an event ends: what its outcome says and its record does not.
 public struct Ending: Sendable {
     public internal(set) var kind: OutcomeKind
@@ -178,3 +169,30 @@ extension OutcomeSubject {
         occurredAt = invalid.occurredAt
     }
 }
+
+extension Arrival {
+    /// Where the event stands in Kafka for everybody else: its first record.
+    public func origin(readFrom partition: TopicPartition) -> RecordPosition {
+        history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
+    }
+
+    /// What the retry record has to say of an event that is put off.
+    public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
+    {
+        RetryHistory(
+            origin: origin(readFrom: partition),
+            timestamp: record.timestamp,
+            receivedAt: firstReceivedAt,
+            attempts: deferral.attempts,
+            firstFailedAt: deferral.firstFailedAt,
+            dueAt: deferral.dueAt,
+            tier: deferral.tier,
+            reason: deferral.reason.text
+        )
+    }
+}
+
+/// The headers of a retry record.
+///
+/// Decimal numbers and times in epoch milliseconds, as text, so that any console tool shows them.
+/// The prefix is the service's own: whatever else carries it is replaced, never appended to.

@@ -107,31 +107,6 @@ extension Delivery {
     }
 }
 
-/// Where a notification goes: a credential, by its place in the configuration, in an environment.
-///
-/// Each route of a shard has connections of its own, so a connection never mixes teams, keys or
-/// environments.
-public struct Route: Hashable, Sendable {
-    /// Two routes for each credential, production's first.
-    public let index: Int
-
-    public init(index: Int) {
-        self.index = index
-    }
-
-    public init(credential: Int, environment: APNsEnvironment) {
-        index = credential * 2 + (environment.isProduction ? 0 : 1)
-    }
-
-    public var credential: Int { index / 2 }
-    public var environment: APNsEnvironment { index.isMultiple(of: 2) ? .production : .sandbox }
-
-    /// Every route of so many credentials, in the order of `index`.
-    public static func all(credentialCount: Int) -> [Route] {
-        (0..<credentialCount * 2).map(Route.init(index:))
-    }
-}
-
 /// What an attempt died of, or what keeps an event from being attempted; becomes the outcome's
 /// reason when there is no next attempt.
 struct AttemptFailure: Hashable, Sendable {
@@ -145,79 +120,17 @@ struct AttemptFailure: Hashable, Sendable {
     static let deviceCongested = AttemptFailure(reason: .local(.deviceCongested))
 }
 
-/// A delivery and one of its records, as the number that a delivery report carries back.
-public struct PublicationTag: Hashable, Sendable {
-    public let delivery: DeliveryID
-    public let publication: Publication
-
-    public init(_ delivery: DeliveryID, _ publication: Publication) {
-        self.delivery = delivery
-        self.publication = publication
-    }
-
-    /// Reads what `rawValue` wrote; nil for any other number.
-    public init?(rawValue: UInt64) {
-        let number = UInt8(rawValue >> Self.slotBitCount & Self.publicationMask)
-        guard let publication = Publication(rawValue: number) else { return nil }
-        self.publication = publication
-        delivery = DeliveryID(rawValue: rawValue & ~(Self.publicationMask << Self.slotBitCount))
-    }
-
-    /// The publication stands between slot and generation.
-    public var rawValue: UInt64 {
-        delivery.rawValue | UInt64(publication.rawValue) << Self.slotBitCount
-    }
-
-    /// Slots have 32 bits in a `DeliveryID`; `DeliveryTable` leaves the two highest to the tag.
-    static let slotBitCount: UInt64 = 30
-    private static let publicationMask: UInt64 = 3
-}
-
-extension APNsEnvironment {
-    /// Read where it is: `==` of an enum of another module is a call through a witness table.
-    @inline(__always)
-    var isProduction: Bool {
-        if case .production = self { true } else { false }
-    }
-}
-
 extension DeliveryID {
     /// The slot, as arrays count.
     @inline(__always)
     var index: Int { Int(slot) }
 }
 
-/// The records that an outcome can consist of, and the one that stands for its absence.
-public enum Publication: UInt8, Hashable, Sendable, CaseIterable {
-    case outcome
-    case tokenStatus
-    case deadLetter
-    /// The event itself, to be tried again later; never together with the others.
-    case retry
-}
+extension Delivery {
+    /// The event's one result; nil without one.
+    public var outcome: Outcome? { conclusion?.outcome(of: arrival) }
 
-/// A set of them; every event has one, so it is no `Set`, which allocates.
-public struct Publications: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
+    public var deferral: Deferral? { conclusion?.deferral }
 
-    public init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
-
-    public init(_ publication: Publication) {
-        rawValue = 1 << publication.rawValue
-    }
-
-    public static let outcome = Publications(.outcome as Publication)
-    public static let tokenStatus = Publications(.tokenStatus as Publication)
-    public static let deadLetter = Publications(.deadLetter as Publication)
-    public static let retry = Publications(.retry as Publication)
-
-    public func contains(_ publication: Publication) -> Bool {
-        rawValue & 1 << publication.rawValue != 0
-    }
-
-    public mutating func remove(_ publication: Publication) {
-        self = Publications(rawValue: rawValue & ~(1 << publication.rawValue))
-    }
+    var hasOutcome: Bool { conclusion?.isEnd ?? false }
 }

@@ -1592,13 +1592,6 @@ public struct DeliveryEngine: Sendable {
     public var oldestArrival: Instant? { deliveries.oldestArrival }
 }
 
-/// Why a connection ended.
-public enum CloseCause: Hashable, Sendable {
-    /// The peer takes no certificate of this side, or not this one.
-    case certificateRefused
-    case other
-}
-
 /// What became of a record that arrived.
 public struct ArrivalReply: Hashable, Sendable {
     /// False when the record is not the shard's to deliver.

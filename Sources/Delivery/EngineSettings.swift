@@ -44,11 +44,6 @@ public struct EngineSettings: Sendable {
     public var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
     public var canPostpone: Bool { !later.delays.isEmpty }
-    /// Whether a retry topic may take the event; a broadcast never goes there: by then another
-    /// process may have sent a newer one.
-    func canPostpone(_ arrival: Arrival) -> Bool {
-        canPostpone && !arrival.facts.isBroadcast
-    }
     /// Deliveries that may wait in memory for what does not move at all, while others can flow.
     var shareOfBlocked: Int { max(1, intake.events / 8) }
     /// Deliveries that may wait for what moves slowly, when the bound is nearly full.
@@ -108,5 +103,29 @@ public struct EngineSettings: Sendable {
         self.sentOnce = sentOnce
         self.hygiene = hygiene
         self.transactionTimeout = transactionTimeout
+    }
+}
+
+/// What the configuration decides about token hygiene.
+public struct HygieneSettings: Hashable, Sendable {
+    /// Send nothing to a token that APNs called dead, until it is registered anew.
+    public var suppressesUnregistered: Bool
+    /// Notifications that a shard remembers for certain; 0: duplicates are not looked for.
+    public var dedupWindow: Int
+    /// Nil: every answer of APNs about a token is believed.
+    public var fuse: TokenFuse.Settings?
+    /// The same for every shard of the process, and for the list that they share.
+    public var hashKey: HashKey
+
+    public init(
+        suppressesUnregistered: Bool = true,
+        dedupWindow: Int = 100_000,
+        fuse: TokenFuse.Settings? = .init(),
+        hashKey: HashKey = HashKey(low: 0, high: 0)
+    ) {
+        self.suppressesUnregistered = suppressesUnregistered
+        self.dedupWindow = dedupWindow
+        self.fuse = fuse
+        self.hashKey = hashKey
     }
 }

@@ -49,7 +49,7 @@ QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
 RETRY = "Delivery/Retry.swift"
-TIERS = "Delivery/Later/RetryTopics.swift"
+TIERS = "Delivery/Later/RetryHistory.swift"
 PUBLISHING = "Delivery/Publishing.swift"
 TRANSACTION = "Delivery/Transactions/OutcomeTransactions.swift"
 
@@ -455,7 +455,7 @@ MUTATIONS = [
     ),
     Mutation(
         "put a broadcast off",
-        [expression(SETTINGS, "canPostpone && !arrival.facts.isBroadcast", "canPostpone")],
+        [expression(ARRIVAL, "canPostpone && !arrival.facts.isBroadcast", "canPostpone")],
     ),
     # Transactions
     Mutation(

@@ -65,32 +65,6 @@ public struct Deferral: Hashable, Sendable {
     public var httpStatus: Int?
 }
 
-extension Arrival {
-    /// Where the event stands in Kafka for everybody else: its first record.
-    public func origin(readFrom partition: TopicPartition) -> RecordPosition {
-        history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
-    }
-
-    /// What the retry record has to say of an event that is put off.
-    public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
-    {
-        RetryHistory(
-            origin: origin(readFrom: partition),
-            timestamp: record.timestamp,
-            receivedAt: firstReceivedAt,
-            attempts: deferral.attempts,
-            firstFailedAt: deferral.firstFailedAt,
-            dueAt: deferral.dueAt,
-            tier: deferral.tier,
-            reason: deferral.reason.text
-        )
-    }
-}
-
-/// The headers of a retry record.
-///
-/// Decimal numbers and times in epoch milliseconds, as text, so that any console tool shows them.
-/// The prefix is the service's own: whatever else carries it is replaced, never appended to.
 extension RetryHistory {
     public static let headerPrefix = "heliograph-retry-"
 
@@ -198,4 +172,24 @@ extension RetryHistory {
 
     /// Beyond every offset and every date, and far from overflow.
     private static let maxTimeOrOffset: Int64 = 1 << 60
+}
+
+extension RetryTiers {
+    /// How much longer than its tier's delay a record may wait: clocks differ.
+    private static let clockTolerance = Duration.seconds(1)
+
+    /// How long a retry record is still to be held; not positive: it may be sent.
+    ///
+    /// Until it is due, but never longer than its tier's delay after it was written: neither a
+    /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
+    /// not from its arrival, so that such records do not wait one after the other. A record that
+    /// has no timestamp, or one of the future, counts from its arrival.
+    public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
+        guard delays.indices.contains(history.tier) else { return .zero }
+        // A writer chooses the timestamp, and from the least number there is the way overflows.
+        let epoch = Timestamp(milliseconds: 0)
+        let written = max(epoch, min(history.writtenAt ?? now, now))
+        let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)
+        return .milliseconds(min(history.dueAt, latest).milliseconds - now.milliseconds)
+    }
 }

@@ -59,24 +59,6 @@ public struct RetryTiers: Hashable, Sendable {
         self.delays = delays
     }
 
-    /// How much longer than its tier's delay a record may wait: clocks differ.
-    private static let clockTolerance = Duration.seconds(1)
-
-    /// How long a retry record is still to be held; not positive: it may be sent.
-    ///
-    /// Until it is due, but never longer than its tier's delay after it was written: neither a
-    /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
-    /// not from its arrival, so that such records do not wait one after the other. A record that
-    /// has no timestamp, or one of the future, counts from its arrival.
-    public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
-        guard delays.indices.contains(history.tier) else { return .zero }
-        // A writer chooses the timestamp, and from the least number there is the way overflows.
-        let epoch = Timestamp(milliseconds: 0)
-        let written = max(epoch, min(history.writtenAt ?? now, now))
-        let latest = written.advanced(by: delays[history.tier] + Self.clockTolerance)
-        return .milliseconds(min(history.dueAt, latest).milliseconds - now.milliseconds)
-    }
-
     /// The tier for an event's next wait, by its place in `delays`.
     ///
     /// Each round takes the next tier, the last one again and again, and at least one that waits

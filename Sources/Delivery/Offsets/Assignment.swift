@@ -243,7 +243,7 @@ public struct Assignment: Sendable {
         _ partition: PartitionID,
         _ offset: Offset,
         fingerprint: UInt32
-    ) -> OffsetLedger.Arrival? {
+    ) -> OffsetLedger.Admission? {
         guard phase == .consuming else { return nil }
         isDirty = true
         defer { reviewHeldBack(partition) }

@@ -23,7 +23,7 @@ public struct OffsetLedger: Sendable {
         )
     }
 
-    public enum Arrival: Hashable, Sendable {
+    public enum Admission: Hashable, Sendable {
         case taken(Entry)
         /// Settled before, or still in hand from before the partition left and came back.
         case known
@@ -98,7 +98,7 @@ public struct OffsetLedger: Sendable {
     }
 
     /// `fingerprint` is the record's.
-    public mutating func recordArrived(_ offset: Offset, fingerprint: UInt32 = 0) -> Arrival {
+    public mutating func recordArrived(_ offset: Offset, fingerprint: UInt32 = 0) -> Admission {
         if let position, offset <= position { return .repeated }
         position = offset
         if let farthest, offset <= farthest { return arrivedAgain(offset) }
@@ -268,7 +268,7 @@ public struct OffsetLedger: Sendable {
     }
 
     /// A record between the first that was let go and the farthest.
-    private mutating func arrivedAgain(_ offset: Offset) -> Arrival {
+    private mutating func arrivedAgain(_ offset: Offset) -> Admission {
         while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
         guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
         let line = unread

@@ -189,7 +189,7 @@ struct PartitionLedgers: Sendable {
         _ partition: PartitionID,
         _ offset: Offset,
         fingerprint: UInt32
-    ) -> OffsetLedger.Arrival? {
+    ) -> OffsetLedger.Admission? {
         guard let place = place(of: partition) else { return nil }
         return owned[place].ledger.recordArrived(offset, fingerprint: fingerprint)
     }

@@ -2,6 +2,25 @@ import APNsRules
 import ConnectionPool
 import Vocabulary
 
+/// Why a log cannot be replayed.
+public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The file is no input log.
+    case noLog
+    /// It was written in a format that this version does not read.
+    case otherFormat(Int)
+    /// What stands at this byte is not what was written.
+    case damaged(at: Int)
+
+    public var description: String {
+        switch self {
+        case .noLog: "not an input log"
+        case .otherFormat(let format):
+            "written in format \(format), which this version does not read"
+        case .damaged(let position): "damaged at byte \(position)"
+        }
+    }
+}
+
 /// A value that an `InputLog` holds.
 protocol Logged {
     func write(to log: inout LogWriter)

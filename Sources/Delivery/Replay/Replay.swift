@@ -1,24 +1,5 @@
 public import Vocabulary
 
-/// Why a log cannot be replayed.
-public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file is no input log.
-    case noLog
-    /// It was written in a format that this version does not read.
-    case otherFormat(Int)
-    /// What stands at this byte is not what was written.
-    case damaged(at: Int)
-
-    public var description: String {
-        switch self {
-        case .noLog: "not an input log"
-        case .otherFormat(let format):
-            "written in format \(format); this version reads format \(InputLog.format)"
-        case .damaged(let position): "damaged at byte \(position)"
-        }
-    }
-}
-
 /// Lives a run again from its input log: the same inputs have to lead to the same decisions.
 public struct Replay {
     /// Where the engine decides otherwise than the one that wrote the log.

@@ -1,3 +1,4 @@
+import CNghttp2
 public import SystemIO
 public import Vocabulary
 
@@ -202,5 +203,415 @@ public final class ClientConnection {
     /// What the socket does not take waits for the next `flush`; `interest` then says `.write`.
     public func flush() {
         state.flush()
+    }
+}
+
+/// Bounds of a client connection.
+public struct ClientLimits: Hashable, Sendable {
+    /// The most streams at once, whatever the peer allows.
+    public var maxOpenStreams = 4096
+    /// Bytes of a response's body that are kept; the rest is received and dropped.
+    public var maxResponseBodyByteCount = 16384
+    /// Bytes of a response's header fields; a longer list fails the stream.
+    public var maxResponseHeaderByteCount = 16384
+    /// Names of the response's header fields that are kept, in lower case; nil keeps all.
+    public var keptFields: [String]?
+    /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
+    public var maxBacklogByteCount = 262_144
+
+    public init() {}
+}
+
+/// Everything that a client's connection is.
+private struct ClientState: ~Copyable {
+    enum Phase: Hashable {
+        /// TCP. Next: `tunnelling`, `handshaking`, `closed`.
+        case connecting
+        /// The proxy is asked for a tunnel. Next: `handshaking`, `closed`.
+        case tunnelling
+        /// TLS. Next: `settling`, `closed`.
+        case handshaking
+        /// Waiting for the peer's SETTINGS. Next: `open`, `draining`, `closed`.
+        case settling
+        /// Next: `draining`, `closed`.
+        case open
+        /// GOAWAY came or went: open streams finish. Next: `closed`.
+        case draining
+        case closed
+    }
+
+    var phase = Phase.connecting
+    var headers = HeaderQueue()
+    let tunnel: ProxyTunnel?
+    var proxyHandshake = ProxyHandshake()
+    /// Before `streams`, so that nghttp2 ends first.
+    var channel: FrameChannel
+    var streams: Pinned<ClientStreams>
+    let limits: ClientLimits
+    /// As many streams as the peer and `limits` allow.
+    var maxConcurrentStreams = 0
+
+    init(_ transport: consuming SecureTransport, tunnel: ProxyTunnel?, limits: ClientLimits) {
+        self.tunnel = tunnel
+        self.limits = limits
+        streams = Pinned(ClientStreams(limits: limits))
+        channel = unsafe FrameChannel(
+            transport: transport,
+            session: HTTP2Session(
+                .client,
+                context: streams.pointer,
+                setCallbacks: setClientCallbacks
+            ),
+            role: .client,
+            maxBacklogByteCount: limits.maxBacklogByteCount
+        )
+    }
+
+    var interest: Interest {
+        switch phase {
+        case .connecting: .write
+        case .closed: []
+        case .tunnelling, .handshaking, .settling, .open, .draining:
+            channel.hasBacklog ? [.read, .write] : .read
+        }
+    }
+
+    var openStreamCount: Int { streams.value.table.count }
+
+    // MARK: What the world does
+
+    mutating func readinessChanged(_ readiness: Readiness) {
+        if phase == .closed { return }
+        if phase == .connecting {
+            if let error = channel.pendingError {
+                return finish(.connectFailed(code: error.code))
+            }
+            guard !readiness.isDisjoint(with: [.writable, .failed, .hungUp]) else { return }
+            connected()
+            return flush()
+        }
+        if readiness != .writable { receiveFromSocket() }
+    }
+
+    mutating func receive(_ ciphertext: [UInt8]) {
+        if phase == .closed { return }
+        if phase == .tunnelling { return receiveFromProxy(ciphertext) }
+        channel.receive(ciphertext)
+        advance()
+        if channel.isClosedByPeer { peerClosed() }
+    }
+
+    // MARK: What the owner wants
+
+    mutating func submit(
+        _ block: borrowing HeaderBlock,
+        _ body: consuming OutgoingBody,
+        tag: UInt64
+    ) throws(SubmitError) {
+        guard phase == .open else { throw .notOpen }
+        guard openStreamCount < maxConcurrentStreams else { throw .streamLimitReached }
+        guard !channel.isBacklogFull else { throw .backlogged }
+        guard block.hasValidValues, block.bytes.count <= HeaderQueue.maxByteCount else {
+            throw .badHeaderField
+        }
+        let streamID = try openStream(hasBody: !body.isEmpty)
+        headers.append(block, streamID: streamID)
+        streams.value.requestOpened(streamID, tag: tag, body)
+    }
+
+    mutating func cancel(_ tag: UInt64) -> Bool {
+        guard
+            let slot = streams.value.table.firstSlot(where: {
+                $0.tag == tag && $0.phase == .waiting
+            })
+        else { return false }
+        streams.value.table[slot].phase = .done
+        let streamID = streams.value.table[slot].streamID
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
+        }
+        return true
+    }
+
+    mutating func ping() {
+        guard phase == .open || phase == .draining else { return }
+        attempt { (session) throws(HTTP2Error) in try session.submitPing() }
+    }
+
+    mutating func shutdown() {
+        switch phase {
+        case .connecting, .tunnelling, .handshaking, .settling:
+            finish(.closedHere)
+        case .open:
+            phase = .draining
+            let lastStreamID = channel.session.lastProcessedStreamID
+            attempt { (session) throws(HTTP2Error) in
+                try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
+            }
+        case .draining, .closed:
+            break
+        }
+    }
+
+    mutating func flush() {
+        guard phase != .closed else { return }
+        do throws(ConnectionFailure) {
+            try sendFrames()
+        } catch {
+            hearOut()
+            return finish(error)
+        }
+        if hasSession, channel.isFinished { finish(naturalEnd) }
+    }
+}
+
+/// How a client's connection makes progress.
+extension ClientState {
+    /// Has nghttp2 open a stream, with a single header field that is never sent; `writeHeaders`
+    /// puts the request's own in its place.
+    ///
+    /// - Returns: The new stream's ID.
+    mutating func openStream(hasBody: Bool) throws(SubmitError) -> Int32 {
+        let userData = unsafe StreamTable<ClientStream>.userData(of: streams.value.table.nextSlot)
+        let raw = unsafe channel.session.raw
+        var field = unsafe Self.placeholder
+        var provider = unsafe nghttp2_data_provider(
+            source: nghttp2_data_source(),
+            read_callback: readRequestBody
+        )
+        // SAFETY: nghttp2 copies the field and the provider. Without a priority specification
+        // HEADERS carry no priority (RFC 9113, 5.3.2).
+        let streamID =
+            hasBody
+            ? unsafe nghttp2_submit_request(raw, nil, &field, 1, &provider, userData)
+            : unsafe nghttp2_submit_request(raw, nil, &field, 1, nil, userData)
+        switch streamID {
+        case 1...: return streamID
+        case NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue: throw .streamIDsExhausted
+        default: throw .notOpen
+        }
+    }
+
+    /// `:method`, from which nghttp2 takes how a response may look; the static table has this very
+    /// field, so that nghttp2 neither encodes it nor changes its own dynamic table.
+    private static var placeholder: nghttp2_nv {
+        let name: StaticString = ":method"
+        let value: StaticString = "POST"
+        let flags =
+            NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+        // SAFETY: static strings stay where they are, and nghttp2 only reads them.
+        return unsafe nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: UnsafeMutablePointer(mutating: value.utf8Start),
+            namelen: name.utf8CodeUnitCount,
+            valuelen: value.utf8CodeUnitCount,
+            flags: UInt8(flags)
+        )
+    }
+
+    /// Carries out a wish whose failure ends the connection: out of memory, or a flood.
+    mutating func attempt(_ body: (inout HTTP2Session) throws(HTTP2Error) -> Void) {
+        do throws(HTTP2Error) {
+            try body(&channel.session)
+        } catch {
+            finish(failure(of: .session(error)))
+        }
+    }
+
+    mutating func receiveFromSocket() {
+        do throws(ConnectionFailure) {
+            if phase == .tunnelling {
+                receiveFromProxy(try channel.receivePlainFromSocket())
+                if channel.isClosedByPeer { peerClosed() }
+                return
+            }
+            try channel.receiveFromSocket()
+        } catch {
+            advance()
+            return finish(error)
+        }
+        advance()
+        if channel.isClosedByPeer { peerClosed() }
+    }
+
+    /// Reads what the peer said before writing to it failed: answers, or the GOAWAY's reason.
+    mutating func hearOut() {
+        // As often as the kernel's buffers could need.
+        for _ in 0..<16 where hasSession && phase != .closed { receiveFromSocket() }
+    }
+
+    mutating func peerClosed() {
+        if phase == .closed { return }
+        if let goAway = streams.value.goAway { return finish(.goAway(goAway.errorCode)) }
+        finish(.closedByPeer)
+    }
+
+    /// Makes progress with the ciphertext that is there.
+    mutating func advance() {
+        if phase == .handshaking { shakeHands() }
+        guard hasSession, phase != .closed else { return }
+        do throws(ChannelError) {
+            try channel.receiveFrames()
+        } catch {
+            if case .sentAway(let goAway) = error {
+                streams.value.goAwayArrived(
+                    lastStreamID: goAway.lastStreamID,
+                    errorCode: goAway.errorCode.rawValue,
+                    debugData: goAway.debugData
+                )
+            }
+            return finish(failure(of: error))
+        }
+        noteSettings()
+        noteGoAway()
+        resetEarlyAnswers()
+    }
+
+    /// Whether frames may flow: TLS is up.
+    var hasSession: Bool {
+        switch phase {
+        case .connecting, .tunnelling, .handshaking: false
+        case .settling, .open, .draining, .closed: true
+        }
+    }
+
+    /// TCP is up, to the server or to the proxy.
+    mutating func connected() {
+        if let tunnel {
+            phase = .tunnelling
+            channel.writePlain(ProxyHandshake.request(tunnel))
+        } else {
+            phase = .handshaking
+            shakeHands()
+        }
+    }
+
+    mutating func receiveFromProxy(_ bytes: [UInt8]) {
+        do throws(ProxyError) {
+            guard let rest = try proxyHandshake.receive(bytes) else { return }
+            channel.receive(rest)
+        } catch {
+            return finish(.proxy(error))
+        }
+        phase = .handshaking
+        advance()
+    }
+
+    mutating func shakeHands() {
+        do throws(ConnectionFailure) {
+            guard try channel.handshake() else { return }
+        } catch {
+            return finish(error)
+        }
+        phase = .settling
+        let settings: [HTTP2Setting] = [
+            .pushDisabled,
+            .maxHeaderListSize(UInt32(clamping: limits.maxResponseHeaderByteCount)),
+        ]
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitSettings(settings)
+            try session.setConnectionWindow(1_048_576)
+        }
+    }
+
+    private mutating func noteSettings() {
+        guard streams.value.hasNewSettings else { return }
+        streams.value.hasNewSettings = false
+        for size in streams.value.headerTableSizes { headers.limitTable(to: size) }
+        streams.value.headerTableSizes.removeAll()
+        // Without the setting there is no limit, and 100 is the least that RFC 9113, 6.5.2 wants
+        // peers to allow: no peer is hurt by it.
+        let limit = min(channel.session.peerMaxConcurrentStreams ?? 100, limits.maxOpenStreams)
+        if phase == .settling {
+            phase = .open
+            streams.value.events.append(.opened(maxConcurrentStreams: limit))
+        } else if limit != maxConcurrentStreams {
+            streams.value.events.append(.streamLimitChanged(limit))
+        }
+        maxConcurrentStreams = limit
+    }
+
+    /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
+    private mutating func noteGoAway() {
+        guard let goAway = streams.value.goAway else { return }
+        if phase == .settling || phase == .open { phase = .draining }
+        for slot in streams.value.table.slotsInOrder
+        where streams.value.table[slot].streamID > goAway.lastStreamID {
+            streams.value.fail(slot, .aboveGoAway)
+        }
+    }
+
+    /// A request that was answered before its body was sent needs no rest (RFC 9113, 8.1).
+    private mutating func resetEarlyAnswers() {
+        guard !streams.value.earlyAnswers.isEmpty else { return }
+        let early = streams.value.earlyAnswers
+        streams.value.earlyAnswers.removeAll(keepingCapacity: true)
+        for streamID in early {
+            attempt { (session) throws(HTTP2Error) in
+                try session.submitReset(streamID, errorCode: HTTP2ErrorCode.cancel.rawValue)
+            }
+        }
+    }
+
+    /// Why a session without a purpose ended.
+    var naturalEnd: ConnectionFailure {
+        if let code = streams.value.sentGoAway, code != .noError { return .protocolViolation(code) }
+        if let goAway = streams.value.goAway { return .goAway(goAway.errorCode) }
+        return .closedHere
+    }
+
+    mutating func sendFrames() throws(ConnectionFailure) {
+        if phase == .connecting { return }
+        guard hasSession else { return try channel.flush() }
+        var wasFull: Bool
+        repeat {
+            repeat {
+                streams.value.writeMark = channel.producedByteCount
+            } while try sendBatch()
+            wasFull = channel.isBacklogFull
+            try channel.flush()
+            // A socket that took everything will not become writable once more.
+        } while wasFull && !channel.hasBacklog
+    }
+
+    private mutating func sendBatch() throws(ConnectionFailure) -> Bool {
+        do throws(ChannelError) {
+            return try Self.sendBatch(&channel, &headers)
+        } catch {
+            throw failure(of: error)
+        }
+    }
+
+    /// Two parts of the state, so that one may look into the other's work.
+    private static func sendBatch(
+        _ channel: inout FrameChannel,
+        _ headers: inout HeaderQueue
+    ) throws(ChannelError) -> Bool {
+        try channel.sendBatch { headers.writeHeaders(&$0, $1) }
+    }
+
+    private func failure(of error: ChannelError) -> ConnectionFailure {
+        switch error {
+        case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
+        case .sentAway(let goAway): .goAway(goAway.errorCode)
+        case .failed(let failure): failure
+        }
+    }
+
+    mutating func finish(_ failure: ConnectionFailure) {
+        if phase == .closed { return }
+        phase = .closed
+        channel.close()
+        for slot in streams.value.table.slotsInOrder {
+            streams.value.fail(slot, lastFailure(of: slot))
+        }
+        streams.value.events.append(.closed(failure))
+    }
+
+    private func lastFailure(of slot: Int) -> StreamFailure {
+        guard let mark = streams.value.table[slot].writeMark, mark < channel.sentByteCount else {
+            return .neverWritten
+        }
+        return .connectionClosed
     }
 }

@@ -1,57 +1,5 @@
-/// One request of a client, from `submit` until its stream is closed.
-struct ClientStream: StreamEntry {
-    enum Phase: Hashable {
-        /// Next: `done`.
-        case waiting
-        /// Answered, failed or cancelled: nothing more is told. The stream closes soon.
-        case done
-    }
-
-    private(set) var streamID: Int32 = 0
-    private(set) var tag: UInt64 = 0
-    var phase = Phase.done
-    var response = HTTP2Response()
-    var body = OutgoingBody()
-    /// How much ciphertext existed before the request's HEADERS; nil while they wait.
-    var writeMark: UInt64?
-    /// What comes now are trailers, which nobody asked for.
-    var hasAllFields = false
-    /// Bytes that the response's header fields took, kept or not.
-    var fieldByteCount = 0
-    /// The response's header fields went over the limit.
-    var isOverLimit = false
-    /// Why this side reset the stream, unless its owner wanted that.
-    var flaw: ResponseFlaw?
-
-    mutating func open(_ streamID: Int32) {
-        self.streamID = streamID
-        phase = .waiting
-        writeMark = nil
-        hasAllFields = false
-        fieldByteCount = 0
-        isOverLimit = false
-        flaw = nil
-    }
-
-    /// Begins a request in an open stream.
-    mutating func begin(tag: UInt64, _ body: consuming OutgoingBody) {
-        self.tag = tag
-        self.body = body
-    }
-
-    /// Takes the response out, and puts an empty one in its place.
-    mutating func exchangeResponse(_ empty: consuming HTTP2Response) -> HTTP2Response {
-        swap(&empty, &response)
-        return empty
-    }
-
-    mutating func clear() {
-        streamID = 0
-        phase = .done
-        body = OutgoingBody()
-        if !response.isEmpty { response.restart() }
-    }
-}
+import CNghttp2
+import Glibc
 
 /// What the callbacks of a client session note: its streams, and the events for the owner.
 ///
@@ -212,18 +160,433 @@ struct ClientStreams {
     }
 }
 
-/// Bounds of a client connection.
-public struct ClientLimits: Hashable, Sendable {
-    /// The most streams at once, whatever the peer allows.
-    public var maxOpenStreams = 4096
-    /// Bytes of a response's body that are kept; the rest is received and dropped.
-    public var maxResponseBodyByteCount = 16384
-    /// Bytes of a response's header fields; a longer list fails the stream.
-    public var maxResponseHeaderByteCount = 16384
-    /// Names of the response's header fields that are kept, in lower case; nil keeps all.
-    public var keptFields: [String]?
-    /// Ciphertext that may wait for the socket; beyond it `submit` refuses.
-    public var maxBacklogByteCount = 262_144
+/// One request of a client, from `submit` until its stream is closed.
+struct ClientStream: StreamEntry {
+    enum Phase: Hashable {
+        /// Next: `done`.
+        case waiting
+        /// Answered, failed or cancelled: nothing more is told. The stream closes soon.
+        case done
+    }
 
-    public init() {}
+    private(set) var streamID: Int32 = 0
+    private(set) var tag: UInt64 = 0
+    var phase = Phase.done
+    var response = HTTP2Response()
+    var body = OutgoingBody()
+    /// How much ciphertext existed before the request's HEADERS; nil while they wait.
+    var writeMark: UInt64?
+    /// What comes now are trailers, which nobody asked for.
+    var hasAllFields = false
+    /// Bytes that the response's header fields took, kept or not.
+    var fieldByteCount = 0
+    /// The response's header fields went over the limit.
+    var isOverLimit = false
+    /// Why this side reset the stream, unless its owner wanted that.
+    var flaw: ResponseFlaw?
+
+    mutating func open(_ streamID: Int32) {
+        self.streamID = streamID
+        phase = .waiting
+        writeMark = nil
+        hasAllFields = false
+        fieldByteCount = 0
+        isOverLimit = false
+        flaw = nil
+    }
+
+    /// Begins a request in an open stream.
+    mutating func begin(tag: UInt64, _ body: consuming OutgoingBody) {
+        self.tag = tag
+        self.body = body
+    }
+
+    /// Takes the response out, and puts an empty one in its place.
+    mutating func exchangeResponse(_ empty: consuming HTTP2Response) -> HTTP2Response {
+        swap(&empty, &response)
+        return empty
+    }
+
+    mutating func clear() {
+        streamID = 0
+        phase = .done
+        body = OutgoingBody()
+        if !response.isEmpty { response.restart() }
+    }
+}
+
+private typealias Context = UnsafeMutablePointer<ClientStreams>
+
+/// nghttp2's callbacks of a client: each finds its stream, notes one fact and returns.
+///
+/// SAFETY (all of them): the context is the `Pinned<ClientStreams>` of the connection, which
+/// outlives the session; while nghttp2 runs, nobody else touches it. Looking up a stream's user
+/// data is the one call back into nghttp2; it changes nothing.
+func setClientCallbacks(_ callbacks: OpaquePointer) {
+    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, headersBegan)
+    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, fieldArrived)
+    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, bodyArrived)
+    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, frameArrived)
+    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(
+        callbacks,
+        invalidFrameArrived
+    )
+    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, streamClosed)
+    unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, frameSent)
+}
+
+private func slot(
+    _ session: OpaquePointer?,
+    _ context: Context,
+    _ streamID: Int32
+) -> Int? {
+    if let slot = unsafe context.pointee.table.recentSlot(of: streamID) { return slot }
+    let userData = unsafe nghttp2_session_get_stream_user_data(session, streamID)
+    return unsafe context.pointee.table.slot(of: userData, streamID: streamID)
+}
+
+private func headersBegan(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    if let slot = unsafe slot(session, streams, frame.pointee.hd.stream_id) {
+        unsafe streams.pointee.responseBegan(slot)
+    }
+    return 0
+}
+
+private func fieldArrived(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    name: UnsafePointer<UInt8>?,
+    nameLength: Int,
+    value: UnsafePointer<UInt8>?,
+    valueLength: Int,
+    flags: UInt8,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    guard let slot = unsafe slot(session, streams, frame.pointee.hd.stream_id) else { return 0 }
+    let isTaken = unsafe streams.pointee.fieldArrived(
+        UnsafeBufferPointer(start: name, count: nameLength),
+        UnsafeBufferPointer(start: value, count: valueLength),
+        slot
+    )
+    // Resets the stream, not the connection.
+    return isTaken ? 0 : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+}
+
+private func bodyArrived(
+    session: OpaquePointer?,
+    flags: UInt8,
+    streamID: Int32,
+    start: UnsafePointer<UInt8>?,
+    count: Int,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    if let slot = unsafe slot(session, streams, streamID) {
+        unsafe streams.pointee.bodyArrived(UnsafeBufferPointer(start: start, count: count), slot)
+    }
+    return 0
+}
+
+private func frameArrived(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    let header = unsafe frame.pointee.hd
+    let type = nghttp2_frame_type(UInt32(header.type))
+    let isLast = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    let isAnswer = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+    switch type {
+    case NGHTTP2_HEADERS, NGHTTP2_DATA:
+        guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
+        if type == NGHTTP2_HEADERS { unsafe streams.pointee.headersEnded(slot) }
+        if isLast { unsafe streams.pointee.responseEnded(slot) }
+    case NGHTTP2_SETTINGS where !isAnswer:
+        unsafe streams.pointee.hasNewSettings = true
+        let settings = unsafe frame.pointee.settings
+        let entries = unsafe Array(UnsafeBufferPointer(start: settings.iv, count: settings.niv))
+        for entry in entries
+        where entry.settings_id == Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue) {
+            unsafe streams.pointee.headerTableSizes.append(Int(entry.value))
+        }
+    case NGHTTP2_PING where isAnswer:
+        unsafe streams.pointee.events.append(.pingAnswered)
+    case NGHTTP2_GOAWAY:
+        let goAway = unsafe frame.pointee.goaway
+        let debugData = unsafe Array(
+            UnsafeBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
+        )
+        unsafe streams.pointee.goAwayArrived(
+            lastStreamID: goAway.last_stream_id,
+            errorCode: goAway.error_code,
+            debugData: debugData
+        )
+    default:
+        break
+    }
+    return 0
+}
+
+private func invalidFrameArrived(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    errorCode: Int32,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    guard let slot = unsafe slot(session, streams, frame.pointee.hd.stream_id) else { return 0 }
+    switch errorCode {
+    case NGHTTP2_ERR_HTTP_HEADER.rawValue: unsafe streams.pointee.fieldWasForbidden(slot)
+    case NGHTTP2_ERR_HTTP_MESSAGING.rawValue: unsafe streams.pointee.messageWasMalformed(slot)
+    default: break
+    }
+    return 0
+}
+
+private func streamClosed(
+    session: OpaquePointer?,
+    streamID: Int32,
+    errorCode: UInt32,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    if let slot = unsafe slot(session, streams, streamID) {
+        unsafe streams.pointee.streamClosed(slot, errorCode: errorCode)
+    }
+    return 0
+}
+
+private func frameSent(
+    session: OpaquePointer?,
+    frame: UnsafePointer<nghttp2_frame>?,
+    context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let frame = unsafe frame, let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    let header = unsafe frame.pointee.hd
+    switch nghttp2_frame_type(UInt32(header.type)) {
+    case NGHTTP2_HEADERS:
+        guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
+        unsafe streams.pointee.table[slot].writeMark = streams.pointee.writeMark
+    case NGHTTP2_RST_STREAM:
+        guard let slot = unsafe slot(session, streams, header.stream_id) else { return 0 }
+        unsafe streams.pointee.resetSent(
+            slot,
+            errorCode: HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code)
+        )
+    case NGHTTP2_GOAWAY:
+        unsafe streams.pointee.sentGoAway = HTTP2ErrorCode(
+            rawValue: frame.pointee.goaway.error_code
+        )
+    default:
+        break
+    }
+    return 0
+}
+
+/// Hands nghttp2 the next bytes of a request's body (`nghttp2_data_source_read_callback`).
+func readRequestBody(
+    session: OpaquePointer?,
+    streamID: Int32,
+    room: UnsafeMutablePointer<UInt8>?,
+    roomByteCount: Int,
+    flags: UnsafeMutablePointer<UInt32>?,
+    source: UnsafeMutablePointer<nghttp2_data_source>?,
+    context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let context = unsafe context else { return 0 }
+    let streams = unsafe context.assumingMemoryBound(to: ClientStreams.self)
+    guard let slot = unsafe slot(session, streams, streamID) else {
+        return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+    }
+    let (count, isLast) = unsafe streams.pointee.table[slot].body.read(
+        into: UnsafeMutableRawBufferPointer(start: room, count: roomByteCount)
+    )
+    if isLast {
+        unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+        // Now that it is in the caches, and not when the stream ends.
+        unsafe streams.pointee.table[slot].body = OutgoingBody()
+    }
+    return count
+}
+
+/// What a table of streams needs to know of its entries.
+public protocol StreamEntry {
+    init()
+    /// 0: the slot is free.
+    var streamID: Int32 { get }
+
+    /// Begins a stream in a slot that is new or cleared.
+    mutating func open(_ streamID: Int32)
+
+    /// Forgets the stream, and with it all that takes memory.
+    mutating func clear()
+}
+
+/// The open streams of a connection, in slots that are reused.
+///
+/// nghttp2 keeps a stream's slot as its user data; a slot that has passed to another stream since
+/// is recognised by the stream ID.
+/// `@inlinable`, so that it is specialised for the streams of another module as well.
+public struct StreamTable<Entry: StreamEntry> {
+    @usableFromInline var slots: [Entry] = []
+    @usableFromInline var freeSlots: [Int] = []
+    /// The slot that was asked for last: a stream's frames come one after the other.
+    @usableFromInline var recentSlot = 0
+
+    @inlinable public init() {}
+
+    @inlinable public var count: Int { slots.count - freeSlots.count }
+    @inlinable public var isEmpty: Bool { count == 0 }
+
+    /// The slot that `open` will use next.
+    @inlinable public var nextSlot: Int { freeSlots.last ?? slots.count }
+
+    /// - Returns: The slot.
+    @inlinable
+    public mutating func open(_ streamID: Int32) -> Int {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(Entry()) }
+        slots[slot].open(streamID)
+        return slot
+    }
+
+    @inlinable
+    public mutating func close(_ slot: Int) {
+        slots[slot].clear()
+        freeSlots.append(slot)
+    }
+
+    @inlinable
+    public subscript(slot: Int) -> Entry {
+        _read { yield slots[slot] }
+        _modify { yield &slots[slot] }
+    }
+
+    /// The slot of the stream that was asked for last.
+    @inlinable
+    public func recentSlot(of streamID: Int32) -> Int? {
+        guard recentSlot < slots.count, slots[recentSlot].streamID == streamID, streamID != 0 else {
+            return nil
+        }
+        return recentSlot
+    }
+
+    /// The slot behind nghttp2's stream user data, if it still belongs to the stream.
+    @inlinable
+    public mutating func slot(of userData: UnsafeMutableRawPointer?, streamID: Int32) -> Int? {
+        // Slot n is stored as n + 1, so that no slot looks like "no user data".
+        let slot = Int(bitPattern: userData) - 1
+        guard slots.indices.contains(slot), slots[slot].streamID == streamID else { return nil }
+        recentSlot = slot
+        return slot
+    }
+
+    @inlinable
+    public static func userData(of slot: Int) -> UnsafeMutableRawPointer? {
+        unsafe UnsafeMutableRawPointer(bitPattern: slot + 1)
+    }
+
+    /// The open streams' slots by stream ID, for a reproducible order.
+    var slotsInOrder: [Int] {
+        slots.indices.filter { slots[$0].streamID != 0 }
+            .sorted { slots[$0].streamID < slots[$1].streamID }
+    }
+
+    func firstSlot(where isWanted: (Entry) -> Bool) -> Int? {
+        slots.firstIndex { $0.streamID != 0 && isWanted($0) }
+    }
+}
+
+/// A request's or response's body on its way out; retained, not copied.
+public struct OutgoingBody {
+    private let bytes: [UInt8]
+    private var position: Int
+    private let end: Int
+
+    public init() {
+        self.init([], 0..<0)
+    }
+
+    var isEmpty: Bool { position == end }
+
+    public init(_ bytes: consuming [UInt8], _ range: Range<Int>) {
+        precondition(bytes.indices.contains(range) || range.isEmpty, "a body outside its bytes")
+        self.bytes = bytes
+        position = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// Copies the next bytes out, as many as fit.
+    public mutating func read(into room: UnsafeMutableRawBufferPointer) -> (
+        count: Int, isLast: Bool
+    ) {
+        let count = min(room.count, end - position)
+        unsafe bytes.withUnsafeBytes { bytes in
+            // SAFETY: the range was checked at init; `count` fits the room.
+            unsafe room.copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+            )
+        }
+        position += count
+        return (count, position == end)
+    }
+}
+
+/// A value at a fixed address, for C callbacks to note facts in.
+@safe public struct Pinned<Value: ~Copyable>: ~Copyable {
+    public let pointer: UnsafeMutablePointer<Value>
+
+    public init(_ value: consuming Value) {
+        unsafe pointer = .allocate(capacity: 1)
+        unsafe pointer.initialize(to: value)
+    }
+
+    deinit {
+        unsafe pointer.deinitialize(count: 1)
+        unsafe pointer.deallocate()
+    }
+
+    // Changing it counts as changing what holds it, though that stays as it is: of a change that
+    // does not, Swift 6.3.1 makes invalid code for the thread sanitizer.
+    @inlinable public var value: Value {
+        _read { yield unsafe pointer.pointee }
+        _modify { yield unsafe &pointer.pointee }
+    }
+}
+
+/// A few names of header fields.
+private struct FieldNames {
+    private let names: [[UInt8]]
+    /// A bit for each length that a name has; most others are told apart by it.
+    private let lengths: UInt64
+
+    /// - Parameter names: In lower case, shorter than 64 bytes.
+    init(_ names: [String]) {
+        self.names = names.map { Array($0.utf8) }
+        lengths = names.reduce(0) { $0 | 1 << UInt64($1.utf8.count) }
+    }
+
+    func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard lengths >> UInt64(name.count) & 1 != 0, let start = name.baseAddress else {
+            return false
+        }
+        // SAFETY: both have that many bytes.
+        return names.contains {
+            unsafe $0.count == name.count && memcmp($0, start, name.count) == 0
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import COpenSSL
 import Glibc
 public import SystemIO
 
@@ -156,4 +157,297 @@ public struct SecureTransport: ~Copyable {
         case .none: .wouldBlock
         }
     }
+}
+
+/// One side of one TLS connection as a byte machine: it does no I/O of its own.
+///
+/// Ciphertext goes in by `receive`, plaintext by `write`, and comes out by `read`. Ciphertext for the
+/// peer may come of every call but `receive`: it is appended to the queue that the call is given.
+@safe public struct TLSSession: ~Copyable {
+    private let raw: OpaquePointer
+    /// Owned by `raw`: a memory BIO for the peer's ciphertext.
+    private let incoming: OpaquePointer
+    /// Owned by `raw`: a `QueueBIO` for the ciphertext to the peer.
+    private let outgoing: OpaquePointer
+    private let isClient: Bool
+    /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
+    private var firstBytes: [UInt8] = []
+    public private(set) var isEstablished = false
+    /// The peer sent close_notify.
+    public private(set) var isClosedByPeer = false
+
+    /// The largest plaintext of one record (RFC 8446, 5.1).
+    static let recordByteCount = 16384
+
+    /// A client session that expects a certificate for `serverName`.
+    ///
+    /// That is a DNS name, which is also sent as SNI, or a numeric address.
+    public static func client(
+        _ context: TLSContext,
+        serverName: String
+    ) throws(TLSError) -> TLSSession {
+        let session = try TLSSession(context)
+        let isNumeric = SocketAddress(numeric: serverName, port: 0) != nil
+        let status: Int32
+        if isNumeric {
+            status = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session.raw), serverName)
+        } else {
+            status = unsafe SSL_set1_host(session.raw, serverName)
+        }
+        guard status == 1, isNumeric || session.setServerNameIndication(serverName) else {
+            throw .failed("bad server name \(serverName)")
+        }
+        unsafe SSL_set_connect_state(session.raw)
+        return session
+    }
+
+    public static func server(_ context: TLSContext) throws(TLSError) -> TLSSession {
+        let session = try TLSSession(context)
+        unsafe SSL_set_accept_state(session.raw)
+        return session
+    }
+
+    private init(_ context: TLSContext) throws(TLSError) {
+        OpenSSLErrors.clear()
+        guard let raw = unsafe SSL_new(context.raw), let incoming = unsafe BIO_new(BIO_s_mem()),
+            let outgoing = unsafe QueueBIO.make()
+        else { throw .failed(OpenSSLErrors.takeText()) }
+        // SAFETY: SSL_set_bio passes the ownership of both BIOs to the session.
+        unsafe SSL_set_bio(raw, incoming, outgoing)
+        unsafe self.raw = raw
+        unsafe self.incoming = incoming
+        unsafe self.outgoing = outgoing
+        isClient = context.isClient
+    }
+
+    deinit {
+        unsafe SSL_free(raw)
+    }
+
+    /// Takes ciphertext of the peer in.
+    public mutating func receive(_ ciphertext: UnsafeRawBufferPointer) {
+        guard unsafe !ciphertext.isEmpty else { return }
+        if !isEstablished, firstBytes.count < 8 {
+            unsafe firstBytes.append(contentsOf: ciphertext.prefix(8 - firstBytes.count))
+        }
+        // A memory BIO takes everything or is out of memory.
+        let count = unsafe BIO_write(incoming, ciphertext.baseAddress, Int32(ciphertext.count))
+        precondition(count == Int32(ciphertext.count), "out of memory")
+    }
+
+    /// Goes on with the handshake.
+    ///
+    /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert tells
+    ///   the peer why.
+    public mutating func handshake(
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) -> Bool {
+        if isEstablished { return true }
+        OpenSSLErrors.clear()
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            unsafe SSL_do_handshake(raw)
+        }
+        guard status == 1 else {
+            let code = unsafe SSL_get_error(raw, status)
+            if code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE {
+                try checkFirstBytes()
+                return false
+            }
+            throw failure()
+        }
+        guard hasSelectedHTTP2 else { throw .noCommonProtocol }
+        isEstablished = true
+        firstBytes = []
+        return true
+    }
+
+    /// Decrypts into `buffer`.
+    ///
+    /// - Returns: The number of bytes; 0 when there is no whole record.
+    public mutating func read(
+        into buffer: UnsafeMutableRawBufferPointer,
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) -> Int {
+        if isClosedByPeer { return 0 }
+        OpenSSLErrors.clear()
+        var count = 0
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            // SAFETY: SSL_read_ex writes at most the buffer's length.
+            unsafe SSL_read_ex(raw, buffer.baseAddress, buffer.count, &count)
+        }
+        if status == 1 { return count }
+        switch unsafe SSL_get_error(raw, 0) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+            return 0
+        case SSL_ERROR_ZERO_RETURN:
+            isClosedByPeer = true
+            return 0
+        default:
+            throw failure()
+        }
+    }
+
+    /// Encrypts all of `plaintext`, in full records and a shorter last one.
+    public mutating func write(
+        _ plaintext: UnsafeRawBufferPointer,
+        ciphertext: inout ByteQueue
+    ) throws(TLSError) {
+        guard unsafe !plaintext.isEmpty else { return }
+        OpenSSLErrors.clear()
+        var written = 0
+        // Without partial-write mode and with a queue, SSL_write_ex writes all or fails.
+        let status = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) {
+            unsafe SSL_write_ex(raw, plaintext.baseAddress, plaintext.count, &written)
+        }
+        guard status == 1 else { throw failure() }
+    }
+
+    /// Says close_notify.
+    public mutating func close(ciphertext: inout ByteQueue) {
+        guard isEstablished else { return }
+        OpenSSLErrors.clear()
+        _ = unsafe QueueBIO.withTarget(&ciphertext, of: outgoing) { unsafe SSL_shutdown(raw) }
+        OpenSSLErrors.clear()
+    }
+
+    /// The peer's certificate in DER; nil when it sent none.
+    public var peerCertificateDER: [UInt8]? {
+        guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
+        let certificate = unsafe Certificate(owning: raw)
+        let length = unsafe i2d_X509(certificate.raw, nil)
+        guard length > 0 else { return nil }
+        return unsafe [UInt8](unsafeUninitializedCapacity: Int(length)) { buffer, count in
+            // SAFETY: i2d_X509 writes the length it announced, and advances the pointer.
+            var end = buffer.baseAddress
+            count = Int(unsafe i2d_X509(certificate.raw, &end))
+        }
+    }
+
+    /// What stands in the peer's certificate; nil when it sent none.
+    public var peerCertificateFacts: CertificateFacts? {
+        guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
+        return CertificateFacts(unsafe Certificate(owning: raw))
+    }
+
+    private var hasSelectedHTTP2: Bool {
+        var selected: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        // SAFETY: the pointer is valid as long as the session.
+        unsafe SSL_get0_alpn_selected(raw, &selected, &length)
+        return unsafe length == 2 && selected?[0] == UInt8(ascii: "h")
+            && selected?[1] == UInt8(ascii: "2")
+    }
+
+    private func setServerNameIndication(_ name: String) -> Bool {
+        var name = Array(name.utf8CString)
+        // SSL_set_tlsext_host_name is a macro; the session copies the name.
+        let status = unsafe SSL_ctrl(
+            raw,
+            SSL_CTRL_SET_TLSEXT_HOSTNAME,
+            Int(TLSEXT_NAMETYPE_host_name),
+            &name
+        )
+        return status == 1
+    }
+
+    /// A server that waits for a whole record would wait for ever for a peer without TLS.
+    private func checkFirstBytes() throws(TLSError) {
+        guard let type = firstBytes.first else { return }
+        // Record types alert and handshake (RFC 8446, 5.1).
+        if type != 21, type != 22 { throw .notTLS(isHTTP1: looksLikeHTTP1) }
+    }
+
+    private var looksLikeHTTP1: Bool {
+        ["HTTP/", "GET ", "POST ", "PRI * "].contains { firstBytes.starts(with: $0.utf8) }
+    }
+
+    /// Why the last call failed.
+    private func failure() -> TLSError {
+        let error = OpenSSLErrors.take()
+        if let type = firstBytes.first, type != 21, type != 22 {
+            return .notTLS(isHTTP1: looksLikeHTTP1)
+        }
+        let verification = unsafe SSL_get_verify_result(raw)
+        if isClient, !isEstablished, verification != Int(X509_V_OK) {
+            // SAFETY: the texts are static.
+            let text = unsafe String(cString: X509_verify_cert_error_string(verification))
+            return .untrustedCertificate(code: verification, text: text)
+        }
+        guard let error else { return .failed("the peer broke off") }
+        switch error.reason {
+        case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, SSL_R_NO_APPLICATION_PROTOCOL:
+            return .noCommonProtocol
+        case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+            SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+            SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+            SSL_R_TLSV1_ALERT_ACCESS_DENIED, SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+            return .certificateRefused(error.text)
+        default: return .failed(error.text)
+        }
+    }
+}
+
+/// A BIO through which OpenSSL writes straight into a `ByteQueue`.
+///
+/// A memory BIO would keep the ciphertext in between: one copy more of all that is sent, and its
+/// room filled with zeros before.
+private enum QueueBIO {
+    /// - Returns: A BIO without a target, in which writing fails; nil when memory is short.
+    static func make() -> OpaquePointer? {
+        guard let method = unsafe method, let bio = unsafe BIO_new(method) else { return nil }
+        unsafe BIO_set_init(bio, 1)
+        return unsafe bio
+    }
+
+    /// Gives the BIO a queue to write to while `body` runs.
+    static func withTarget(
+        _ queue: inout ByteQueue,
+        of bio: OpaquePointer,
+        _ body: () -> Int32
+    ) -> Int32 {
+        unsafe withUnsafeMutablePointer(to: &queue) { queue in
+            // SAFETY: the queue is lent for the call, and the BIO forgets it at its end.
+            unsafe BIO_set_data(bio, queue)
+            defer { unsafe BIO_set_data(bio, nil) }
+            return body()
+        }
+    }
+
+    /// SAFETY: made once and only read from then on.
+    private nonisolated(unsafe) static let method = unsafe makeMethod()
+
+    private static func makeMethod() -> OpaquePointer? {
+        let type = BIO_get_new_index() | BIO_TYPE_SOURCE_SINK
+        guard let method = unsafe BIO_meth_new(type, "byte queue") else { return nil }
+        unsafe BIO_meth_set_write_ex(method, writeToQueue)
+        unsafe BIO_meth_set_ctrl(method, controlQueue)
+        return unsafe method
+    }
+}
+
+/// Appends to the BIO's queue (`BIO_meth_set_write_ex`).
+private func writeToQueue(
+    bio: OpaquePointer?,
+    bytes: UnsafePointer<CChar>?,
+    byteCount: Int,
+    written: UnsafeMutablePointer<Int>?
+) -> Int32 {
+    guard let bytes = unsafe bytes, let target = unsafe BIO_get_data(bio) else { return 0 }
+    // SAFETY: `withTarget` lent the queue, which nobody else touches meanwhile.
+    let queue = unsafe target.assumingMemoryBound(to: ByteQueue.self)
+    unsafe bytes.withMemoryRebound(to: UInt8.self, capacity: byteCount) {
+        unsafe queue.pointee.append($0, byteCount: byteCount)
+    }
+    unsafe written?.pointee = byteCount
+    return 1
+}
+
+/// Answers `BIO_flush`: what is in the queue is as good as sent; all else is not known.
+private func controlQueue(
+    bio: OpaquePointer?,
+    command: Int32,
+    number: Int,
+    pointer: UnsafeMutableRawPointer?
+) -> Int {
+    command == BIO_CTRL_FLUSH ? 1 : 0
 }

@@ -85,6 +85,7 @@ public struct JSONDocument {
     }
 }
 
+/// The tree, walked from its root.
 extension JSONDocument {
     /// The whole document's value.
     ///
@@ -129,31 +130,220 @@ extension JSONDocument {
         cursor.index = value.next
         return (name, value)
     }
+}
 
-    /// The value of the first member of that name.
-    public func member(of object: JSONNode, named name: JSONName) -> JSONNode? {
-        guard object.isObject else { return nil }
-        var cursor = children(of: object)
-        while let (candidate, value) = nextMember(&cursor) {
-            if isEqual(candidate, to: name) { return value }
+/// What strings and numbers say, and where a value stands.
+extension JSONDocument {
+    /// The bytes of a string with its escapes resolved; empty for what is no string.
+    ///
+    /// A string without escapes is a slice of the source, and costs no copy.
+    public func content(of node: JSONNode) -> ArraySlice<UInt8> {
+        guard node.isString else { return [] }
+        guard node.kind == .escapedString else { return source[node.contentRange] }
+        return StringContent.unescaped(source[node.contentRange])?[...] ?? []
+    }
+
+    /// A string's content; nil for what is no string.
+    public func string(_ node: JSONNode) -> String? {
+        guard node.isString else { return nil }
+        return withContent(of: node) { content in
+            unsafe content.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// The same; it is `known` where that has the same content, and nothing is allocated then.
+    public func string(_ node: JSONNode, reusing known: String) -> String? {
+        guard node.kind == .string,
+            StringContent.isEqual(source.span.extracting(node.contentRange), known.utf8.span)
+        else { return string(node) }
+        return known
+    }
+
+    /// Whether an expression matches anywhere in a string; false for what is no string.
+    public func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
+        node.isString && withContent(of: node) { pattern.matches($0) }
+    }
+
+    /// The same as `content`, for a moment, and without counting a reference.
+    @inline(__always)
+    public func withContent<R>(of node: JSONNode, _ body: (Span<UInt8>) -> R) -> R {
+        if node.kind == .escapedString { return body(content(of: node).span) }
+        return body(source.span.extracting(node.contentRange))
+    }
+
+    /// A string's length in Unicode scalars, as JSON Schema counts it (Validation, 6.3.1).
+    public func scalarCount(of node: JSONNode) -> Int {
+        guard node.isString else { return 0 }
+        return withContent(of: node) { content in
+            var count = 0
+            for index in content.indices where content[index] & 0xC0 != 0x80 { count += 1 }
+            return count
+        }
+    }
+
+    /// A number's exact value; nil if it is no number, has a fraction, or does not fit.
+    ///
+    /// `1.0` and `1e3` are integers (JSON Schema Core, 4.2.3).
+    public func integer(_ node: JSONNode) -> Int64? {
+        switch node.kind {
+        case .integer:
+            return Self.parseInteger(source.span.extracting(node.range))
+        case .number:
+            return DecimalText(source, node.range).integer(in: source)
+        case .null, .false, .true, .string, .escapedString, .array, .object:
+            return nil
+        }
+    }
+
+    /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
+    public func double(_ node: JSONNode) -> Double? {
+        guard node.isNumber else { return nil }
+        return StringContent.double(source.span.extracting(node.range))
+    }
+
+    private static func parseInteger(_ digits: Span<UInt8>) -> Int64? {
+        guard digits.count <= 20 else { return nil }
+        let isNegative = digits[0] == UInt8(ascii: "-")
+        var value: Int64 = 0
+        if digits.count <= 18 {
+            // So few digits always fit.
+            for index in (isNegative ? 1 : 0)..<digits.count {
+                value = value &* 10 &+ Int64(digits[index] &- UInt8(ascii: "0"))
+            }
+            return isNegative ? -value : value
+        }
+        for index in (isNegative ? 1 : 0)..<digits.count {
+            let digit = digits[index]
+            let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = shifted.subtractingReportingOverflow(
+                Int64(digit &- UInt8(ascii: "0"))
+            )
+            guard !overflow, !carry else { return nil }
+            value = sum
+        }
+        // Counted downwards, because Int64.min has no positive twin.
+        if isNegative { return value }
+        return value == .min ? nil : -value
+    }
+
+    /// The JSON Pointer (RFC 6901) of a value or of a member's value.
+    public func pointer(to target: JSONNode) -> String {
+        var pointer = ""
+        var container = root
+        while container.index < target.index {
+            guard let (step, child) = child(of: container, around: target.index) else { break }
+            pointer += "/" + step
+            container = child
+        }
+        return pointer
+    }
+
+    private func child(
+        of container: JSONNode,
+        around index: Int
+    ) -> (step: String, child: JSONNode)? {
+        var cursor = children(of: container)
+        if container.kind == .object {
+            while let (name, value) = nextMember(&cursor) {
+                guard index < value.next else { continue }
+                return (JSONPointer.escaped(string(name) ?? ""), value)
+            }
+            return nil
+        }
+        var position = 0
+        while let item = nextItem(&cursor) {
+            if index < item.next { return ("\(position)", item) }
+            position += 1
         }
         return nil
     }
+}
 
-    /// Whether a string's content is that of `name`.
-    public func isEqual(_ node: JSONNode, to name: JSONName) -> Bool {
-        guard node.isString, node.hash == name.contentHash else { return false }
-        return hasContent(node, name.bytes)
+/// A value, or a member's name, of the document that was parsed last.
+///
+/// It means something only together with the `JSONDocument` that gave it out, until the next
+/// `parse`; after that it names some other value, or traps, but never reads foreign memory.
+public struct JSONNode: Hashable, Sendable {
+    public enum Kind: UInt8, Hashable, Sendable {
+        case null
+        case `false`
+        case `true`
+        /// Without fraction and exponent, of any size.
+        case integer
+        case number
+        case string
+        /// A string with at least one backslash.
+        case escapedString
+        case array
+        case object
     }
 
-    private func hasContent(_ node: JSONNode, _ bytes: [UInt8]) -> Bool {
-        guard node.kind == .string else { return content(of: node).elementsEqual(bytes) }
-        return StringContent.isEqual(
-            source,
-            node.contentRange,
-            bytes,
-            bytes.indices
-        )
+    /// The entry's place on the tape.
+    public var index: Int
+    /// The entry's two words, as `hg_json_parse` writes them.
+    public var span: UInt64
+    public var shape: UInt64
+
+    init(index: Int, span: UInt64, shape: UInt64) {
+        self.index = index
+        self.span = span
+        self.shape = shape
+    }
+
+    @inline(__always) public var kind: Kind {
+        switch shape >> 56 {
+        case 0: .null
+        case 1: .false
+        case 2: .true
+        case 3: .integer
+        case 4: .number
+        case 5: .string
+        case 6: .escapedString
+        case 7: .array
+        default: .object
+        }
+    }
+
+    /// A bit for each kind, that of its raw value.
+    @inline(__always) public var kindBit: UInt16 { 1 &<< UInt16(truncatingIfNeeded: shape >> 56) }
+
+    @inline(__always) public var isObject: Bool { shape >> 56 == 8 }
+    @inline(__always) public var isArray: Bool { shape >> 56 == 7 }
+    @inline(__always) public var isString: Bool { shape >> 56 == 5 || shape >> 56 == 6 }
+    @inline(__always) public var isNumber: Bool { shape >> 56 == 3 || shape >> 56 == 4 }
+
+    /// The value's bytes in the source, quotes and brackets included.
+    @inline(__always) public var range: Range<Int> {
+        Int(span & 0xFFFF_FFFF)..<Int(span >> 32)
+    }
+
+    /// The bytes between a string's quotes.
+    @inline(__always) var contentRange: Range<Int> {
+        Int(span & 0xFFFF_FFFF) + 1..<Int(span >> 32) - 1
+    }
+
+    @inline(__always) public var byteCount: Int {
+        Int(span >> 32) - Int(span & 0xFFFF_FFFF)
+    }
+
+    /// The members of an object or the items of an array.
+    @inline(__always) public var count: Int { Int(shape >> 32 & 0xFF_FFFF) }
+
+    /// The hash of a string's content.
+    @inline(__always) public var hash: UInt32 { UInt32(truncatingIfNeeded: shape) }
+
+    /// The tape index behind the value and all that is inside it.
+    @inline(__always) public var next: Int { isString ? index + 1 : Int(shape & 0xFFFF_FFFF) }
+}
+
+/// A place in an object or array whose children are being visited.
+public struct JSONCursor: Hashable, Sendable {
+    public var index: Int
+    public var remaining: Int
+
+    init(index: Int, remaining: Int) {
+        self.index = index
+        self.remaining = remaining
     }
 }
 
@@ -175,5 +365,157 @@ extension JSONError {
             }
         let offset = result.offset == HG_JSON_NO_OFFSET ? nil : Int(result.offset)
         self.init(kind: kind, offset: offset)
+    }
+}
+
+/// What the parser's C side knows about strings and numbers, for Swift's side.
+enum StringContent {
+    /// The hash that `hg_json_parse` writes on the tape for such a string.
+    static func hash(of bytes: [UInt8]) -> UInt32 {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe hg_json_hash(bytes.baseAddress, bytes.count)
+        }
+    }
+
+    /// Whether two ranges of bytes have the same content.
+    ///
+    /// It traps if a range leaves its array.
+    static func isEqual(
+        _ left: borrowing [UInt8],
+        _ leftRange: Range<Int>,
+        _ right: borrowing [UInt8],
+        _ rightRange: Range<Int>
+    ) -> Bool {
+        guard leftRange.count == rightRange.count else { return false }
+        precondition(leftRange.lowerBound >= 0 && leftRange.upperBound <= left.count)
+        precondition(rightRange.lowerBound >= 0 && rightRange.upperBound <= right.count)
+        // SAFETY: both ranges lie in their arrays.
+        return unsafe left.withUnsafeBufferPointer { left in
+            unsafe right.withUnsafeBufferPointer { right in
+                unsafe hg_json_equal(
+                    left.baseAddress,
+                    leftRange.lowerBound,
+                    right.baseAddress,
+                    rightRange.lowerBound,
+                    leftRange.count
+                )
+            }
+        }
+    }
+
+    /// Whether two pieces of text have the same bytes.
+    static func isEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe left.withUnsafeBufferPointer { left in
+            unsafe right.withUnsafeBufferPointer { right in
+                unsafe hg_json_equal(left.baseAddress, 0, right.baseAddress, 0, left.count)
+            }
+        }
+    }
+
+    /// How many bytes at the beginning of a text are members of a set.
+    ///
+    /// - Parameters:
+    ///   - text: The text.
+    ///   - members: Sets in a row, 256 bytes each: 1 for each byte that is a member.
+    ///   - start: Where the set begins.
+    /// - Returns: the count; that of all where no byte is foreign.
+    static func count(of text: Span<UInt8>, in members: [UInt8], from start: Int) -> Int {
+        precondition(start >= 0 && members.count - start >= 256)
+        // SAFETY: a byte is below 256, and so many stand behind `start`.
+        return unsafe text.withUnsafeBufferPointer { text in
+            unsafe members.withUnsafeBufferPointer { members in
+                unsafe hg_json_member_count(
+                    text.baseAddress,
+                    text.count,
+                    members.baseAddress,
+                    start
+                )
+            }
+        }
+    }
+
+    /// Resolves the escapes of what stands between a string's quotes.
+    ///
+    /// - Returns: nil at a bad escape, which a parsed document does not have.
+    static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+        var resolved = [UInt8](repeating: 0, count: bytes.count)
+        // SAFETY: an escape is never shorter than what it stands for, so the output fits.
+        let count = unsafe resolved.withUnsafeMutableBufferPointer { output in
+            unsafe bytes.withUnsafeBufferPointer { input in
+                unsafe hg_json_unescape(input.baseAddress, input.count, output.baseAddress)
+            }
+        }
+        guard count != .max else { return nil }
+        resolved.removeLast(resolved.count - count)
+        return resolved
+    }
+
+    /// The nearest `Double` to a number's text.
+    static func double(_ bytes: Span<UInt8>) -> Double {
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe hg_json_double(bytes.baseAddress, bytes.count)
+        }
+    }
+}
+
+extension String {
+    /// Whether another text has the same bytes, as JSON compares texts.
+    ///
+    /// `==` compares as Unicode does, and finds a letter equal that is written in another way.
+    public func hasSameBytes(as other: String) -> Bool {
+        StringContent.isEqual(utf8.span, other.utf8.span)
+    }
+}
+
+/// A text that is equal to another one if its bytes are, as JSON has it (RFC 8259, 8.3).
+///
+/// Two `String`s are equal as well where they write a letter in ways that Unicode calls equivalent.
+public struct ExactText: Hashable, Sendable {
+    public let text: String
+
+    public init(_ text: String) { self.text = text }
+
+    public static func == (left: ExactText, right: ExactText) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        unsafe text.utf8.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+}
+
+/// The escapes of RFC 6901, 3.
+public enum JSONPointer {
+    /// A name as a reference token: `~` is `~0` and `/` is `~1`.
+    public static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") })
+        else { return name }
+        // Not by characters: with a mark that combines behind it, "/" is part of another one.
+        return name.unicodeScalars.reduce(into: "") { token, scalar in
+            switch scalar {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// The name that a reference token stands for.
+    public static func unescaped(_ token: some StringProtocol) -> String {
+        guard token.utf8.contains(UInt8(ascii: "~")) else { return String(token) }
+        var name = ""
+        var rest = Array(token.unicodeScalars)[...]
+        while let scalar = rest.popFirst() {
+            switch (scalar, rest.first) {
+            case ("~", "0"): name.unicodeScalars.append("~")
+            case ("~", "1"): name.unicodeScalars.append("/")
+            default:
+                name.unicodeScalars.append(scalar)
+                continue
+            }
+            rest = rest.dropFirst()
+        }
+        return name
     }
 }

@@ -75,3 +75,207 @@ public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible
         }
     }
 }
+
+/// An expression that needs no engine: classes of characters in a row, over the whole of a text.
+///
+/// Tokens, identifiers and UUIDs are described like that, and a loop over their bytes takes a
+/// fraction of what it costs to set RE2 going. `^[0-9a-f]{8}-[A-Z]+$` is one such expression;
+/// whatever is not recognised is none, and RE2 runs it.
+private struct BytePattern: Sendable {
+    /// Every step but the last takes a fixed number of bytes, so there is nothing to try twice.
+    private var steps: [Step] = []
+    /// For each step 256 bytes, one for each value that a byte may have: 1 if the step takes it.
+    private var members: [UInt8] = []
+    /// `^([0-9a-f]{2})+$`: the bytes are a multiple of this.
+    private var unit = 1
+
+    private struct Step {
+        /// The table of its members begins here in `members`.
+        let table: Int
+        var least = 1
+        var most = 1
+    }
+
+    /// Recognises an expression of ECMA-262.
+    ///
+    /// - Returns: nil if it is anything but classes in a row, or no expression at all.
+    init?(_ text: String) {
+        var parser = BytePatternParser(Array(text.utf8))
+        guard parser.take("^") else { return nil }
+        let isGroup = parser.take("(")
+        while let members = parser.readMembers() {
+            if let last = steps.last, last.least != last.most { return nil }
+            guard let bounds = parser.readBounds() else { return nil }
+            // A character beyond ASCII is several bytes: they cannot be counted here.
+            if members.takesOthers, bounds.least > 1 || bounds.most != .max { return nil }
+            steps.append(
+                Step(table: self.members.count, least: bounds.least, most: bounds.most)
+            )
+            self.members += members.table
+        }
+        if isGroup {
+            guard parser.take(")"), parser.take("+"), steps.count == 1, let step = steps.first,
+                step.least == step.most, step.least > 0
+            else { return nil }
+            unit = step.least
+            steps[0].most = .max
+        }
+        guard parser.take("$"), parser.isAtEnd else { return nil }
+    }
+
+    /// Whether the whole of a text is what the expression says; the text is UTF-8.
+    func matches(_ text: Span<UInt8>) -> Bool {
+        guard unit == 1 || text.count.isMultiple(of: unit) else { return false }
+        var position = 0
+        for step in steps {
+            let available = text.count - position
+            guard available >= step.least else { return false }
+            let rest = text.extracting(position..<position + min(available, step.most))
+            let count = StringContent.count(of: rest, in: members, from: step.table)
+            guard count >= step.least else { return false }
+            position += count
+        }
+        return position == text.count
+    }
+}
+
+/// Bytes of ASCII, and either all bytes beyond it or none.
+private struct ByteSet: Sendable {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+    private(set) var takesOthers = false
+
+    /// 1 for each byte that is a member, 0 for the others.
+    var table: [UInt8] {
+        (0...UInt8.max).map { byte in
+            guard byte < 128 else { return takesOthers ? 1 : 0 }
+            return UInt8((byte < 64 ? low : high) >> UInt64(byte & 63) & 1)
+        }
+    }
+
+    mutating func insert(_ bytes: ClosedRange<UInt8>) {
+        for byte in bytes {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+        }
+    }
+
+    mutating func invert() {
+        low = ~low
+        high = ~high
+        takesOthers.toggle()
+    }
+}
+
+/// Reads the few constructs of ECMA-262 that a `BytePattern` is made of.
+private struct BytePatternParser {
+    private let text: [UInt8]
+    private var position = 0
+
+    init(_ text: [UInt8]) {
+        self.text = text
+    }
+
+    var isAtEnd: Bool { position == text.count }
+
+    private var next: UInt8? { position < text.count ? text[position] : nil }
+
+    mutating func take(_ letter: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: letter) else { return false }
+        position += 1
+        return true
+    }
+
+    /// A class or a single character; nil, and nothing is read, before anything else.
+    mutating func readMembers() -> ByteSet? {
+        let start = position
+        if take("["), let members = readClass() { return members }
+        position = start
+        guard let byte = next, byte == UInt8(ascii: "\\") || Self.isLiteral(byte),
+            let byte = readCharacter()
+        else {
+            position = start
+            return nil
+        }
+        var members = ByteSet()
+        members.insert(byte...byte)
+        return members
+    }
+
+    /// A class behind its opening bracket.
+    private mutating func readClass() -> ByteSet? {
+        let isNegated = take("^")
+        var members = ByteSet()
+        guard next != UInt8(ascii: "]") else { return nil }
+        while !take("]") {
+            guard let first = readCharacter() else { return nil }
+            var last = first
+            if next == UInt8(ascii: "-"), position + 1 < text.count,
+                text[position + 1] != UInt8(ascii: "]")
+            {
+                position += 1
+                guard let end = readCharacter(), end >= first else { return nil }
+                last = end
+            }
+            members.insert(first...last)
+        }
+        if isNegated { members.invert() }
+        return members
+    }
+
+    /// A character of ASCII as it is, as `\xHH`, or behind a backslash that makes it plain.
+    private mutating func readCharacter() -> UInt8? {
+        guard let byte = next, byte < 128 else { return nil }
+        position += 1
+        guard byte == UInt8(ascii: "\\") else { return byte }
+        guard let escaped = next else { return nil }
+        position += 1
+        if escaped == UInt8(ascii: "x") {
+            guard let high = readDigit(), let low = readDigit(), high < 8 else { return nil }
+            return high << 4 | low
+        }
+        return "^$\\.*+?()[]{}|/-".utf8.contains(escaped) ? escaped : nil
+    }
+
+    private mutating func readDigit() -> UInt8? {
+        guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue
+        else { return nil }
+        position += 1
+        return UInt8(digit)
+    }
+
+    /// What a quantifier says, or once; nil at one that is not recognised.
+    mutating func readBounds() -> (least: Int, most: Int)? {
+        var bounds = (least: 1, most: 1)
+        if take("+") {
+            bounds = (1, .max)
+        } else if take("*") {
+            bounds = (0, .max)
+        } else if take("{") {
+            guard let least = readCount() else { return nil }
+            bounds = (least, least)
+            if take(",") { bounds.most = readCount() ?? .max }
+            guard take("}"), bounds.least <= bounds.most else { return nil }
+        }
+        return next == UInt8(ascii: "?") ? nil : bounds
+    }
+
+    private mutating func readCount() -> Int? {
+        var count: Int?
+        while let byte = next, byte &- UInt8(ascii: "0") < 10, count ?? 0 < 1000 {
+            count = (count ?? 0) * 10 + Int(byte - UInt8(ascii: "0"))
+            position += 1
+        }
+        return count
+    }
+
+    /// Characters that mean themselves everywhere.
+    private static func isLiteral(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "@"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import JSON
 
+/// Whether a value keeps to the program, and no word on why.
 extension SchemaProgram {
     /// Whether a value keeps to a node.
     ///
@@ -38,7 +39,8 @@ extension SchemaProgram {
 
     /// Whether a value keeps to a node; if that is simple, without a level of recursion.
     @inline(__always)
-    func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool {
+    private func admitsInPlace(_ node: Int32, _ value: JSONNode, _ check: inout SchemaCheck) -> Bool
+    {
         let entry = nodes[Int(node)]
         guard entry.isSimple, entry.kinds & value.kindBit != 0 else {
             return admits(node, value, &check)
@@ -192,5 +194,381 @@ extension SchemaProgram {
         guard array.count <= 16 else { return 4 &* entryCount &+ array.byteCount >> 3 }
         let innerCount = entryCount &- array.count
         return array.count &* (array.count >> 3 &+ innerCount &+ array.byteCount >> 5)
+    }
+}
+
+/// The keywords for objects.
+extension SchemaProgram {
+    private func holdsForObject(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        switch instruction.operation {
+        case .minProperties: return object.count >= Int(instruction.a)
+        case .maxProperties: return object.count <= Int(instruction.a)
+        case .dependentRequired:
+            guard has(instruction.a, object, &check) else { return true }
+            return hasAll(instruction.b..<instruction.c, object, &check)
+        case .dependentSchema:
+            guard has(instruction.a, object, &check) else { return true }
+            return admits(instruction.b, object, &check)
+        default:
+            var cursor = check.document.children(of: object)
+            while let (name, _) = check.document.nextMember(&cursor) {
+                guard admits(instruction.a, name, &check) else { return false }
+            }
+            return true
+        }
+    }
+
+    @inline(__always)
+    private func hasRequired(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard let symbols = check.members(of: object, for: self) else {
+            return hasAll(instruction.a..<instruction.b, object, &check)
+        }
+        return symbolSets[Int(instruction.c)].isSubset(of: symbols)
+    }
+
+    /// Whether an object keeps to `properties`, `patternProperties` and `additionalProperties`.
+    private func holdsForMembers(
+        _ instruction: Instruction,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        // Taken field by field: the whole rule would be copied.
+        let rule = Int(instruction.a)
+        let names = memberRules[rule].symbols
+        guard !names.isEmpty, let symbols = check.members(of: object, for: self) else {
+            return holdsForEachMember(memberRules[rule], object, &check)
+        }
+        let named = symbols.intersection(names)
+        guard memberRules[rule].additional < 0 || named.count == object.count else {
+            return holdsForEachMember(memberRules[rule], object, &check)
+        }
+        let nodes = Int(memberRules[rule].symbolNodes)
+        var rest = named
+        while let symbol = rest.popFirst() {
+            let member = check.member(symbol)
+            guard admitsChild(operands[nodes + symbol], member, &check) else { return false }
+        }
+        return true
+    }
+
+    private func holdsForEachMember(
+        _ rule: MemberRule,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard check.spend(steps: object.count >> 3) else { return false }
+        var cursor = check.document.children(of: object)
+        if rule.patterns.isEmpty, rule.properties.count == 0 {
+            guard rule.additional >= 0 else { return true }
+            while let (_, member) = check.document.nextMember(&cursor) {
+                guard admitsChild(rule.additional, member, &check) else { return false }
+            }
+            return true
+        }
+        guard rule.patterns.isEmpty, rule.additional < 0 else {
+            while let (name, member) = check.document.nextMember(&cursor) {
+                guard admitsMember(rule, name, member, &check) else { return false }
+            }
+            return true
+        }
+        // Most members of an open object are strangers: one look at the table tells.
+        let table = rule.properties
+        while let (name, member) = check.document.nextMember(&cursor) {
+            guard !mayName(name.hash, in: table) || admitsMember(rule, name, member, &check)
+            else { return false }
+        }
+        return true
+    }
+
+    private func admitsMember(
+        _ rule: MemberRule,
+        _ name: JSONNode,
+        _ member: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        var isKnown = false
+        if let position = position(of: name, in: rule.properties, check.document) {
+            isKnown = true
+            let node = operands[Int(rule.nodes) + position]
+            guard admitsChild(node, member, &check) else { return false }
+        }
+        if !rule.patterns.isEmpty {
+            guard maySearch(name, rule.patterns, &check) else { return false }
+            let text = check.document.content(of: name)
+            var index = Int(rule.patterns.lowerBound)
+            while index < Int(rule.patterns.upperBound) {
+                if patterns[Int(operands[index])].matches(text) {
+                    isKnown = true
+                    guard admitsChild(operands[index + 1], member, &check) else { return false }
+                }
+                index += 2
+            }
+        }
+        if isKnown || rule.additional < 0 { return true }
+        return admitsChild(rule.additional, member, &check)
+    }
+
+    /// Whether a name of that hash may be in a table.
+    @inline(__always)
+    private func mayName(_ hash: UInt32, in table: NameTable) -> Bool {
+        guard table.mask >= 0 else { return false }
+        return nameSlots[Int(table.slots &+ (Int32(truncatingIfNeeded: hash) & table.mask))] >= 0
+    }
+
+    /// The position of a member's name in a table.
+    func position(
+        of name: JSONNode,
+        in table: NameTable,
+        _ document: JSONDocument
+    ) -> Int? {
+        guard table.mask >= 0 else { return nil }
+        var slot = Int32(truncatingIfNeeded: name.hash) & table.mask
+        while true {
+            let position = nameSlots[Int(table.slots + slot)]
+            guard position >= 0 else { return nil }
+            if document.isEqual(name, to: Int(table.names + position), in: names) {
+                return Int(position)
+            }
+            slot = (slot + 1) & table.mask
+        }
+    }
+
+    /// Whether a name may be tried with patterns, which are pairs in `operands`.
+    func maySearch(_ name: JSONNode, _ patterns: Range<Int32>, _ check: inout SchemaCheck) -> Bool {
+        check.spend(steps: patterns.count >> 1 &* (1 &+ name.byteCount >> 5))
+    }
+
+    /// Whether an object has a name; it is looked for from the first member on.
+    func has(_ name: Int32, _ object: JSONNode, _ check: inout SchemaCheck) -> Bool {
+        check.spend(steps: 1 &+ object.count >> 3)
+            && check.document.member(of: object, named: Int(name), in: names) != nil
+    }
+
+    private func hasAll(
+        _ range: Range<Int32>,
+        _ object: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        for index in range {
+            guard has(operands[Int(index)], object, &check) else { return false }
+        }
+        return true
+    }
+}
+
+/// The keywords for scalars, and equality with a literal.
+extension SchemaProgram {
+    private func hasType(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ document: JSONDocument
+    ) -> Bool {
+        let types = TypeSet(rawValue: UInt8(truncatingIfNeeded: instruction.a))
+        switch value.kind {
+        case .null: return types.contains(.null)
+        case .true, .false: return types.contains(.boolean)
+        case .string, .escapedString: return types.contains(.string)
+        case .array: return types.contains(.array)
+        case .object: return types.contains(.object)
+        case .integer: return !types.isDisjoint(with: [.integer, .number])
+        case .number:
+            return types.contains(.number)
+                || types.contains(.integer) && document.isInteger(value)
+        }
+    }
+
+    private func holdsForString(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        switch instruction.operation {
+        case .minLength:
+            // A scalar is at most four bytes, and never fewer than one.
+            return value.kind != .escapedString && value.byteCount - 2 >= Int(instruction.a) * 4
+                || check.document.scalarCount(of: value) >= Int(instruction.a)
+        case .maxLength:
+            // No string has more scalars than bytes.
+            return value.byteCount - 2 <= Int(instruction.a)
+                || check.document.scalarCount(of: value) <= Int(instruction.a)
+        default: return matches(value, instruction.a, &check)
+        }
+    }
+
+    /// Whether a string matches a pattern; a long one is more steps for each pattern.
+    @inline(__always)
+    private func matches(
+        _ string: JSONNode,
+        _ pattern: Int32,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        guard string.byteCount < 64 || check.spend(steps: string.byteCount >> 5) else {
+            return false
+        }
+        return borrowedPatterns[Int(pattern)].matches(string, in: check.document)
+    }
+
+    /// Whether a string keeps to a rule.
+    private func isString(
+        _ value: JSONNode,
+        by rule: StringRule,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        let byteCount =
+            value.kind == .escapedString
+            ? check.document.content(of: value).count : value.byteCount - 2
+        guard byteCount <= Int(rule.maxByteCount) else { return false }
+        // A scalar is at most four bytes, and never fewer than one.
+        if byteCount < Int(rule.minLength) * 4 || byteCount > Int(rule.maxLength) {
+            let count = check.document.scalarCount(of: value)
+            guard count >= Int(rule.minLength), count <= Int(rule.maxLength) else { return false }
+        }
+        return rule.pattern < 0 || matches(value, rule.pattern, &check)
+    }
+
+    private func hasFormat(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        switch Format(rawValue: UInt8(truncatingIfNeeded: instruction.a)) {
+        case .dateTime?: check.milliseconds(ofDateTime: value) != nil
+        case .uuid?: Format.uuid.admits(check.document.content(of: value))
+        case let format?:
+            // To read an expression takes ten times as long as anything else.
+            check.spend(steps: format == .regex ? value.byteCount &* 4 : value.byteCount >> 1)
+                && format.admits(check.document.content(of: value))
+        case nil: true
+        }
+    }
+
+    private func holdsForNumber(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        if instruction.operation == .multipleOf {
+            return check.spend(steps: value.byteCount >> 1)
+                && check.document.isMultiple(value, of: limits[Int(instruction.a)].exact)
+        }
+        guard value.byteCount < 64 || check.spend(steps: value.byteCount >> 5) else { return false }
+        let order = compare(value, instruction.a, check.document)
+        switch instruction.operation {
+        case .minimum: return order >= 0
+        case .maximum: return order <= 0
+        case .exclusiveMinimum: return order > 0
+        default: return order < 0
+        }
+    }
+
+    /// Below zero if a number is smaller than a limit, above if larger.
+    private func compare(
+        _ number: JSONNode,
+        _ limit: Int32,
+        _ document: JSONDocument
+    ) -> Int {
+        // Taken field by field, so that the exact number is not retained without need.
+        let index = Int(limit)
+        if limits[index].isInteger {
+            let other = limits[index].integer
+            if number.kind == .integer {
+                if let integer = document.integer(number) {
+                    return integer < other ? -1 : integer > other ? 1 : 0
+                }
+            } else if let rounded = document.double(number), rounded.isFinite, rounded != 0,
+                rounded != Double(other)
+            {
+                // Rounding never turns an order around; it can only make two numbers equal. What is
+                // out of a `Double`'s range is not rounded.
+                return rounded < Double(other) ? -1 : 1
+            }
+        }
+        return document.compare(number, with: limits[index].exact)
+    }
+
+    private func isListed(
+        _ instruction: Instruction,
+        _ value: JSONNode,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        if instruction.operation == .stringEnumeration {
+            guard value.isString else { return false }
+            let rule = memberRules[Int(instruction.a)]
+            return position(of: value, in: rule.properties, check.document) != nil
+        }
+        let steps = value.isNumber ? 1 &+ value.byteCount >> 4 : 1
+        guard check.spend(steps: Int(instruction.b &- instruction.a) &* steps) else { return false }
+        for index in instruction.a..<instruction.b {
+            if isEqual(value, operands[Int(index)], &check) { return true }
+        }
+        return false
+    }
+
+    /// Whether a value is equal to a literal (JSON Schema Core, 4.2.2).
+    private func isEqual(
+        _ value: JSONNode,
+        _ literal: Int32,
+        _ check: inout SchemaCheck
+    ) -> Bool {
+        let literal = literals[Int(literal)]
+        switch literal.kind {
+        case .null: return value.kind == .null
+        case .false: return value.kind == .false
+        case .true: return value.kind == .true
+        case .number:
+            guard value.isNumber else { return false }
+            return compare(value, literal.first, check.document) == 0
+        case .string: return check.document.isEqual(value, to: Int(literal.first), in: names)
+        case .array:
+            guard value.isArray, value.count == Int(literal.count),
+                check.spend(steps: value.count &+ value.byteCount >> 6)
+            else { return false }
+            var operand = Int(literal.first)
+            var cursor = check.document.children(of: value)
+            while let item = check.document.nextItem(&cursor) {
+                guard isEqual(item, operands[operand], &check) else { return false }
+                operand += 1
+            }
+            return true
+        case .object:
+            // Each name is looked for from the first member on.
+            guard value.isObject, value.count == Int(literal.count),
+                check.spend(steps: value.count &* value.count >> 3 &+ value.byteCount >> 6)
+            else { return false }
+            for pair in 0..<Int(literal.count) {
+                let operand = Int(literal.first) + 2 * pair
+                let name = Int(operands[operand])
+                guard let member = check.document.member(of: value, named: name, in: names),
+                    isEqual(member, operands[operand + 1], &check)
+                else { return false }
+            }
+            return true
+        }
+    }
+}
+
+/// A pattern that somebody else keeps alive: to run it counts no reference.
+///
+/// Atomic counts around each match take as long as the match of a short string.
+@safe struct BorrowedPattern: Sendable {
+    // SAFETY: a program has each of these beside the pattern itself, and never gives one out.
+    private let pattern: Unmanaged<TextPattern>
+
+    init(_ pattern: TextPattern) {
+        unsafe self.pattern = Unmanaged.passUnretained(pattern)
+    }
+
+    /// Whether the expression matches anywhere in a string.
+    @inline(__always)
+    func matches(_ value: JSONNode, in document: JSONDocument) -> Bool {
+        unsafe pattern._withUnsafeGuaranteedRef { document.matches(value, $0) }
     }
 }

@@ -1,61 +1,5 @@
 public import Vocabulary
 
-/// What one credential of the configuration is for.
-public struct CredentialScope: Hashable, Sendable {
-    public var name: String
-    /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
-    public var bundleIDs: [String]
-    /// Where its events go that name no environment.
-    public var defaultEnvironment: APNsEnvironment
-    /// Where it may be used: keys made since 2025 are good for one environment only.
-    public var environments: Set<APNsEnvironment>
-    /// A certificate proves it in the TLS handshake; a provider token by the first success.
-    public var isProvenByHandshake: Bool
-
-    public init(
-        name: String,
-        bundleIDs: [String],
-        defaultEnvironment: APNsEnvironment = .production,
-        environments: Set<APNsEnvironment> = [.production, .sandbox],
-        isProvenByHandshake: Bool = false
-    ) {
-        self.name = name
-        self.bundleIDs = bundleIDs
-        self.defaultEnvironment = defaultEnvironment
-        self.environments = environments
-        self.isProvenByHandshake = isProvenByHandshake
-    }
-}
-
-/// What is wrong with a set of credentials.
-public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
-    /// Empty, or a `*` that is not the last character.
-    case badPattern(credential: String, pattern: String)
-    case noBundleIDs(credential: String)
-    /// The default environment is not among those it serves.
-    case badDefaultEnvironment(credential: String)
-    /// Two credentials cover the same bundle IDs and environment equally well.
-    case ambiguous(first: String, second: String, pattern: String)
-
-    public var description: String {
-        switch self {
-        case .badPattern(let credential, let pattern):
-            "credential \(credential): \"\(pattern)\" is no bundle ID and no prefix with * at its end"
-        case .noBundleIDs(let credential):
-            "credential \(credential) covers no bundle ID"
-        case .badDefaultEnvironment(let credential):
-            "credential \(credential) does not serve its default environment"
-        case .ambiguous(let first, let second, let pattern):
-            "credentials \(first) and \(second) both cover \"\(pattern)\" in the same environment"
-        }
-    }
-}
-
-/// All that is wrong with a set of credentials, in the order of the configuration.
-public struct CredentialProblems: Error, Hashable, Sendable {
-    public let problems: [CredentialProblem]
-}
-
 /// Chooses the credential for an event.
 ///
 /// An exact bundle ID beats a wildcard, a longer wildcard beats a shorter one. Credentials of the
@@ -191,5 +135,107 @@ public struct CredentialRouting: Hashable, Sendable {
             problems.append(.badDefaultEnvironment(credential: scope.name))
         }
         return problems
+    }
+}
+
+/// What one credential of the configuration is for.
+public struct CredentialScope: Hashable, Sendable {
+    public var name: String
+    /// Bundle IDs, or a prefix and `*` at the end; `*` alone covers everything.
+    public var bundleIDs: [String]
+    /// Where its events go that name no environment.
+    public var defaultEnvironment: APNsEnvironment
+    /// Where it may be used: keys made since 2025 are good for one environment only.
+    public var environments: Set<APNsEnvironment>
+    /// A certificate proves it in the TLS handshake; a provider token by the first success.
+    public var isProvenByHandshake: Bool
+
+    public init(
+        name: String,
+        bundleIDs: [String],
+        defaultEnvironment: APNsEnvironment = .production,
+        environments: Set<APNsEnvironment> = [.production, .sandbox],
+        isProvenByHandshake: Bool = false
+    ) {
+        self.name = name
+        self.bundleIDs = bundleIDs
+        self.defaultEnvironment = defaultEnvironment
+        self.environments = environments
+        self.isProvenByHandshake = isProvenByHandshake
+    }
+}
+
+/// What is wrong with a set of credentials.
+public enum CredentialProblem: Hashable, Sendable, CustomStringConvertible {
+    /// Empty, or a `*` that is not the last character.
+    case badPattern(credential: String, pattern: String)
+    case noBundleIDs(credential: String)
+    /// The default environment is not among those it serves.
+    case badDefaultEnvironment(credential: String)
+    /// Two credentials cover the same bundle IDs and environment equally well.
+    case ambiguous(first: String, second: String, pattern: String)
+
+    public var description: String {
+        switch self {
+        case .badPattern(let credential, let pattern):
+            "credential \(credential): \"\(pattern)\" is no bundle ID and no prefix with * at its end"
+        case .noBundleIDs(let credential):
+            "credential \(credential) covers no bundle ID"
+        case .badDefaultEnvironment(let credential):
+            "credential \(credential) does not serve its default environment"
+        case .ambiguous(let first, let second, let pattern):
+            "credentials \(first) and \(second) both cover \"\(pattern)\" in the same environment"
+        }
+    }
+}
+
+/// All that is wrong with a set of credentials, in the order of the configuration.
+public struct CredentialProblems: Error, Hashable, Sendable {
+    public let problems: [CredentialProblem]
+}
+
+/// Finds bundle IDs of the configuration.
+///
+/// A hash table of its own, with a hash that takes little time: only the operator chooses what
+/// stands in it, so nobody can make it slow, and every event looks here.
+private struct BundleIDTable: Hashable, Sendable {
+    private let names: [String]
+    /// Places in `names`, by hash; at least half are free, which is -1.
+    private let slots: [Int]
+
+    /// - Parameter names: Each once.
+    init(_ names: [String]) {
+        self.names = names
+        var size = 4
+        while size < 2 * names.count { size *= 2 }
+        var slots = Array(repeating: -1, count: size)
+        for (place, name) in names.enumerated() {
+            var slot = Self.hash(of: name) & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = place
+        }
+        self.slots = slots
+    }
+
+    /// The name's place in the array that the table was made of.
+    func place(of name: String) -> Int? {
+        var slot = Self.hash(of: name) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            if names[slots[slot]] == name { return slots[slot] }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    private static let hashedByteCount = 16
+
+    /// Of the end, by which names of one company differ (FNV-1a).
+    private static func hash(of name: String) -> Int {
+        let bytes = name.utf8.span
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ UInt64(bytes.count)
+        for index in max(0, bytes.count - hashedByteCount)..<bytes.count {
+            hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01B3
+        }
+        return Int(truncatingIfNeeded: hash >> 32 ^ hash)
     }
 }

@@ -48,7 +48,7 @@ public struct RequestHeaders: Hashable, Sendable {
     }
 
     /// Replaces what is in the block by the headers that every notification has, `apns-id` the last.
-    func fillCommonFields(
+    fileprivate func fillCommonFields(
         _ block: inout HeaderBlock,
         for event: Event,
         to deviceToken: DeviceToken,
@@ -67,7 +67,7 @@ public struct RequestHeaders: Hashable, Sendable {
     }
 
     /// Appends the headers that only some notifications have.
-    func appendOptionalFields(of event: Event, to block: inout HeaderBlock) {
+    fileprivate func appendOptionalFields(of event: Event, to block: inout HeaderBlock) {
         if let expiration = event.expiration {
             block.append("apns-expiration", indexing: .nameIndexedOnce) { bytes in
                 Decimal.append(expiration, to: &bytes)
@@ -79,7 +79,7 @@ public struct RequestHeaders: Hashable, Sendable {
     }
 
     /// `:path`, behind the other pseudo-header fields; a notification's ends with its device token.
-    static let pathNumber = 3
+    fileprivate static let pathNumber = 3
 
     /// What every request begins with: the pseudo-header fields and the provider token.
     func begin(
@@ -113,7 +113,7 @@ public struct RequestHeaders: Hashable, Sendable {
         pushType == .background ? .powerAware : .immediate
     }
 
-    static func priorityText(of event: Event) -> String {
+    private static func priorityText(of event: Event) -> String {
         switch priority(of: event) {
         case .immediate: "10"
         case .powerAware: "5"
@@ -122,7 +122,95 @@ public struct RequestHeaders: Hashable, Sendable {
     }
 
     /// The event's, or its push type's.
-    static func priority(of event: Event) -> Priority {
+    fileprivate static func priority(of event: Event) -> Priority {
         event.priority ?? defaultPriority(for: event.pushType)
+    }
+}
+
+extension RequestHeaders {
+    /// The headers of `POST /4/broadcasts/apps/<bundle ID>`.
+    ///
+    /// Source: "Sending broadcast push notification requests to APNs". Priority and expiration are
+    /// required, `apns-topic` is not used, and the request's ID has another name than a
+    /// notification's.
+    private func fillBroadcast(
+        _ block: inout HeaderBlock,
+        for event: Event,
+        to channel: ChannelID,
+        bundleID: String,
+        providerToken: [UInt8]?
+    ) {
+        begin(&block, method: "POST", providerToken: providerToken) { bytes in
+            bytes.append(contentsOf: "/4/broadcasts/apps/".utf8)
+            bytes.append(contentsOf: bundleID.utf8)
+        }
+        block.append("apns-channel-id", channel.base64)
+        block.append("apns-push-type", event.pushType.rawValue)
+        block.append("apns-priority", Self.priorityText(of: event))
+        block.append("apns-request-id", indexing: .nameIndexedOnce) { bytes in
+            event.apnsID.appendUTF8(to: &bytes)
+        }
+        block.append("apns-expiration", indexing: .nameIndexedOnce) { bytes in
+            Decimal.append(event.expiration ?? 0, to: &bytes)
+        }
+    }
+}
+
+/// The headers of one request after the other, each in the place of the one before.
+///
+/// Most requests are like the last one: for the same app, with the same provider token. What two
+/// such requests have in common stays in the block, and only the rest is written.
+public struct RequestSeries: Sendable {
+    /// Those of the last request.
+    public private(set) var block = HeaderBlock()
+    /// How the endpoint that the requests go to wants them.
+    public var endpoint: RequestHeaders {
+        didSet { commonFieldCount = 0 }
+    }
+    /// How many fields of the block every notification has; 0: it is of none.
+    private var commonFieldCount = 0
+    /// What these fields were made of, device token and `apns-id` left out.
+    private var topic = APNsTopic("")
+    private var pushType = PushType.alert
+    private var priority = Priority.immediate
+    private var providerToken: [UInt8]?
+    private var deviceTokenByteCount = 0
+
+    public init(_ endpoint: RequestHeaders) {
+        self.endpoint = endpoint
+    }
+
+    /// Puts the headers of the next request into the block; see `RequestHeaders.fill`.
+    public mutating func advance(to event: Event, topic: APNsTopic, providerToken: [UInt8]?) {
+        guard case .device(let deviceToken) = event.target else {
+            commonFieldCount = 0
+            endpoint.fill(&block, for: event, topic: topic, providerToken: providerToken)
+            return
+        }
+        let priority = RequestHeaders.priority(of: event)
+        let deviceTokenByteCount = deviceToken.digitCount
+        if commonFieldCount > 0, self.topic.name == topic.name, pushType == event.pushType,
+            self.priority == priority, self.deviceTokenByteCount == deviceTokenByteCount,
+            self.providerToken == providerToken
+        {
+            block.overwriteValueEnd(ofField: RequestHeaders.pathNumber, with: deviceToken)
+            block.overwriteValueEnd(ofField: commonFieldCount - 1, with: event.apnsID)
+            block.removeFields(from: commonFieldCount)
+        } else {
+            endpoint.fillCommonFields(
+                &block,
+                for: event,
+                to: deviceToken,
+                topic: topic,
+                providerToken: providerToken
+            )
+            commonFieldCount = block.fields.count
+            self.topic = topic
+            pushType = event.pushType
+            self.priority = priority
+            self.providerToken = providerToken
+            self.deviceTokenByteCount = deviceTokenByteCount
+        }
+        endpoint.appendOptionalFields(of: event, to: &block)
     }
 }

@@ -67,20 +67,20 @@ public struct PoolMachine: Hashable, Sendable {
         case superseded
     }
 
-    let limits: Limits
+    private let limits: Limits
     /// Token authentication: one stream until the peer accepted the token.
     private let requiresProof: Bool
-    public internal(set) var connections: [ConnectionMachine] = []
+    public private(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
     /// True once anything was wanted: from then on `minConnections` are kept.
     public private(set) var isInUse = false
     /// No connection is opened.
-    var isSuspended = false
+    private var isSuspended = false
     /// Deliveries that found no free stream.
-    var waiting = 0
-    var responseTimes = ResponseTimes()
+    private var waiting = 0
+    private var responseTimes = ResponseTimes()
     /// Since when one connection less would have sufficed.
-    var roomySince: Instant?
+    private var roomySince: Instant?
 
     public init(limits: Limits, requiresProof: Bool) {
         self.limits = limits
@@ -327,6 +327,64 @@ public struct PoolMachine: Hashable, Sendable {
             connections[index].pingSent(now: now)
             actions.append(.ping(connection.id))
         }
+    }
+}
+
+/// How many connections the pool has: it grows by pressure and by response time, and shrinks when
+/// fewer would do.
+extension PoolMachine {
+    /// Streams on a connection from which on they are in each other's way.
+    ///
+    /// One packet lost holds all of them up (RFC 9113 has one byte stream for all).
+    private static let crowd = 32
+
+    /// One connection at a time, while either every stream is taken and deliveries wait, or
+    /// connections are crowded and their answers slow.
+    private var wantsConnection: Bool {
+        guard isInUse, !isSuspended else { return false }
+        let alive = connections.count { $0.phase != .draining }
+        guard alive < limits.maxConnections else { return false }
+        if alive < limits.minConnections { return true }
+        // An unproven connection says nothing about pressure: its one stream is meant to be full.
+        guard !connections.contains(where: { $0.isConnecting || $0.phase == .proving }) else {
+            return false
+        }
+        let isFull = connections.allSatisfy { $0.freeStreams == 0 }
+        if waiting > 0, isFull { return true }
+        return responseTimes.isSlow && openStreams >= Self.crowd * alive
+    }
+
+    /// When a connection is to be closed that the others can do without.
+    private var shrinksAt: Instant? {
+        guard let roomySince, usableConnections > limits.minConnections else { return nil }
+        return roomySince + limits.idleTimeout
+    }
+
+    /// Looks, as a stream opens, whether one connection less would have sufficed as well.
+    private mutating func noteRoom(now: Instant) {
+        var usable = 0
+        var open = 0
+        var room = 0
+        var largest = 0
+        for connection in connections where connection.isUsable {
+            usable += 1
+            open += connection.openStreams
+            room += connection.maxConcurrentStreams
+            largest = max(largest, connection.maxConcurrentStreams)
+        }
+        // Half of what the others hold, and half a crowd: else it would grow again at once.
+        let isRoomy =
+            usable > limits.minConnections && 2 * open <= room - largest
+            && 2 * open <= Self.crowd * (usable - 1)
+        roomySince = isRoomy ? roomySince ?? now : nil
+    }
+
+    private mutating func shrink(now: Instant, actions: inout [Action]) {
+        guard let shrinksAt, shrinksAt <= now else { return }
+        roomySince = now
+        let ready = connections.filter { $0.phase == .ready }
+        guard let idlest = ready.min(by: { $0.openStreams < $1.openStreams }) else { return }
+        connectionRetired(idlest.id, actions: &actions)
     }
 }
 

@@ -2,15 +2,6 @@ public import JSON
 import JSONSchema
 public import Vocabulary
 
-/// What to do with a payload that breaks what Apple documents (`schemas.payload`).
-public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
-    case off
-    /// The event is sent and carries the violations.
-    case warn
-    /// The event is invalid.
-    case strict
-}
-
 /// Turns records into events; one per thread, reused for every record.
 public struct EventDecoder: ~Copyable {
     private let notification: EventKind
@@ -21,11 +12,11 @@ public struct EventDecoder: ~Copyable {
     /// What the Schema Registry said; nil: there is none, and what records name is not looked at.
     public var registeredSchemas: [SchemaReference: RegisteredSchema]?
     /// How the last record was wrapped.
-    public internal(set) var framing = RecordFraming.plain
+    public private(set) var framing = RecordFraming.plain
     /// The record's document, and what is known of it.
-    var check: SchemaCheck
+    private var check: SchemaCheck
     /// The names of apps, which come again and again.
-    var apps = RecurringTexts()
+    private var apps = RecurringTexts()
 
     /// Makes a decoder; the size limit decides what is `EventTooLarge`.
     public init(
@@ -193,7 +184,7 @@ public struct EventDecoder: ~Copyable {
     }
 
     /// Of a cause that is as long as the schema itself, the beginning.
-    static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
+    private static func violation(of schema: SchemaReference, _ cause: String) -> Violation {
         let start = String(cause.unicodeScalars.prefix(maxCauseScalarCount))
         return Violation(
             instanceLocation: "",
@@ -233,5 +224,542 @@ public struct EventDecoder: ~Copyable {
             return .invalid(event)
         case .unreadable, .tombstone: return decoded
         }
+    }
+}
+
+/// From a record's bytes to the event in them.
+extension EventDecoder {
+    /// Parses a record's value and finds the event in it.
+    private mutating func unwrap(
+        _ record: inout Record,
+        _ value: Range<Int>
+    ) throws(FramingError) -> WrappedEvent {
+        let found = try Framing.detect(headers: record.headers, value: record.valueAndKey[value])
+        framing = found.kind
+        let prefix = found.prefixByteCount
+        do throws(FramingError) {
+            if prefix == 0 {
+                let whole = record.valueAndKey[value]
+                try parse(record.valueAndKey, upTo: value.upperBound, of: whole)
+            } else {
+                let text = Array(record.valueAndKey[prefix..<value.upperBound])
+                try parse(text, upTo: text.count, of: record.valueAndKey[value])
+            }
+        } catch {
+            throw found.schema.map { explained(error, by: $0) } ?? error
+        }
+        var wrapped = WrappedEvent(root: check.document.root, offset: prefix, schema: found.schema)
+        if let attributes = found.attributes {
+            adopt(attributes, &wrapped, &record)
+        } else if found.form == .cloudEvent || isCloudEvent(check.document.root) {
+            framing = .cloudEventsStructured
+            try unwrapCloudEvent(&wrapped, &record)
+        }
+        return wrapped
+    }
+
+    private mutating func unwrapCloudEvent(
+        _ wrapped: inout WrappedEvent,
+        _ record: inout Record
+    ) throws(FramingError) {
+        let cloudEvent = try StructuredCloudEvent(check.document.root, check.document)
+        adopt(cloudEvent.attributes, &wrapped, &record)
+        switch cloudEvent.content {
+        case .json(let data): wrapped.root = data
+        case .bytes(let bytes):
+            if wrapped.schema != nil, registeredSchemas != nil { wrapped.envelope = check.document }
+            let text = Array(bytes.dropFirst(TextEncoding.markByteCount(bytes[...])))
+            try parse(text, upTo: text.count, of: bytes[...])
+            record.decodedValue = text
+            wrapped.root = check.document.root
+            wrapped.offset = 0
+        }
+    }
+
+    /// Takes what the record's own headers do not say already.
+    private func adopt(
+        _ attributes: CloudEventAttributes,
+        _ wrapped: inout WrappedEvent,
+        _ record: inout Record
+    ) {
+        wrapped.occurredAt = attributes.occurredAt
+        record.traceContext = attributes.traceContext
+    }
+
+    /// No event has such a member, so whatever has it means to be a CloudEvent.
+    private mutating func isCloudEvent(_ root: JSONNode) -> Bool {
+        check.document.member(of: root, named: Self.specVersion) != nil
+    }
+
+    private static let specVersion = JSONName("specversion")
+
+    /// Of a text that is no JSON, though perhaps just what its schema says.
+    private func explained(
+        _ error: FramingError,
+        by schema: SchemaReference
+    ) -> FramingError {
+        var event = error.event
+        guard event.reason == .malformedEvent, event.violations[0].keywordLocation.isEmpty
+        else { return error }
+        if registeredSchemas == nil {
+            event.violations[0].message +=
+                "; schema \(schema.name) may be Avro or Protobuf, Heliograph reads JSON"
+        }
+        return FramingError(error.kind, event, schema: schema)
+    }
+
+    /// What a record is whose event cannot be reached; the registry's word goes first.
+    private borrowing func refused(_ error: FramingError) -> DecodedRecord {
+        guard let schema = error.schema, let registeredSchemas else { return .invalid(error.event) }
+        switch registeredSchemas[schema] {
+        case nil: return .unreadable(error.event, schema)
+        case .unusable(let cause)?:
+            var event = error.event
+            event.reason = .unusableSchema
+            event.violations = [Self.violation(of: schema, cause)]
+            return .invalid(event)
+        case .unknown?, .usable?: return .invalid(error.event)
+        }
+    }
+
+    /// Parses the first bytes; `whole` is what they were taken out of.
+    private mutating func parse(
+        _ bytes: [UInt8],
+        upTo end: Int,
+        of whole: ArraySlice<UInt8>
+    ) throws(FramingError) {
+        do throws(JSONError) {
+            try check.parse(bytes, upTo: end)
+        } catch {
+            let text = TextEncoding(whole) == nil ? bytes[..<end] : whole
+            let violation = TextEncoding.violation(text, error)
+            throw FramingError(
+                framing == .plain ? .unreadable : framing,
+                InvalidEvent(
+                    reason: error.kind == .tooLarge ? .eventTooLarge : .malformedEvent,
+                    violations: [violation]
+                )
+            )
+        }
+    }
+}
+
+/// Events of their fields.
+extension EventDecoder {
+    private static let pushTypes = PushType.allCases
+    private static let pushTypeNames = NameTable(pushTypes.map(\.rawValue))
+
+    /// The event of fields that the event's schema has admitted; of each kind that schema demands
+    /// what makes it one.
+    private mutating func event(_ fields: EventFields) -> Event? {
+        fields.isBroadcast ? broadcast(fields) : notification(fields)
+    }
+
+    private mutating func notification(_ fields: EventFields) -> Event? {
+        let (bundleID, topic) = (node(.bundleID, fields), node(.topic, fields))
+        guard let id = node(.id, fields).flatMap({ id($0) }),
+            let token = node(.deviceToken, fields).flatMap({ checkedToken($0) }),
+            let destination = Self.destination(
+                bundleID,
+                topic,
+                { apps.text(of: $0, in: check.document) }
+            ),
+            let pushType = pushType(fields), let payload = node(.payload, fields)
+        else { return nil }
+        return Event(
+            id: id,
+            deviceToken: token,
+            destination: destination,
+            pushType: pushType,
+            payload: payload.range,
+            environment: environment(fields),
+            priority: priority(fields),
+            expiration: node(.expiration, fields).flatMap { check.document.integer($0) },
+            collapseID: node(.collapseID, fields).flatMap { check.document.string($0) }.flatMap(
+                CollapseID.init
+            ),
+            apnsID: apnsID(fields),
+            tokenRegisteredAt: node(.tokenRegisteredAt, fields).flatMap {
+                check.document.integer($0)
+            }
+            .map { Timestamp(milliseconds: $0) },
+            occurredAt: node(.occurredAt, fields).flatMap { check.milliseconds(ofDateTime: $0) }
+                .map { Timestamp(milliseconds: $0) },
+            metadata: node(.metadata, fields)?.range
+        )
+    }
+
+    private borrowing func broadcast(_ fields: EventFields) -> Event? {
+        guard let id = node(.id, fields).flatMap({ id($0) }), let channel = channel(fields),
+            let bundleID = node(.bundleID, fields).flatMap({ check.document.string($0) }),
+            let payload = node(.payload, fields),
+            let expiration = node(.expiration, fields).flatMap({ check.document.integer($0) })
+        else { return nil }
+        return Event(
+            id: id,
+            channel: channel,
+            bundleID: bundleID,
+            payload: payload.range,
+            expiration: expiration,
+            environment: environment(fields),
+            priority: priority(fields),
+            requestID: apnsID(fields),
+            occurredAt: occurredAt(fields),
+            metadata: node(.metadata, fields)?.range
+        )
+    }
+
+    /// An invalid event with every field that is valid by itself.
+    private borrowing func readable(
+        _ fields: EventFields,
+        _ reason: LocalReason
+    ) -> InvalidEvent {
+        var event = InvalidEvent(reason: reason, violations: [])
+        event.id = node(.id, fields).flatMap { readableID($0) }
+        if fields.isBroadcast {
+            event.channel = channel(fields)
+            event.pushType = .liveactivity
+        } else {
+            event.deviceToken = deviceToken(fields)
+            event.destination = Self.destination(node(.bundleID, fields), node(.topic, fields)) {
+                text($0, upTo: Self.longestDestination)
+            }
+            event.pushType = pushType(fields)
+        }
+        event.environment = environment(fields)
+        event.apnsID = apnsID(fields)
+        event.occurredAt = occurredAt(fields)
+        event.metadata = node(.metadata, fields).flatMap { isMetadata($0) ? $0.range : nil }
+        guard event.apnsID == nil, let id = event.id else { return event }
+        if let token = event.deviceToken {
+            event.apnsID = APNsID(eventID: id, deviceToken: token)
+        } else if let channel = event.channel {
+            event.apnsID = APNsID(eventID: id, channel: channel)
+        }
+        return event
+    }
+
+    // In line what each event needs: a decoder that is lent out while it changes is copied.
+
+    /// A field's value.
+    @inline(__always)
+    private borrowing func node(_ field: EventFields.Field, _ fields: EventFields) -> JSONNode? {
+        fields[field].map { check.document.node(at: $0) }
+    }
+
+    /// Of an admitted event.
+    private borrowing func id(_ node: JSONNode) -> EventID? {
+        guard node.isString else { return nil }
+        return check.document.withContent(of: node) { EventID(utf8: $0) }
+    }
+
+    /// Of an event that is not valid; nil unless this is.
+    private borrowing func readableID(_ node: JSONNode) -> EventID? {
+        (1...128).contains(check.document.scalarCount(of: node)) ? id(node) : nil
+    }
+
+    /// Of an admitted event; its digits need no second look.
+    private borrowing func checkedToken(_ node: JSONNode) -> DeviceToken? {
+        guard node.isString else { return nil }
+        return check.document.withContent(of: node) { DeviceToken(checked: $0) }
+    }
+
+    /// The limits of the event's schema: the outcome names these, and must fit its topic.
+    private static let longestToken = 1024
+    private static let longestDestination = 255
+
+    private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
+        node(.deviceToken, fields).flatMap { text($0, upTo: Self.longestToken) }.flatMap(
+            DeviceToken.init
+        )
+    }
+
+    /// Nil for a text of more bytes.
+    private borrowing func text(_ node: JSONNode, upTo byteCount: Int) -> String? {
+        node.byteCount <= byteCount + 2 ? check.document.string(node) : nil
+    }
+
+    /// Nil also when both names stand there: neither is more right than the other.
+    private static func destination(
+        _ bundleID: JSONNode?,
+        _ topic: JSONNode?,
+        _ text: (JSONNode) -> String?
+    ) -> Event.Destination? {
+        switch (bundleID, topic) {
+        case (let bundleID?, nil): text(bundleID).map(Event.Destination.bundleID)
+        case (nil, let topic?): text(topic).map { .topic(APNsTopic($0)) }
+        case (nil, nil), (_?, _?): nil
+        }
+    }
+
+    private borrowing func channel(_ fields: EventFields) -> ChannelID? {
+        node(.channelID, fields).flatMap { check.document.string($0) }.flatMap(ChannelID.init)
+    }
+
+    @inline(__always)
+    private borrowing func apnsID(_ fields: EventFields) -> APNsID? {
+        node(.apnsID, fields).flatMap { APNsID(utf8: check.document.content(of: $0).span) }
+    }
+
+    @inline(__always)
+    private borrowing func priority(_ fields: EventFields) -> Priority? {
+        node(.priority, fields).flatMap { check.document.integer($0) }
+            .flatMap { Priority(rawValue: Int($0)) }
+    }
+
+    /// By its name's hash: making a string and comparing it with every case takes longer.
+    @inline(__always)
+    private borrowing func pushType(_ fields: EventFields) -> PushType? {
+        node(.pushType, fields).flatMap { Self.pushTypeNames.position(of: $0, in: check.document) }
+            .map { Self.pushTypes[$0] }
+    }
+
+    @inline(__always)
+    private borrowing func environment(_ fields: EventFields) -> APNsEnvironment? {
+        node(.environment, fields).flatMap { check.document.string($0) }.flatMap(
+            APNsEnvironment.init
+        )
+    }
+
+    private borrowing func occurredAt(_ fields: EventFields) -> Timestamp? {
+        node(.occurredAt, fields).flatMap { Timestamp(rfc3339: check.document.content(of: $0)) }
+    }
+
+    private borrowing func isMetadata(_ node: JSONNode) -> Bool {
+        guard node.isObject, node.count <= 16 else { return false }
+        var cursor = check.document.children(of: node)
+        while let (_, value) = check.document.nextMember(&cursor) {
+            if !value.isString { return false }
+        }
+        return true
+    }
+}
+
+/// Where a record's event stands.
+private struct WrappedEvent {
+    /// The event in the decoder's document.
+    var root: JSONNode
+    /// What positions in the document lack to positions in the record's `eventBytes`.
+    var offset = 0
+    var schema: SchemaReference?
+    /// What `schema` describes, where that is not the decoder's document: the CloudEvent, out of
+    /// whose `data_base64` the event was decoded.
+    var envelope: JSONDocument?
+    /// The default of the event's own `occurred_at`.
+    var occurredAt: Timestamp?
+
+    /// Whether what is decoded has to be told of the frame.
+    var isShifted: Bool { offset != 0 || occurredAt != nil }
+}
+
+/// Where an event's fields stand in its document, found in one pass over the top level.
+private struct EventFields {
+    /// What the kinds of events have.
+    enum Field: Int, CaseIterable {
+        case id
+        case deviceToken
+        case channelID
+        case bundleID
+        case topic
+        case pushType
+        case payload
+        case environment
+        case priority
+        case expiration
+        case collapseID
+        case apnsID
+        case tokenRegisteredAt
+        case occurredAt
+        case metadata
+    }
+
+    /// Whether the event is for a channel.
+    let isBroadcast: Bool
+    /// For each field the place of its value on the tape, where only the whole document stands at 0.
+    private var places: InlineArray<15, UInt32>
+    /// The second value of a name that stands twice: such an event is ambiguous, and so is none.
+    private(set) var repeated: JSONNode?
+
+    /// Finds the fields along with the names that the kind's schema looks for.
+    init(_ root: JSONNode, _ kind: EventKind, _ check: inout SchemaCheck) {
+        isBroadcast = kind.isBroadcast
+        guard let present = kind.schema.members(of: root, &check) else {
+            places = InlineArray(repeating: 0)
+            find(in: root, kind, check.document)
+            return
+        }
+        places = InlineArray { index in
+            let symbol = kind.symbols[index]
+            guard !present.isDisjoint(with: symbol) else { return 0 }
+            return UInt32(check.member(symbol.rawValue.trailingZeroBitCount).index)
+        }
+    }
+
+    /// A repeated name leaves its field nil: neither value is more right than the other.
+    private mutating func find(in root: JSONNode, _ kind: EventKind, _ document: JSONDocument) {
+        guard root.isObject else { return }
+        var seen: UInt32 = 0
+        var cursor = document.children(of: root)
+        while let (name, value) = document.nextMember(&cursor) {
+            guard let position = kind.names.position(of: name, in: document) else { continue }
+            let index = kind.fields[position].rawValue
+            let bit = UInt32(1) << UInt32(index)
+            if seen & bit == 0 {
+                places[index] = UInt32(value.index)
+            } else {
+                places[index] = 0
+                repeated = repeated ?? value
+            }
+            seen |= bit
+        }
+    }
+
+    /// Where the field's value stands on the document's tape; nil: it is not there.
+    @inline(__always)
+    subscript(field: Field) -> Int? {
+        let place = Int(places[field.rawValue])
+        return place == 0 ? nil : place
+    }
+}
+
+/// A kind of event: its schema, and what it calls its fields.
+///
+/// An object, so that a decoder lends it out by counting one reference.
+private final class EventKind: Sendable {
+    let schema: Schema
+    /// Whether it is for a channel.
+    let isBroadcast: Bool
+    /// The fields that it has, and their names, in the same order.
+    let fields: [EventFields.Field]
+    let names: NameTable
+    /// For each field the symbol that the schema has for its name; none where the kind has no such
+    /// field.
+    let symbols: InlineArray<15, SymbolSet>
+
+    /// Events for one device.
+    static func notification(_ schema: Schema) -> EventKind {
+        EventKind(
+            schema,
+            [
+                (.id, "id"), (.deviceToken, "device_token"), (.bundleID, "bundle_id"),
+                (.topic, "topic"), (.pushType, "push_type"), (.payload, "payload"),
+                (.environment, "environment"), (.priority, "priority"),
+                (.expiration, "expiration"), (.collapseID, "collapse_id"), (.apnsID, "apns_id"),
+                (.tokenRegisteredAt, "token_registered_at"), (.occurredAt, "occurred_at"),
+                (.metadata, "metadata"),
+            ]
+        )
+    }
+
+    /// Events for a channel.
+    static func broadcast(_ schema: Schema) -> EventKind {
+        EventKind(
+            schema,
+            [
+                (.id, "id"), (.channelID, "channel_id"), (.bundleID, "bundle_id"),
+                (.payload, "payload"), (.expiration, "expiration"),
+                (.environment, "environment"), (.priority, "priority"),
+                (.apnsID, "apns_request_id"), (.occurredAt, "occurred_at"),
+                (.metadata, "metadata"),
+            ]
+        )
+    }
+
+    /// It traps if the schema does not name every field.
+    private init(_ schema: Schema, _ table: [(field: EventFields.Field, name: String)]) {
+        self.schema = schema
+        isBroadcast = table.contains { $0.field == .channelID }
+        fields = table.map(\.field)
+        names = NameTable(table.map(\.name))
+        var symbols = InlineArray<15, SymbolSet>(repeating: [])
+        for (field, name) in table {
+            guard let symbol = schema.symbol(of: name) else {
+                preconditionFailure("the event's schema does not name \(name)")
+            }
+            symbols[field.rawValue] = SymbolSet(symbol)
+        }
+        self.symbols = symbols
+    }
+}
+
+/// What a source of broadcasts is checked against; made once, where there is one.
+///
+/// Apple's rules for the payload are part of the schema, whatever `schemas.payload` says.
+public struct BroadcastSchema: Sendable {
+    fileprivate let kind: EventKind
+
+    public init() {
+        kind = .broadcast(EmbeddedSchema.broadcastEventV1.compiled())
+    }
+}
+
+/// What to do with a payload that breaks what Apple documents (`schemas.payload`).
+public enum PayloadPolicy: String, Hashable, Sendable, CaseIterable {
+    case off
+    /// The event is sent and carries the violations.
+    case warn
+    /// The event is invalid.
+    case strict
+}
+
+/// Names, found by the hash that the parser computes anyway.
+struct NameTable: Sendable {
+    private var names = JSONNameList()
+    /// Positions in `names`, -1 where free; linear probing, at most a quarter full.
+    private let slots: [Int32]
+
+    init(_ texts: [String]) {
+        for text in texts { _ = names.append(text) }
+        var size = 4
+        while size < texts.count * 4 { size *= 2 }
+        var slots = [Int32](repeating: -1, count: size)
+        for index in texts.indices {
+            var slot = Int(names.hash(index)) & (size - 1)
+            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
+            slots[slot] = Int32(index)
+        }
+        self.slots = slots
+    }
+
+    /// The position of a member's name.
+    func position(of name: JSONNode, in document: JSONDocument) -> Int? {
+        var slot = Int(name.hash) & (slots.count - 1)
+        while slots[slot] >= 0 {
+            let position = Int(slots[slot])
+            if document.isEqual(name, to: position, in: names) { return position }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+}
+
+/// Texts of which a few come again and again: those are made once, and then shared.
+private struct RecurringTexts {
+    /// The last text of each hash, of which the lowest bits count.
+    private var texts = [String](repeating: "", count: 16)
+
+    /// A string's text; nil for what is no string.
+    mutating func text(of string: JSONNode, in document: JSONDocument) -> String? {
+        let place = Int(string.hash) & (texts.count - 1)
+        let known = texts[place]
+        guard let text = document.string(string, reusing: known) else { return nil }
+        if text != known { texts[place] = text }
+        return text
+    }
+}
+
+extension Event {
+    fileprivate func shifted(by offset: Int, _ occurredAt: Timestamp?) -> Event {
+        var event = self
+        event.payload = payload.shifted(by: offset)
+        event.metadata = metadata.map { $0.shifted(by: offset) }
+        event.occurredAt = self.occurredAt ?? occurredAt
+        return event
+    }
+}
+
+extension Range<Int> {
+    fileprivate func shifted(by offset: Int) -> Range<Int> {
+        lowerBound + offset..<upperBound + offset
     }
 }

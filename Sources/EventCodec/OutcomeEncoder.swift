@@ -137,6 +137,122 @@ public struct OutcomeEncoder: Sendable {
     }
 }
 
+/// The token-status record that an outcome may produce besides its own.
+extension OutcomeEncoder {
+    /// The record for the compacted token-status topic; nil unless the outcome `concernsToken`.
+    ///
+    /// The value is nil, a tombstone, for a token that was known as dead and is alive again.
+    public func tokenStatus(_ outcome: Outcome) -> (key: [UInt8], value: [UInt8]?)? {
+        let subject = outcome.subject
+        guard outcome.concernsToken,
+            let token = subject.deviceToken, let topic = subject.topic,
+            let environment = subject.environment
+        else { return nil }
+        let key = Array("\(topic.name)|\(environment.rawValue)|".utf8) + token.canonicalDigits
+        guard let status = outcome.tokenStatus else { return (key, nil) }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("status", status)
+        writer.member("token_action", plain: outcome.tokenAction.rawValue)
+        writer.member("reason", outcome.reason?.text ?? status)
+        if let time = outcome.unregisteredAt {
+            writer.member("unregistered_at", time.milliseconds)
+        } else {
+            writer.name(plain: "unregistered_at")
+            writer.null()
+        }
+        writer.member("observed_at", plain: outcome.completedAt.rfc3339.span)
+        writer.endObject()
+        return (key, writer.bytes)
+    }
+}
+
+/// The members of an outcome from `topic` to `http_status`, as they stand in its JSON object.
+///
+/// Most outcomes have those of the one before, and then nothing is written anew.
+private struct VerdictText: Sendable {
+    private(set) var utf8: [UInt8] = []
+    private var topic: APNsTopic?
+    private var pushType: PushType?
+    private var environment: APNsEnvironment?
+    private var credential: String?
+    private var kind = OutcomeKind.invalid
+    private var reason: Reason?
+    private var decidedBy = Outcome.Decider.heliograph
+    private var tokenAction = TokenAction.keep
+    private var httpStatus: Int?
+
+    mutating func set(_ outcome: Outcome) {
+        if !utf8.isEmpty, isOf(outcome) { return }
+        topic = outcome.subject.topic
+        pushType = outcome.subject.pushType
+        environment = outcome.subject.environment
+        credential = outcome.credential
+        kind = outcome.kind
+        reason = outcome.reason
+        decidedBy = outcome.decidedBy
+        tokenAction = outcome.tokenAction
+        httpStatus = outcome.httpStatus
+        write()
+    }
+
+    private func isOf(_ outcome: Outcome) -> Bool {
+        kind == outcome.kind && httpStatus == outcome.httpStatus
+            && tokenAction == outcome.tokenAction && decidedBy == outcome.decidedBy
+            && pushType == outcome.subject.pushType && environment == outcome.subject.environment
+            && Self.isSame(reason?.text, outcome.reason?.text)
+            && Self.isSame(topic?.name, outcome.subject.topic?.name)
+            && Self.isSame(credential, outcome.credential)
+    }
+
+    private static func isSame(_ left: String?, _ right: String?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left.hasSameBytes(as: right)
+    }
+
+    private mutating func write() {
+        utf8.removeAll(keepingCapacity: true)
+        var writer = JSONWriter(buffer: utf8)
+        utf8 = []
+        writer.member("topic", topic?.name)
+        writer.member("push_type", plain: pushType?.rawValue)
+        writer.member("environment", plain: environment?.rawValue)
+        writer.member("credential", credential)
+        writer.member("outcome", plain: kind.rawValue)
+        writer.member("reason", reason?.text)
+        writer.member("decided_by", plain: decidedBy.rawValue)
+        writer.member("token_action", plain: tokenAction.rawValue)
+        if let httpStatus { writer.member("http_status", Int64(httpStatus)) }
+        utf8 = writer.bytes
+    }
+}
+
+/// An outcome's `source` up to its partition, as it stands in the JSON object.
+///
+/// Many records of one partition end one after the other, and then nothing is written anew.
+private struct SourceText: Sendable {
+    /// Without the end of the object: `offset` is to follow.
+    private(set) var utf8: [UInt8] = []
+    private var source: TopicPartition?
+
+    mutating func set(_ source: TopicPartition) {
+        if let last = self.source, last.partition == source.partition,
+            last.topic.name.hasSameBytes(as: source.topic.name)
+        {
+            return
+        }
+        self.source = source
+        utf8.removeAll(keepingCapacity: true)
+        var writer = JSONWriter(buffer: utf8)
+        utf8 = []
+        writer.name(plain: "source")
+        writer.beginObject()
+        writer.member("topic", source.topic.name)
+        writer.member("partition", Int64(source.partition))
+        utf8 = writer.bytes
+    }
+}
+
 extension RecordHeader {
     init(_ name: String, _ text: String) {
         self.init(name: name, value: Array(text.utf8))

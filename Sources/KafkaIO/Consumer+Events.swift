@@ -42,7 +42,7 @@ extension Consumer {
         CommitResult.results(
             of: commitEnded(),
             in: reader.partitions,
-            event.partitions,
+            commitAnswers.take() ?? event.partitions,
             general: event.error
         )
     }

@@ -30,6 +30,7 @@ public final class Consumer {
 
     let client: ClientHandle
     private let offsetFetches: OffsetFetches
+    let commitAnswers = CommitAnswers()
     private var phase = Phase.idle
     private var isClosing = false
     /// The library refused to close, because it has lost the group for good.
@@ -64,7 +65,7 @@ public final class Consumer {
         reportsPartitionEnds: Bool = false,
         wakeup: Int32
     ) throws(KafkaError) {
-        let configuration = try KafkaConfiguration(
+        var configuration = try KafkaConfiguration(
             .consumer,
             bootstrapServers: bootstrapServers,
             properties: properties,
@@ -76,6 +77,7 @@ public final class Consumer {
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT
                 | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG
         )
+        configuration.hearCommits(commitAnswers)
         client = try ClientHandle(
             configuration: configuration,
             type: RD_KAFKA_CONSUMER,

@@ -25,6 +25,7 @@ import CRdkafka
 
     /// Nil once librdkafka owns the properties.
     private var raw: OpaquePointer?
+    private var hasInterceptor = false
     /// What was set, in order, with secrets masked.
     private let settings: [(name: String, value: String)]
 
@@ -113,6 +114,12 @@ import CRdkafka
         unsafe rd_kafka_conf_set_events(raw, events)
     }
 
+    /// Has every commit's answer heard, partition by partition.
+    mutating func hearCommits(_ answers: CommitAnswers) {
+        unsafe answers.listen(to: raw)
+        hasInterceptor = true
+    }
+
     /// Creates the client instance; from here on librdkafka owns the properties.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         let conf = unsafe raw
@@ -124,7 +131,8 @@ import CRdkafka
         }
         guard let client = unsafe client else {
             let code = rd_kafka_last_error()
-            unsafe rd_kafka_conf_destroy(conf)
+            // Of an instance that fails 2.0.2 frees the interceptors, and would again.
+            if !hasInterceptor { unsafe rd_kafka_conf_destroy(conf) }
             throw KafkaError(code, text: String(nulTerminated: text))
         }
         return unsafe client

@@ -35,7 +35,8 @@ extension PartitionAnswer {
 extension CommitResult {
     /// One for each partition whose commit was asked for; `table` has their names.
     ///
-    /// The request's own error goes to each partition that has none of its own.
+    /// The request's own error goes to each partition that has none of its own, unless it is but that
+    /// of a partition: with the last one's the library calls a whole commit failed.
     public static func results(
         of asked: [PartitionID],
         in table: PartitionTable,
@@ -44,6 +45,8 @@ extension CommitResult {
     ) -> [CommitResult] {
         var errors: [TopicPartition: KafkaError] = [:]
         for answer in answers { errors[answer.partition] = answer.error }
-        return asked.map { CommitResult(partition: $0, error: errors[table[$0]] ?? general) }
+        let isOfPartition = errors.values.contains { $0.code == general?.code }
+        let rest = isOfPartition ? nil : general
+        return asked.map { CommitResult(partition: $0, error: errors[table[$0]] ?? rest) }
     }
 }

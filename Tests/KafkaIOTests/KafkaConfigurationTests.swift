@@ -212,16 +212,29 @@ import Testing
         #expect(KafkaConfiguration.problems(in: harmless).isEmpty)
     }
 
-    @Test func `Properties that contradict each other are refused in the library's words`() {
+    /// The second is found out by an instance that is half made.
+    @Test(
+        arguments: [
+            (
+                ["session.timeout.ms": "9000", "max.poll.interval.ms": "8000"],
+                "max.poll.interval.ms"
+            ),
+            (["security.protocol": "ssl", "ssl.ca.location": "/nowhere"], "ssl.ca.location"),
+        ]
+    )
+    func `Properties of no use are refused in the library's words`(
+        properties: [String: String],
+        word: String
+    ) {
         let error = #expect(throws: KafkaError.self) {
             _ = try Consumer(
                 group: "g",
                 bootstrapServers: "localhost:1",
-                properties: ["session.timeout.ms": "9000", "max.poll.interval.ms": "8000"],
+                properties: properties,
                 wakeup: -1
             )
         }
-        #expect(error?.text.contains("max.poll.interval.ms") == true)
+        #expect(error?.text.contains(word) == true)
     }
 
     @Test func `Secrets are never printed`() throws {

@@ -52,6 +52,14 @@ import Vocabulary
             ("the request failed", [0: nil, 1: nil], moved, [moved, moved]),
             ("its own error says more", [0: nil, 1: tooLarge], moved, [moved, tooLarge]),
             ("no partition is told of", [:], moved, [moved, moved]),
+            (
+                "one was refused, and the request with it", [0: nil, 1: tooLarge], tooLarge,
+                [nil, tooLarge]
+            ),
+            (
+                "both were refused, the last for another cause", [0: moved, 1: tooLarge], moved,
+                [moved, tooLarge]
+            ),
             ("another one's error", [0: nil, 1: nil, 2: tooLarge], nil, [nil, nil]),
         ] as [(String, [Int32: KafkaError?], KafkaError?, [KafkaError?])]
     )

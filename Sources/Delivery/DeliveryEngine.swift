@@ -619,6 +619,18 @@ public struct DeliveryEngine: Sendable {
         return assignment.commitMetadataRefused()
     }
 
+    /// Kafka takes no commit of these partitions, whatever it takes of others.
+    ///
+    /// Their topic is gone, or must not be read. The end of the commit in flight is told behind this,
+    /// with them in `failed`.
+    public mutating func commitRefused(_ refused: [PartitionID], now: Moment) {
+        log?.note(.commitRefused) {
+            $0.write(refused)
+            $0.write(now)
+        }
+        assignment.commitRefused(refused, now: now.instant)
+    }
+
     /// The commit in flight ended; `failed` are the partitions whose offset Kafka refused.
     public mutating func commitFinished(failed: [PartitionID]) {
         log?.note(.commitFinished) { $0.write(failed) }

@@ -66,6 +66,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It tells of a connection to a broker, which may be made again.
     public var isOfConnection: Bool { Self.ofConnection.contains(code) }
 
+    /// It tells of one topic or partition; the others may be well.
+    public var isOfPartition: Bool { Self.ofPartition.contains(code) }
+
     public var name: String { code.name }
 
     public var description: String {
@@ -74,6 +77,10 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private static let ofConnection: Set<Code> = [
         .transport, .timedOut, .allBrokersDown, .tls, .login, .unresolved, .badMessage,
+    ]
+
+    private static let ofPartition: Set<Code> = [
+        .unknownTopicOrPartition, .unknownPartition, .topicAuthorizationFailed,
     ]
 
     private static let retryable: Set<Code> = [
@@ -100,6 +107,7 @@ extension KafkaError.Code {
     public static let purgedInQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     public static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     public static let invalidConfiguration = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
+    public static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
     public static let clientUnknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     /// The stored or given offset does not exist (`auto.offset.reset=error`).
     public static let offsetOutOfReach = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)

@@ -24,6 +24,7 @@ extension Shard {
             progress &+= 1
             troubles.kafkaWorked()
             troubles.hasJoinedGroup = true
+            troubles.partitionsAssigned(partitions)
             log.info("partitions assigned", [.partition: names(partitions)])
             engine.partitionsAssigned(partitions.map { assigned($0) })
         case .partitionsRevoked(let partitions, let lost):
@@ -161,21 +162,42 @@ extension Shard {
 
     private mutating func commitFinished(_ results: [CommitResult]) {
         var failed: [PartitionID] = []
+        var refused: [PartitionID] = []
         if results.contains(where: { $0.error?.code == .offsetMetadataTooLarge }) {
             commitMetadataRefused()
         }
         for result in results {
-            guard let error = result.error else { continue }
+            guard let error = result.error else {
+                troubles.partitionTaken(result.partition)
+                continue
+            }
             failed.append(result.partition)
-            troubles.kafkaFailed(error, at: now.instant)
-            log.warning(
-                "offset not committed",
-                [.partition: names([result.partition]), .error: error.description]
-            )
+            if error.isOfPartition { refused.append(result.partition) }
+            tell("offset not committed", of: result.partition, error)
         }
         metrics.commits[failed.isEmpty ? .ok : .failed].add()
-        if failed.isEmpty { troubles.kafkaWorked() }
+        if failed == refused { troubles.kafkaWorked() }
+        if !refused.isEmpty { engine.commitRefused(refused, now: now) }
         engine.commitFinished(failed: failed)
+    }
+
+    /// What is wrong with one partition alone is told once.
+    private mutating func tell(
+        _ message: String,
+        of partition: PartitionID,
+        _ error: KafkaError
+    ) {
+        var isNews = true
+        if error.isOfPartition {
+            isNews = troubles.partitionRefused(partition, error, at: now.instant)
+        } else {
+            troubles.kafkaFailed(error, at: now.instant)
+        }
+        log.log(
+            isNews ? .warning : .debug,
+            message,
+            [.partition: names([partition]), .error: error.description]
+        )
     }
 
     /// The broker takes less metadata with an offset than the last commit had.
@@ -196,8 +218,7 @@ extension Shard {
     ) {
         var facts: LogFacts = [.partition: names([partition]), .error: error.description]
         guard error.code == .offsetOutOfReach else {
-            troubles.kafkaFailed(error, at: now.instant)
-            log.warning("partition cannot be read", facts)
+            tell("partition cannot be read", of: partition, error)
             return
         }
         let position = engine.position(of: partition)

@@ -10,6 +10,9 @@ package struct Troubles: Sendable {
     private var kafkaFailedAt: Instant?
     /// What Kafka says of records that it does not take, by their kind.
     private var refusedRecords: [Publication: (text: String, at: Instant)] = [:]
+    /// What Kafka has said against single partitions of the assignment.
+    private var refusedPartitions: [PartitionID: (error: KafkaError, at: Instant)] = [:]
+    private var assignedPartitions: Set<PartitionID> = []
     /// What APNs said of the credential, by route.
     package private(set) var credentials: [Route: String] = [:]
     private var replacedAt: [Int: Instant] = [:]
@@ -38,7 +41,42 @@ package struct Troubles: Sendable {
             return kafkaError.description
         }
         let refusals = refusedRecords.values.filter { now - $0.at < Self.kafkaTroubleLifetime }
-        return refusals.map(\.text).min()
+        return refusals.map(\.text).min() ?? partitionTrouble(now: now)
+    }
+
+    /// A topic that is gone is no trouble while other partitions are well.
+    ///
+    /// To delete one of many is no fault; that a right is missing is one.
+    private func partitionTrouble(now: Instant) -> String? {
+        let errors = refusedPartitions.values
+            .filter { now - $0.at < Self.kafkaTroubleLifetime }
+            .map(\.error)
+        let isTrouble =
+            errors.count == assignedPartitions.count
+            || errors.contains { $0.code == .topicAuthorizationFailed }
+        return isTrouble ? errors.map(\.description).min() : nil
+    }
+
+    package mutating func partitionsAssigned(_ partitions: [PartitionID]) {
+        assignedPartitions = Set(partitions)
+        refusedPartitions = [:]
+    }
+
+    /// Kafka refuses to read or to commit one partition.
+    ///
+    /// - Returns: whether this is news.
+    package mutating func partitionRefused(
+        _ partition: PartitionID,
+        _ error: KafkaError,
+        at now: Instant
+    ) -> Bool {
+        // What was asked in an earlier assignment may be answered now.
+        guard assignedPartitions.contains(partition) else { return false }
+        return refusedPartitions.updateValue((error, now), forKey: partition) == nil
+    }
+
+    package mutating func partitionTaken(_ partition: PartitionID) {
+        if !refusedPartitions.isEmpty { refusedPartitions[partition] = nil }
     }
 
     /// Kafka did not take a record.

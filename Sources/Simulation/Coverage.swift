@@ -21,6 +21,7 @@ package struct Coverage: Hashable, Sendable {
         case skippedAsSettled
         case commitAccepted
         case commitRefused
+        case commitPartlyRefused
         case commitMetadataRefused
         case commitAnswerLost
         case commitInDoubt

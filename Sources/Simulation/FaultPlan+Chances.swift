@@ -20,6 +20,7 @@ extension FaultPlan.Chances {
         acknowledgementLost: 0,
         doubledProduce: 0,
         commitRefused: 0,
+        partitionRefused: 0,
         commitAnswerLost: 0,
         offsetFetchFails: 0,
         metadataForged: 0,
@@ -59,6 +60,7 @@ extension FaultPlan.Chances {
         acknowledgementLost = chance(0.02)
         doubledProduce = chance(0.02)
         commitRefused = chance(0.1)
+        partitionRefused = chance(0.03)
         commitAnswerLost = chance(0.05)
         offsetFetchFails = chance(0.5)
         metadataForged = chance(0.5)

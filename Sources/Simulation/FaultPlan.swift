@@ -73,6 +73,8 @@ package struct FaultPlan: Hashable, Sendable {
         var acknowledgementLost: Double
         var doubledProduce: Double
         var commitRefused: Double
+        /// Of a commit.
+        var partitionRefused: Double
         var commitAnswerLost: Double
         var offsetFetchFails: Double
         var metadataForged: Double

@@ -100,6 +100,10 @@ MUTATIONS = [
         [statements(LEDGERS, "            owned[place].ledger.commitFailed()\n")],
     ),
     Mutation(
+        "never repeat a commit that was refused for its partition's sake",
+        [statements(LEDGERS, "            owned[place].repeatsAt = nil\n")],
+    ),
+    Mutation(
         "commit what the broker calls too long again and again",
         [expression(LEDGERS, "min(metadataLimit, longestMetadata) / 2", "metadataLimit")],
     ),

@@ -8,6 +8,8 @@ import Vocabulary
     private static let route = Route(credential: 0, environment: .production)
     private static let other = Route(credential: 1, environment: .production)
     private static let down = KafkaError(code: .allBrokersDown, text: "2/2 brokers are down")
+    private static let gone = KafkaError(code: .unknownTopicOrPartition, text: "gone")
+    private static let forbidden = KafkaError(code: .topicAuthorizationFailed, text: "forbidden")
     private static let late = KafkaError(code: .messageTimedOut, text: "late")
 
     private func at(_ seconds: Int64) -> Instant {
@@ -42,6 +44,31 @@ import Vocabulary
         // What the whole client says comes first.
         troubles.kafkaFailed(Self.down, at: at(122))
         #expect(troubles.kafka(now: at(122)) == "_ALL_BROKERS_DOWN: 2/2 brokers are down")
+    }
+
+    @Test func `a topic that is gone is trouble if the shard has no other, and news once`() {
+        var troubles = Troubles()
+        let (one, other) = (PartitionID(index: 0), PartitionID(index: 1))
+        func isNews(_ partition: PartitionID, _ error: KafkaError, at second: Int64) -> Bool {
+            troubles.partitionRefused(partition, error, at: at(second))
+        }
+        #expect(!isNews(one, Self.gone, at: 0))
+        troubles.partitionsAssigned([one, other])
+        #expect(isNews(one, Self.gone, at: 0))
+        #expect(!isNews(one, Self.gone, at: 300))
+        #expect(troubles.kafka(now: at(300)) == nil)
+        #expect(isNews(other, Self.gone, at: 301))
+        #expect(troubles.kafka(now: at(301)) == "UNKNOWN_TOPIC_OR_PART: gone")
+        troubles.partitionTaken(other)
+        #expect(troubles.kafka(now: at(301)) == nil)
+        #expect(isNews(other, Self.forbidden, at: 302))
+        #expect(troubles.kafka(now: at(302)) == Self.forbidden.description)
+        #expect(troubles.kafka(now: at(362)) == nil)
+        troubles.partitionsAssigned([one])
+        #expect(!isNews(other, Self.gone, at: 363))
+        #expect(troubles.kafka(now: at(363)) == nil)
+        #expect(isNews(one, Self.gone, at: 363))
+        #expect(troubles.kafka(now: at(363)) == "UNKNOWN_TOPIC_OR_PART: gone")
     }
 
     @Test func `what was sent with a key that is replaced says nothing of the new one`() {

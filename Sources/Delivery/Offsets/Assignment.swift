@@ -282,6 +282,12 @@ public struct Assignment: Sendable {
         return ledgers.metadataLimit
     }
 
+    /// Kafka refuses these partitions of the commit under way for their own sake; `commitFinished`
+    /// follows.
+    mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
+        ledgers.commitRefused(refused, now: now)
+    }
+
     mutating func commitFinished(failed: [PartitionID]) {
         isCommitInFlight = false
         ledgers.commitFinished(failed: failed)
@@ -291,6 +297,7 @@ public struct Assignment: Sendable {
     /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in hand.
     mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [GroupStep] {
         ledgers.timeAdvanced(now: now)
+        if ledgers.takeRepeats(now: now) { isDirty = true }
         switch phase {
         case .idle, .left: return []
         case .fetchingOffsets:
@@ -302,6 +309,8 @@ public struct Assignment: Sendable {
             return commit(now: now)
         case .releasing(let release, let until):
             if !isDrained, now < until { return nextCommit <= now ? commit(now: now) : [] }
+            // What was refused, too: there is no later.
+            if ledgers.takeRepeats(now: Instant(nanoseconds: .max)) { isDirty = true }
             phase = .committing(release, until: now + timing.finalCommitTimeout)
             return timeAdvanced(now: now, isDrained: isDrained)
         case .committing(let release, let until):
@@ -387,7 +396,7 @@ public struct Assignment: Sendable {
         switch phase {
         case .idle, .left: nil
         case .fetchingOffsets: nextOffsetFetch
-        case .consuming: isDirty && !isCommitInFlight ? nextCommit : nil
+        case .consuming: isDirty && !isCommitInFlight ? nextCommit : ledgers.nextRepeat
         case .releasing(_, let until): until
         case .committing(_, let until):
             isDirty && !isCommitInFlight ? min(until, nextCommit) : until

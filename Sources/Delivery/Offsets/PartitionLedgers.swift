@@ -51,10 +51,15 @@ struct PartitionLedgers: Sendable {
         /// read, and nothing is committed since: an own commit of before may know more.
         var isBlind: Bool
         var isCommitUnderWay = false
+        /// How often in a row Kafka has refused the commit for the partition's own sake.
+        var refusals = 0
+        /// When such a commit may be repeated; nil: at any time.
+        var repeatsAt: Instant?
 
         mutating func commitSucceeded() {
             guard isCommitUnderWay else { return }
             isCommitUnderWay = false
+            refusals = 0
             isBlind = false
             begunAt = .unknown
         }
@@ -81,6 +86,9 @@ struct PartitionLedgers: Sendable {
         let until: Instant
     }
 
+    private static let firstRepeat = Duration.milliseconds(500)
+    private static let lastRepeat = Duration.seconds(60)
+
     private let nonce: UInt32
     /// Characters that the broker takes with an offset.
     private(set) var metadataLimit = CommitMetadata.maxCharacters
@@ -96,6 +104,8 @@ struct PartitionLedgers: Sendable {
     private var kept: [PartitionID: Kept] = [:]
     /// When the first of them is to be forgotten, or before.
     private var nextForgotten = Instant(nanoseconds: .max)
+    /// When the first of the commits that were refused may be repeated.
+    private(set) var nextRepeat: Instant?
 
     init(nonce: UInt32, keptFor: Duration) {
         self.nonce = nonce
@@ -138,6 +148,8 @@ struct PartitionLedgers: Sendable {
             }
             tenure.begunAt = stored
             tenure.isBlind = false
+            tenure.refusals = 0
+            tenure.repeatsAt = nil
             own(partition, tenure)
             return (start, mark, nil)
         }
@@ -164,12 +176,24 @@ struct PartitionLedgers: Sendable {
         partitions = []
         owned = []
         places = []
+        nextRepeat = nil
     }
 
     mutating func timeAdvanced(now: Instant) {
         guard nextForgotten <= now else { return }
         kept = kept.filter { now < $0.value.until }
         nextForgotten = kept.values.map(\.until).min() ?? Instant(nanoseconds: .max)
+    }
+
+    /// - Returns: whether commits that were refused may be repeated now.
+    mutating func takeRepeats(now: Instant) -> Bool {
+        guard let nextRepeat, nextRepeat <= now else { return false }
+        for place in owned.indices {
+            guard let due = owned[place].repeatsAt, due <= now else { continue }
+            owned[place].repeatsAt = nil
+        }
+        self.nextRepeat = owned.compactMap(\.repeatsAt).min()
+        return true
     }
 
     // MARK: Records
@@ -223,7 +247,8 @@ struct PartitionLedgers: Sendable {
     mutating func takeCommits() -> [PartitionCommit] {
         var commits: [PartitionCommit] = []
         longestMetadata = 0
-        for place in owned.indices where owned[place].ledger.isDirty {
+        for place in owned.indices
+        where owned[place].ledger.isDirty && owned[place].repeatsAt == nil {
             let name = owned[place].name
             let requested = owned[place].ledger.commitRequested(
                 by: nonce,
@@ -267,6 +292,18 @@ struct PartitionLedgers: Sendable {
     /// next ones have half of it at most, and none where that says nothing.
     mutating func metadataRefused() {
         metadataLimit = min(metadataLimit, longestMetadata) / 2
+    }
+
+    /// Kafka takes no commit of these partitions, whatever it takes of others.
+    ///
+    /// Theirs are repeated ever more seldom. `commitFinished` follows.
+    mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
+        for place in refused.compactMap(place(of:)) {
+            let wait = min(Self.firstRepeat * (1 << owned[place].refusals), Self.lastRepeat)
+            owned[place].refusals = min(owned[place].refusals + 1, 10)
+            owned[place].repeatsAt = now + wait
+        }
+        nextRepeat = owned.compactMap(\.repeatsAt).min()
     }
 
     /// The commit under way ended; `failed` are the partitions whose offset Kafka refused.

@@ -163,6 +163,7 @@ extension Replay {
             engine.partitionsRevoked(lost: try log.flag(), now: try log.value())
         case .partitionRestarted: engine.partitionRestarted(try log.value())
         case .commitMetadataRefused: _ = engine.commitMetadataRefused()
+        case .commitRefused: engine.commitRefused(try log.array(), now: try log.value())
         case .commitFinished: engine.commitFinished(failed: try log.array())
         case .shutdownRequested: engine.shutdownRequested(now: try log.value())
         case .intakeBudgetAsked: _ = engine.intakeBudget(now: try log.value())

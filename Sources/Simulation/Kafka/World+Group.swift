@@ -183,15 +183,15 @@ extension World {
             return after(.seconds(5), .commitEnded(place, isAnswered: false))
         }
         let isRefused = strikes(plan.chances.commitRefused, .commit, of: request.member)
-        // As librdkafka tells it: an error of one partition stands with all.
-        commits[place].isMetadataTooLarge = request.commits.contains {
-            $0.metadata.utf8.count > plan.metadataLimit
-        }
-        for (index, commit) in request.commits.enumerated() {
-            guard !isRefused, !commits[place].isMetadataTooLarge,
+        for commit in request.commits {
+            let isTooLarge = commit.metadata.utf8.count > plan.metadataLimit
+            if isTooLarge { commits[place].isMetadataTooLarge = true }
+            let isOutOfReach = strikes(plan.chances.partitionRefused, .commit, of: request.member)
+            guard !isRefused, !isTooLarge, !isOutOfReach,
                 group.owns(request.member, commit.partition, in: request.generation)
             else {
-                commits[place].refused.append(request.commits[index].partition)
+                commits[place].failed.append(commit.partition)
+                if isOutOfReach { commits[place].refused.append(commit.partition) }
                 continue
             }
             kafka.partitions[commit.partition.index].stored = SimulatedKafka.StoredOffset(
@@ -201,7 +201,8 @@ extension World {
             // Whatever is expected since it was asked for.
             member(request.member)?.uncommitted[commit.partition] = nil
         }
-        coverage.note(commits[place].refused.isEmpty ? .commitAccepted : .commitRefused)
+        coverage.note(commits[place].failed.isEmpty ? .commitAccepted : .commitRefused)
+        if commits[place].isPartlyRefused { coverage.note(.commitPartlyRefused) }
         let isAnswered = !strikes(plan.chances.commitAnswerLost, .commit, of: request.member)
         if !isAnswered { coverage.note(.commitAnswerLost) }
         after(
@@ -214,7 +215,7 @@ extension World {
         let request = commits[place]
         commits[place].commits = []
         guard let member = member(request.member) else { return }
-        let failed = isAnswered ? request.refused : request.commits.map(\.partition)
+        let failed = isAnswered ? request.failed : request.commits.map(\.partition)
         if request.generation == member.generation {
             for partition in failed
             where member.cursorIndex(of: partition) != nil {
@@ -224,6 +225,9 @@ extension World {
         if isAnswered, request.isMetadataTooLarge {
             coverage.note(.commitMetadataRefused)
             _ = member.engine.commitMetadataRefused()
+        }
+        if isAnswered, !request.refused.isEmpty {
+            member.engine.commitRefused(request.refused, now: moment)
         }
         member.engine.commitFinished(failed: failed)
         wake(member)
@@ -235,6 +239,10 @@ struct CommitRequest {
     let member: MemberID
     let generation: Int
     var commits: [PartitionCommit]
+    var failed: [PartitionID] = []
+    /// Of these, those whose topic the coordinator does not know.
     var refused: [PartitionID] = []
     var isMetadataTooLarge = false
+
+    var isPartlyRefused: Bool { !refused.isEmpty && failed.count < commits.count }
 }

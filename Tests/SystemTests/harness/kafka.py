@@ -99,11 +99,15 @@ class Kafka:
         )
         return topic
 
-    def make_again(self, topic, partitions=4):
-        """Deletes the topic with all that is in it, and creates it anew."""
+    def delete(self, topic):
+        """Deletes the topic with all that is in it."""
         admin = AdminClient(self._client)
         for future in admin.delete_topics([topic]).values():
             future.result(20)
+
+    def make_again(self, topic, partitions=4):
+        """Deletes the topic with all that is in it, and creates it anew."""
+        self.delete(topic)
         # Until the old one is gone, it exists already.
         patiently(lambda: self.create(topic, partitions))
 

@@ -37,13 +37,19 @@ extension SourceFile {
         }
     }
 
-    private static let keywords: Set<Substring> = ["struct", "class", "enum", "protocol", "typealias"]
+    private static let keywords: Set<Substring> = [
+        "struct", "class", "enum", "protocol", "typealias",
+    ]
 
     /// The words of its code, comments and literals left out.
     fileprivate var words: Set<Substring> {
         Set(
             lines.flatMap { line -> [Substring] in
-                let code = line.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false)
+                let code = line.split(
+                    separator: "//",
+                    maxSplits: 1,
+                    omittingEmptySubsequences: false
+                )
                 // Every second piece stands between quotes.
                 let pieces = (code.first ?? "").split(
                     separator: "\"",

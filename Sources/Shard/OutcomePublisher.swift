@@ -1,49 +1,13 @@
-package import Delivery
-package import EventCodec
+import Delivery
+import EventCodec
 import KafkaIO
 import Telemetry
-package import Vocabulary
+import Vocabulary
 
 /// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter; and the
 /// retry record of an event that has none yet.
 package struct OutcomePublisher: ~Copyable {
-    package struct Topics: Sendable {
-        package var results: KafkaTopic
-        package var tokenStatus: KafkaTopic?
-        package var deadLetters: KafkaTopic?
-        package var deadLetterHeaders: DeadLetterHeaders
-        package var retry: RetryTopics
-        /// Whether outcomes have the headers of `DeliveryTimes`.
-        package var hasTimingHeaders: Bool
-
-        package init(
-            results: KafkaTopic,
-            tokenStatus: KafkaTopic?,
-            deadLetters: KafkaTopic?,
-            deadLetterHeaders: DeadLetterHeaders,
-            retry: RetryTopics,
-            hasTimingHeaders: Bool
-        ) {
-            self.results = results
-            self.tokenStatus = tokenStatus
-            self.deadLetters = deadLetters
-            self.deadLetterHeaders = deadLetterHeaders
-            self.retry = retry
-            self.hasTimingHeaders = hasTimingHeaders
-        }
-
-        /// Where records of the kind go, for the log.
-        func name(of publication: Publication) -> String {
-            switch publication {
-            case .outcome: results.name
-            case .tokenStatus: tokenStatus?.name ?? "no topic"
-            case .deadLetter: deadLetters?.name ?? "no topic"
-            case .retry: "a retry topic"
-            }
-        }
-    }
-
-    private let topics: Topics
+    private let topics: OutcomeTopics
     private var encoder = OutcomeEncoder()
     private var value: [UInt8] = []
     /// What the producer's full queue did not take; tried again when reports have made room.
@@ -51,7 +15,7 @@ package struct OutcomePublisher: ~Copyable {
     /// Outcomes that were too large as they are: published without metadata.
     private var shortened: Set<DeliveryID> = []
 
-    init(topics: Topics) {
+    init(topics: OutcomeTopics) {
         self.topics = topics
     }
 

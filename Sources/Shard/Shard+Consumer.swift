@@ -2,7 +2,6 @@ import Delivery
 import EventCodec
 import KafkaIO
 import Log
-import Telemetry
 import Vocabulary
 
 extension Shard {
@@ -14,39 +13,28 @@ extension Shard {
     ) -> Bool {
         switch consume event {
         case .recordArrived(let record):
-            progress &+= 1
             return recordArrived(record, deadTokens)
         case .endSeen(let partition, let end):
-            if let ignored = engine.endSeen(partition, end) { warn([ignored]) }
+            if let ignored = engine.endSeen(partition, end) { tell(.metadataIgnored(ignored)) }
         case .endReached(let partition, let end): engine.endReached(partition, end)
         case .partitionsAssigned(let partitions):
-            metrics.rebalances.add()
-            progress &+= 1
-            troubles.kafkaWorked()
-            troubles.hasJoinedGroup = true
-            troubles.partitionsAssigned(partitions)
-            log.info("partitions assigned", [.partition: names(partitions)])
+            tell(.partitionsAssigned(partitions))
             engine.partitionsAssigned(partitions.map { assigned($0) })
         case .partitionsRevoked(let partitions, let lost):
-            log.info(
-                lost ? "partitions lost" : "partitions revoked",
-                [.partition: names(partitions)]
-            )
-            if lost { troubles.hasJoinedGroup = false }
+            tell(.partitionsRevoked(partitions, lost: lost))
             engine.partitionsRevoked(lost: lost, now: now)
         case .storedOffsetsFetched(.success(let offsets)): storedOffsetsFetched(offsets)
         case .storedOffsetsFetched(.failure(let error)):
-            troubles.kafkaFailed(error, at: now.instant)
-            log.warning("committed offsets could not be read", [.error: error.description])
+            tell(.positionsUnknown([], error))
             engine.storedOffsetsFetched([:], now: now)
         case .commitFinished(let results): commitFinished(results)
         case .statistics(let text):
-            control.statistics.put(consumer: text, unsettled: unsettledOffsets())
+            tell(KafkaNews.statistics(text, unsettled: unsettledOffsets()))
         case .partitionFailed(let partition, let error, let offset):
             partitionFailed(partition, error, at: offset)
         case .partitionReplaced(let partition): partitionReplaced(partition)
         case .failed(let error): kafkaFailed(error)
-        case .logged(let line): kafkaLogged(line)
+        case .logged(let line): tell(KafkaNews.logged(line))
         case .closed: hasConsumerClosed = true
         }
         return true
@@ -79,10 +67,16 @@ extension Shard {
             deadSince: { deadTokens[$0] }
         )
         let reply = engine.recordArrived(arrival)
-        if reply.isTaken {
-            countArrival(of: role, isTombstone: isTombstone)
-            if isRetry { metrics.returned.add() }
-        }
+        tell(
+            .recordArrived(
+                ArrivedRecord(
+                    isTaken: reply.isTaken,
+                    framing: isTombstone ? nil : decoder.framing,
+                    metricRow: role.metricRow,
+                    isRetry: isRetry
+                )
+            )
+        )
         return !reply.stopsReading
     }
 
@@ -138,76 +132,23 @@ extension Shard {
             }
         }
         if let error = failed.first?.error {
-            troubles.kafkaFailed(error, at: now.instant)
-            log.log(
-                // A transaction that is not over is waited for.
-                error.code == .unstableOffsetCommit ? .debug : .warning,
-                "committed offsets could not be read",
-                [.partition: names(failed.map(\.partition)), .error: error.description]
-            )
+            tell(.positionsUnknown(failed.map(\.partition), error))
         } else {
-            troubles.kafkaWorked()
+            tell(.positionsFetched)
         }
-        warn(engine.storedOffsetsFetched(positions, now: now))
-    }
-
-    private mutating func warn(_ ignored: [IgnoredMetadata]) {
-        for entry in ignored {
-            log.warning(
-                "commit metadata ignored: events after the committed offset may be sent again",
-                [.partition: names([entry.partition]), .problem: "\(entry.problem)"]
-            )
+        for ignored in engine.storedOffsetsFetched(positions, now: now) {
+            tell(.metadataIgnored(ignored))
         }
     }
 
     private mutating func commitFinished(_ results: [CommitResult]) {
-        var failed: [PartitionID] = []
-        var refused: [PartitionID] = []
         if results.contains(where: { $0.error?.code == .offsetMetadataTooLarge }) {
-            commitMetadataRefused()
+            tell(.commitMetadataRefused(limit: engine.commitMetadataRefused()))
         }
-        for result in results {
-            guard let error = result.error else {
-                troubles.partitionTaken(result.partition)
-                continue
-            }
-            failed.append(result.partition)
-            if error.isOfPartition { refused.append(result.partition) }
-            tell("offset not committed", of: result.partition, error)
-        }
-        metrics.commits[failed.isEmpty ? .ok : .failed].add()
-        if failed == refused { troubles.kafkaWorked() }
+        tell(.commitFinished(results))
+        let refused = results.filter { $0.error?.isOfPartition == true }.map(\.partition)
         if !refused.isEmpty { engine.commitRefused(refused, now: now) }
-        engine.commitFinished(failed: failed)
-    }
-
-    /// What is wrong with one partition alone is told once.
-    private mutating func tell(
-        _ message: String,
-        of partition: PartitionID,
-        _ error: KafkaError
-    ) {
-        var isNews = true
-        if error.isOfPartition {
-            isNews = troubles.partitionRefused(partition, error, at: now.instant)
-        } else {
-            troubles.kafkaFailed(error, at: now.instant)
-        }
-        log.log(
-            isNews ? .warning : .debug,
-            message,
-            [.partition: names([partition]), .error: error.description]
-        )
-    }
-
-    /// The broker takes less metadata with an offset than the last commit had.
-    mutating func commitMetadataRefused() {
-        metrics.commitMetadataRefused.add()
-        let limit = engine.commitMetadataRefused()
-        log.warning(
-            "the broker takes less metadata with an offset: after a restart more events may be sent again",
-            [.problem: "offset.metadata.max.bytes; at most \(limit) characters from now on"]
-        )
+        engine.commitFinished(failed: results.filter { $0.error != nil }.map(\.partition))
     }
 
     /// The next offset does not exist any more (retention), or the partition cannot be read.
@@ -216,26 +157,18 @@ extension Shard {
         _ error: KafkaError,
         at offset: Offset?
     ) {
-        var facts: LogFacts = [.partition: names([partition]), .error: error.description]
         guard error.code == .offsetOutOfReach else {
-            tell("partition cannot be read", of: partition, error)
+            tell(.partitionUnreadable(partition, error))
             return
         }
         let position = engine.position(of: partition)
         if let offset, offset != position {
-            if let position { facts[.source] = "\(names([partition]))@\(position.rawValue)" }
-            log.error(
-                "a damaged batch, or a gap in the log: the partition is read again from its last offset",
-                facts
-            )
+            tell(.partitionDamaged(partition, error, position: position))
             let start = position.map(StartPosition.at) ?? unreadStart(partition)
             consumer.restart(partition, from: start, now: now.instant)
             return
         }
-        log.error(
-            "the offset to read from is not in Kafka: events were deleted, or the topic was made anew",
-            facts
-        )
+        tell(.offsetGone(partition, error))
         let start = startAnew(partition)
         engine.partitionRestarted(partition)
         consumer.restart(partition, from: start, now: now.instant)
@@ -243,14 +176,7 @@ extension Shard {
 
     /// Other records than those of the committed offset: all of them are new.
     private mutating func partitionReplaced(_ partition: PartitionID) {
-        var facts: LogFacts = [.partition: names([partition])]
-        if let position = engine.position(of: partition) {
-            facts[.source] = "\(names([partition]))@\(position.rawValue)"
-        }
-        log.error(
-            "the topic was deleted and made again: the partition is read from its beginning",
-            facts
-        )
+        tell(.partitionReplaced(partition, position: engine.position(of: partition)))
         engine.partitionRestarted(partition)
         consumer.restart(partition, from: .beginning, now: now.instant)
     }
@@ -286,21 +212,19 @@ extension Shard {
             failure = ServiceError(text: "Kafka: \(cause)\(error)")
             return
         }
-        troubles.kafkaFailed(error, at: now.instant)
-        log.warning("trouble with Kafka", [.error: error.description])
+        tell(KafkaNews.failed(error))
     }
 
-    /// What matters comes as an error event too, so the library's own words are for detail.
-    func kafkaLogged(_ line: KafkaLogLine) {
-        log.log(
-            // A property that only one of the two clients has is no warning to us.
-            line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
-            "librdkafka says",
-            [.problem: "\(line.facility): \(line.text)"]
-        )
+    /// Where the engine stands in each partition that it owns.
+    private mutating func unsettledOffsets() -> [TopicPartition: Offset] {
+        var offsets: [TopicPartition: Offset] = [:]
+        for partition in engine.assignedPartitions {
+            offsets[consumer.partitions[partition]] = engine.unsettledOffset(of: partition)
+        }
+        return offsets
     }
 
-    func names(_ partitions: [PartitionID]) -> String {
-        partitions.map { consumer.name(of: $0).description }.joined(separator: " ")
+    private mutating func tell(_ news: KafkaNews) {
+        observer.saw(news, consumer.partitions, now: now)
     }
 }

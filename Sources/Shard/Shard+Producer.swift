@@ -3,7 +3,6 @@ import EventCodec
 import KafkaIO
 import Log
 import SystemIO
-import Telemetry
 import Vocabulary
 
 extension Shard {
@@ -22,11 +21,10 @@ extension Shard {
             } else if error.isFatal {
                 producerFailed(error)
             } else {
-                troubles.kafkaFailed(error, at: now.instant)
-                log.warning("trouble with Kafka", [.error: error.description])
+                tell(OutcomeNews.failed(error))
             }
-        case .statistics(let text): control.statistics.put(producer: text)
-        case .logged(let line): kafkaLogged(line)
+        case .statistics(let text): tell(OutcomeNews.statistics(text))
+        case .logged(let line): tell(OutcomeNews.logged(line))
         }
     }
 
@@ -44,19 +42,11 @@ extension Shard {
 
     private mutating func published(_ tag: PublicationTag) {
         producerBackoff.worked()
-        troubles.recordTaken(tag.publication)
         let record = engine.published(tag)
         // In a transaction it counts once that is committed.
-        guard !settings.engine.isTransactional else { return }
-        metrics.countRecord(tag.publication, of: record?.conclusion)
-        if let record { ended(tag.delivery, record) }
-    }
-
-    /// Kafka has a record of the delivery's, or will never take it.
-    private mutating func ended(_ id: DeliveryID, _ record: PublishedRecord) {
-        guard record.isLast else { return }
-        publisher.concluded(id)
-        countOutcome(of: record)
+        guard !settings.engine.isTransactional else { return tell(.taken(tag.publication)) }
+        if record?.isLast == true { publisher.concluded(tag.delivery) }
+        tell(.written(tag.publication, record))
     }
 
     private mutating func publicationFailed(_ tag: PublicationTag, _ error: KafkaError) {
@@ -66,56 +56,33 @@ extension Shard {
             engine.publicationFailed(tag, now: now)
             return
         }
-        metrics.produceErrors[tag.publication.label].add()
         guard error.code == .messageSizeTooLarge else {
-            notTaken(tag.publication, error)
+            tell(.notTaken(tag.publication, error))
             engine.publicationFailed(tag, now: now)
             return
         }
         switch tag.publication {
         case .outcome:
-            notTaken(.outcome, error)
+            tell(.notTaken(.outcome, error))
             // Without metadata, key and trace context every outcome fits; if the broker refuses
             // even that, it is tried until somebody raises the topic's limit.
             _ = publisher.shorten(tag.delivery)
             engine.publicationFailed(tag, isRefused: true, now: now)
         case .tokenStatus, .deadLetter:
-            log.error(
-                "\(tag.publication) record is larger than its topic allows; only the outcome tells",
-                [.error: error.text]
-            )
-            if let record = engine.publicationAbandoned(tag, now: now) {
-                ended(tag.delivery, record)
-            }
+            let record = engine.publicationAbandoned(tag, now: now)
+            if record?.isLast == true { publisher.concluded(tag.delivery) }
+            tell(.tooLarge(tag.publication, error, record))
         case .retry:
-            log.error(
-                "retry record is larger than its topic allows: the event is not tried again",
-                [.error: error.text]
-            )
+            tell(.tooLarge(.retry, error))
             engine.deferralRefused(tag.delivery, now: now)
         }
-    }
-
-    /// Kafka refuses a record, which is produced again.
-    private mutating func notTaken(_ publication: Publication, _ error: KafkaError) {
-        let topic = settings.topics.name(of: publication)
-        let isNews = troubles.recordRefused(publication, to: topic, error, at: now.instant)
-        // A right or a topic that is missing does not heal by itself.
-        let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
-            .contains(error.code)
-        log.log(
-            !isNews ? .debug : heals ? .warning : .error,
-            "record not taken by Kafka",
-            [.error: "\(topic): \(error)"]
-        )
     }
 
     /// A fatal producer is of no use any more (librdkafka 2.0.2 can end up so after a plain
     /// restart of a broker): a new one takes over everything that was not acknowledged.
     private mutating func producerFailed(_ error: KafkaError) {
         guard !producerBackoff.isWaiting else { return }
-        log.error("producer failed, making a new one", [.error: error.description])
-        troubles.kafkaFailed(error, at: now.instant)
+        tell(.producerFailed(error, isReplaced: true))
         producerBackoff.failed(now: now.instant)
     }
 
@@ -135,6 +102,10 @@ extension Shard {
             failure = ServiceError(text: "no new producer: \(error)")
             return false
         }
+    }
+
+    mutating func tell(_ news: OutcomeNews) {
+        observer.saw(news, consumer.partitions, now: now)
     }
 }
 

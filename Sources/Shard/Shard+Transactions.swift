@@ -2,7 +2,6 @@ import Delivery
 import EventCodec
 import KafkaIO
 import Log
-import Telemetry
 import Vocabulary
 
 /// The shard's side of `results.transactional`.
@@ -28,20 +27,13 @@ extension Shard {
         else { return }
         switch answer {
         case .success:
-            troubles.kafkaWorked()
             let committed = engine.transactionCallSucceeded()
-            if !committed.isEmpty { metrics.commits[.ok].add() }
-            for (written, record) in committed {
-                for publication in Publication.allCases
-                where written.records.contains(publication) {
-                    metrics.countRecord(publication, of: record.conclusion)
-                }
-                countOutcome(of: record)
-                publisher.concluded(written.delivery)
-            }
+            for (written, _) in committed { publisher.concluded(written.delivery) }
+            tell(.transactionCallSucceeded(committed))
         case .failure(let failure):
-            if failure.error.cause.code == .offsetMetadataTooLarge { commitMetadataRefused() }
-            transactionFailed(failure.error.cause)
+            let cause = failure.error.cause
+            let isTooLarge = cause.code == .offsetMetadataTooLarge
+            transactionFailed(cause, isTooLarge ? engine.commitMetadataRefused() : nil)
             engine.transactionCallFailed(
                 failure.error.kind,
                 isInDoubt: failure.isInDoubt,
@@ -52,7 +44,7 @@ extension Shard {
 
     /// A fatal error of the producer; one that a call meets as well is that call's to tell of.
     mutating func transactionalProducerFailed(_ error: KafkaError) {
-        log.error("producer failed", [.error: error.description])
+        tell(.producerFailed(error, isReplaced: false))
         engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
     }
 
@@ -96,9 +88,8 @@ extension Shard {
         transact(.open)
     }
 
-    private mutating func transactionFailed(_ error: KafkaError) {
+    private mutating func transactionFailed(_ error: KafkaError, _ metadataLimit: Int? = nil) {
         lastTransactionError = error
-        metrics.commits[.failed].add()
-        log.warning("transaction failed", [.error: error.description])
+        tell(.transactionFailed(error, metadataLimit: metadataLimit))
     }
 }

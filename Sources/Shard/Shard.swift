@@ -43,10 +43,9 @@ package struct Shard: ~Copyable {
     /// Its place among the shards of the process.
     let index: Int
     let settings: ShardSettings
-    let log: Log
     let control: ShardControl
-    let metrics: ShardMetrics
     var engine: DeliveryEngine
+    var observer: ShardObserver
     let reader: ArrivalReader
     var decoder: EventDecoder
     /// Nil where no source has broadcasts.
@@ -73,21 +72,6 @@ package struct Shard: ~Copyable {
     var inUse: [CredentialInUse]
     var credentialsVersion: Int
     let schemas: ShardSchemas
-    var troubles = Troubles()
-    var clockSkew = ClockSkew()
-    /// As they were last told of.
-    var blownFuses: Set<Route> = []
-    /// By the credential's place, and a last one for events that have none.
-    var givenUp: [GivenUpShare]
-    /// Where the breaker is not closed, as it was last told of.
-    var shutBreakers: Set<Route> = []
-    var lastStatus = Instant(nanoseconds: .min)
-    var lastLook = Instant(nanoseconds: .min)
-    /// What `lookAround` last saw.
-    var oldestArrival: Instant?
-    var partitionSights: [ShardStatus.PartitionSight] = []
-    /// The engine's counts as the metrics have them.
-    var recorded = EngineCounts()
     /// Descriptors may be silent though more waits: the last turn did not take everything.
     private var consumerHasMore = true
     private var producerHasMore = false
@@ -104,8 +88,6 @@ package struct Shard: ~Copyable {
     /// coordinator would hold the process for ever.
     private var closeDeadline: Instant?
     package internal(set) var failure: ServiceError?
-    /// Records that came and assignments, for the watchdog.
-    var progress: UInt64 = 0
     /// Nil: not wanted, or it is full.
     private var inputLog: InputLogFile?
 
@@ -142,12 +124,11 @@ package struct Shard: ~Copyable {
         self.index = index
         self.settings = settings
         self.control = control
-        self.metrics = metrics
+        observer = ShardObserver(settings, control: control, metrics: metrics, log: log)
         self.credentials = credentials
         self.credentialsVersion = credentialsVersion
         self.inUse = inUse
         self.schemas = schemas
-        self.log = log
         consumer = peers.consumer
         consumerWakeup = peers.consumerWakeup
         producer = peers.producer
@@ -168,7 +149,6 @@ package struct Shard: ~Copyable {
             credentialCount: inUse.count
         )
         publisher = OutcomePublisher(topics: settings.topics)
-        givenUp = Array(repeating: GivenUpShare(), count: inUse.count + 1)
         partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(
             settings: settings.engine,
@@ -192,7 +172,7 @@ package struct Shard: ~Copyable {
         transactions?.stop()
         // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
         // ends anyway. All that was produced is acknowledged, all that could be is committed.
-        reportStatus()
+        observer.show(&engine, consumerSight, now: now)
         control.status.hasEnded = true
     }
 
@@ -249,7 +229,16 @@ package struct Shard: ~Copyable {
         writeInputLog()
         carryOutDecision()
         connections.flush(loop) { happenings.append($0) }
-        record()
+        observer.turnEnded(&engine)
+        if observer.isLookDue(now: now) { observer.look(at: &engine, consumerSight, now: now) }
+    }
+
+    private var consumerSight: ConsumerSight {
+        ConsumerSight(
+            partitions: consumer.partitions,
+            stuck: consumer.stuckPartitions,
+            hasEnded: hasConsumerClosed || failure != nil
+        )
     }
 
     private mutating func nextDeadline() -> Instant {
@@ -311,7 +300,8 @@ package struct Shard: ~Copyable {
             requests.tokenReplaced()
         }
         for cancel in decision.cancels {
-            timedOut(on: cancel.connection)
+            let route = connections.route(of: cancel.connection)
+            observer.requestTimedOut(on: cancel.connection, route, now: now)
             connections.cancel(cancel.delivery, on: cancel.connection)
         }
         for index in decision.sends.indices {
@@ -343,9 +333,9 @@ package struct Shard: ~Copyable {
         let blocks = engine.takeLog()
         do throws(SystemError) {
             if try inputLog?.append(blocks) == true { return }
-            log.notice("the log of inputs is full, and ends here")
+            observer.inputLogEnded(because: nil)
         } catch {
-            log.warning("the log of inputs cannot be written, and ends here", [.error: error.text])
+            observer.inputLogEnded(because: error)
         }
         inputLog = nil
         engine.endLog()
@@ -366,12 +356,12 @@ package struct Shard: ~Copyable {
     private mutating func carryOut(_ step: ConnectionStep) {
         switch step {
         case .connect(let id, let route):
-            metrics.connects.add()
+            observer.connecting()
             connections.connect(id, route, &happenings)
         case .ping(let id): connections.ping(id)
         case .drain(let id): connections.drain(id)
         case .drainStalled(let id):
-            stalled(id)
+            observer.connectionStalled(id, connections.route(of: id))
             connections.drain(id)
         case .close(let id, let reason):
             connections.close(id, ConnectionFailure(reason), &happenings)

@@ -13,7 +13,7 @@ package struct ShardSettings: Sendable {
     package var sources: [KafkaTopic]
     /// Those of the sources whose events are broadcasts.
     package var broadcastSources: Set<KafkaTopic>
-    package var topics: OutcomePublisher.Topics
+    package var topics: OutcomeTopics
     package var engine: EngineSettings
     package var payloadPolicy: PayloadPolicy
     package var eventLimits: JSONLimits
@@ -29,7 +29,7 @@ package struct ShardSettings: Sendable {
         kafka: KafkaAccess,
         sources: [KafkaTopic],
         broadcastSources: Set<KafkaTopic>,
-        topics: OutcomePublisher.Topics,
+        topics: OutcomeTopics,
         engine: EngineSettings,
         payloadPolicy: PayloadPolicy,
         eventLimits: JSONLimits,

@@ -345,7 +345,7 @@ final class ShardBench {
             ),
             sources: [source],
             broadcastSources: [],
-            topics: OutcomePublisher.Topics(
+            topics: OutcomeTopics(
                 results: KafkaTopic("\(name).results"),
                 tokenStatus: KafkaTopic("\(name).tokens"),
                 deadLetters: KafkaTopic("\(name).dead"),
@@ -487,7 +487,8 @@ extension Record {
     }
 }
 
-private final class LogLines: Sendable {
+/// A log in memory.
+final class LogLines: Sendable {
     private let text = Mutex<[String]>([])
 
     func append(_ line: [UInt8]) {

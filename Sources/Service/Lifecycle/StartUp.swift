@@ -66,7 +66,7 @@ struct StartUp {
             broadcastSources: Set(
                 configuration.sources.filter { $0.kind == .broadcast }.map(\.topic)
             ),
-            topics: OutcomePublisher.Topics(
+            topics: OutcomeTopics(
                 results: configuration.results.topic,
                 tokenStatus: configuration.results.tokenStatusTopic,
                 deadLetters: configuration.results.deadLetterTopic,

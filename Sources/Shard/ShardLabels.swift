@@ -1,33 +1,9 @@
+import ConnectionPool
 import Delivery
-import EventCodec
-import KafkaIO
 import Telemetry
 import Vocabulary
 
-/// What is counted event by event.
-extension Shard {
-    /// Counts the record that was decoded last.
-    mutating func countArrival(of role: PartitionRole, isTombstone: Bool) {
-        if isTombstone {
-            metrics.tombstones.add()
-        } else if let row = role.metricRow {
-            metrics.countConsumed(decoder.framing, topic: row)
-        }
-    }
-
-    /// Counts what has ended; to be called once Kafka has all of its records.
-    mutating func countOutcome(of record: PublishedRecord) {
-        guard case .ended(let ending) = record.conclusion else { return }
-        let arrival = record.arrival
-        metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
-        countGivenUp(arrival, ending)
-        let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
-        metrics.endToEnd.record(
-            milliseconds: ending.completedAt.milliseconds &- start.milliseconds
-        )
-        log(ending, of: arrival)
-    }
-}
+// The engine's words in the words of the metrics.
 
 extension ShardMetrics {
     /// Counts a record that Kafka has for good.
@@ -58,6 +34,39 @@ extension Publication {
         case .tokenStatus: .tokenStatus
         case .deadLetter: .deadLetter
         case .retry: .retry
+        }
+    }
+}
+
+extension BrokenStreamLabel {
+    init(_ kind: StreamBreak) {
+        switch kind {
+        case .refused: self = .refused
+        case .reset: self = .reset
+        case .malformed: self = .malformed
+        case .unprocessed: self = .unprocessed
+        case .lost: self = .lost
+        }
+    }
+}
+
+extension CircuitBreaker.Phase {
+    var state: RouteMetrics.BreakerState {
+        switch self {
+        case .closed: .closed
+        case .open: .open
+        case .halfOpen: .halfOpen
+        }
+    }
+}
+
+extension ConnectionMachine.Phase {
+    var state: RouteMetrics.ConnectionState {
+        switch self {
+        case .connecting: .connecting
+        case .proving: .proving
+        case .ready: .ready
+        case .draining: .draining
         }
     }
 }

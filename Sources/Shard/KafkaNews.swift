@@ -1,0 +1,48 @@
+package import Delivery
+package import KafkaIO
+import Telemetry
+package import Vocabulary
+
+/// What came of an event of the consumer's, for who looks on.
+package enum KafkaNews: Sendable {
+    case recordArrived(ArrivedRecord)
+    case partitionsAssigned([PartitionID])
+    case partitionsRevoked([PartitionID], lost: Bool)
+    /// Kafka said of all partitions where the group stands.
+    case positionsFetched
+    /// It did not say of these, or of none where the list is empty.
+    case positionsUnknown([PartitionID], KafkaError)
+    case metadataIgnored(IgnoredMetadata)
+    case commitFinished([CommitResult])
+    /// Commits have at most so many characters from now on.
+    case commitMetadataRefused(limit: Int)
+    case partitionUnreadable(PartitionID, KafkaError)
+    /// The partition is read again from where its reading stood, if anybody knows.
+    case partitionDamaged(PartitionID, KafkaError, position: Offset?)
+    /// The partition is read from another place: nothing is left where its reading stood.
+    case offsetGone(PartitionID, KafkaError)
+    /// The partition was made anew, and is read from its beginning.
+    case partitionReplaced(PartitionID, position: Offset?)
+    case statistics([UInt8], unsettled: [TopicPartition: Offset])
+    case failed(KafkaError)
+    case logged(KafkaLogLine)
+}
+
+/// A record from Kafka, as the engine took it.
+package struct ArrivedRecord: Hashable, Sendable {
+    /// False: it is not the shard's to deliver, or was delivered before.
+    package var isTaken: Bool
+    /// How its event was wrapped; nil: it is a tombstone.
+    package var framing: RecordFraming?
+    /// Its topic's place in `MetricLists.topics`; nil for a topic that was not subscribed to.
+    package var metricRow: Int?
+    /// It comes out of a retry topic.
+    package var isRetry: Bool
+
+    package init(isTaken: Bool, framing: RecordFraming?, metricRow: Int?, isRetry: Bool) {
+        self.isTaken = isTaken
+        self.framing = framing
+        self.metricRow = metricRow
+        self.isRetry = isRetry
+    }
+}

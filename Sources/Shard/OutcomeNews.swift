@@ -1,0 +1,27 @@
+package import Delivery
+package import KafkaIO
+import Vocabulary
+
+/// What came of a record that the shard writes, or of its producer, for who looks on.
+package enum OutcomeNews: Sendable {
+    /// Kafka has the record for good; nil: its delivery has left, because its partition was lost.
+    case written(Publication, PublishedRecord?)
+    /// Kafka has the record, in a transaction that is under way.
+    case taken(Publication)
+    /// A transactional call succeeded; what is written for good by it, all records of each delivery.
+    case transactionCallSucceeded(
+        [(written: OutcomeTransactions.Written, record: PublishedRecord)]
+    )
+    /// A transactional call failed; the limit, if it did so because of a commit's metadata: so many
+    /// characters commits have from now on.
+    case transactionFailed(KafkaError, metadataLimit: Int? = nil)
+    /// The record is produced again.
+    case notTaken(Publication, KafkaError)
+    /// The record is never written, because of its size; whose it was.
+    case tooLarge(Publication, KafkaError, PublishedRecord? = nil)
+    /// Nothing can be produced any more; `isReplaced`: by this producer.
+    case producerFailed(KafkaError, isReplaced: Bool)
+    case statistics([UInt8])
+    case failed(KafkaError)
+    case logged(KafkaLogLine)
+}

@@ -1,0 +1,40 @@
+package import Delivery
+package import EventCodec
+package import Vocabulary
+
+/// Where the records of outcomes go, and what they have beside their values.
+package struct OutcomeTopics: Sendable {
+    package var results: KafkaTopic
+    package var tokenStatus: KafkaTopic?
+    package var deadLetters: KafkaTopic?
+    package var deadLetterHeaders: DeadLetterHeaders
+    package var retry: RetryTopics
+    /// Whether outcomes have the headers of `DeliveryTimes`.
+    package var hasTimingHeaders: Bool
+
+    package init(
+        results: KafkaTopic,
+        tokenStatus: KafkaTopic?,
+        deadLetters: KafkaTopic?,
+        deadLetterHeaders: DeadLetterHeaders,
+        retry: RetryTopics,
+        hasTimingHeaders: Bool
+    ) {
+        self.results = results
+        self.tokenStatus = tokenStatus
+        self.deadLetters = deadLetters
+        self.deadLetterHeaders = deadLetterHeaders
+        self.retry = retry
+        self.hasTimingHeaders = hasTimingHeaders
+    }
+
+    /// Where records of the kind go, for the log.
+    func name(of publication: Publication) -> String {
+        switch publication {
+        case .outcome: results.name
+        case .tokenStatus: tokenStatus?.name ?? "no topic"
+        case .deadLetter: deadLetters?.name ?? "no topic"
+        case .retry: "a retry topic"
+        }
+    }
+}

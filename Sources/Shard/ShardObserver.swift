@@ -1,0 +1,776 @@
+import APNsRules
+import ConnectionPool
+package import Credentials
+package import Delivery
+import EventCodec
+package import HTTP2IO
+import KafkaIO
+package import Log
+package import SystemIO
+package import Telemetry
+package import Vocabulary
+
+/// Looks on at a shard: counts, writes its log, and tells the other threads how it does.
+///
+/// It changes nothing but its own notes, and decides nothing. It is given values: what happened, and
+/// what the engine said to it. Ten times a second it looks at the engine.
+package struct ShardObserver {
+    /// Between two looks that other threads get of the shard.
+    private static let statusInterval = Duration.milliseconds(100)
+    /// Between two looks at every delivery and partition.
+    private static let lookInterval = Duration.seconds(1)
+
+    private let log: Log
+    private let metrics: ShardMetrics
+    private let control: ShardControl
+    /// The names of the credentials.
+    private let credentials: [String]
+    private let routes: [Route]
+    private let topics: OutcomeTopics
+    /// Nil: the log does not tell devices apart.
+    private let fingerprintKey: FingerprintKey?
+    private var troubles = Troubles()
+    private var clockSkew = ClockSkew()
+    /// By the credential's place, and a last one for events that have none.
+    private var givenUp: [GivenUpShare]
+    /// As they were last told of.
+    private var blownFuses: Set<Route> = []
+    /// Where the breaker is not closed, as it was last told of.
+    private var shutBreakers: Set<Route> = []
+    /// The engine's counts as the metrics have them.
+    private var counted = EngineCounts()
+    /// Records that came and assignments, for the watchdog.
+    private var progress: UInt64 = 0
+    private var lastStatus = Instant(nanoseconds: .min)
+    private var lastLook = Instant(nanoseconds: .min)
+    /// What the last look at every delivery and partition saw.
+    private var oldestArrival: Instant?
+    private var partitionSights: [ShardStatus.PartitionSight] = []
+
+    package init(
+        _ settings: ShardSettings,
+        control: ShardControl,
+        metrics: ShardMetrics,
+        log: Log
+    ) {
+        self.log = log
+        self.metrics = metrics
+        self.control = control
+        credentials = settings.engine.credentials.map(\.name)
+        routes = Route.all(credentialCount: credentials.count)
+        topics = settings.topics
+        fingerprintKey = settings.fingerprintKey
+        givenUp = Array(repeating: GivenUpShare(), count: credentials.count + 1)
+    }
+
+    // MARK: - The consumer
+
+    package mutating func saw(_ news: KafkaNews, _ partitions: PartitionTable, now: Moment) {
+        switch news {
+        case .recordArrived(let record): recordArrived(record)
+        case .partitionsAssigned(let assigned):
+            metrics.rebalances.add()
+            progress &+= 1
+            troubles.kafkaWorked()
+            troubles.hasJoinedGroup = true
+            troubles.partitionsAssigned(assigned)
+            log.info("partitions assigned", [.partition: partitions.names(assigned)])
+        case .partitionsRevoked(let revoked, let lost):
+            log.info(
+                lost ? "partitions lost" : "partitions revoked",
+                [.partition: partitions.names(revoked)]
+            )
+            if lost { troubles.hasJoinedGroup = false }
+        case .positionsFetched: troubles.kafkaWorked()
+        case .positionsUnknown(let unknown, let error):
+            troubles.kafkaFailed(error, at: now.instant)
+            log.log(
+                // A transaction that is not over is waited for.
+                error.code == .unstableOffsetCommit ? .debug : .warning,
+                "committed offsets could not be read",
+                [
+                    .partition: unknown.isEmpty ? nil : partitions.names(unknown),
+                    .error: error.description,
+                ]
+            )
+        case .metadataIgnored(let ignored):
+            log.warning(
+                "commit metadata ignored: events after the committed offset may be sent again",
+                [
+                    .partition: partitions.names([ignored.partition]),
+                    .problem: "\(ignored.problem)",
+                ]
+            )
+        case .commitFinished(let results): commitFinished(results, partitions, now)
+        case .commitMetadataRefused(let limit): commitMetadataRefused(limit: limit)
+        case .partitionUnreadable(let partition, let error):
+            tell("partition cannot be read", of: partition, error, partitions, now)
+        case .partitionDamaged(let partition, let error, let position):
+            log.error(
+                "a damaged batch, or a gap in the log: the partition is read again from its last offset",
+                [
+                    .partition: partitions.names([partition]), .error: error.description,
+                    .source: partitions.place(partition, position),
+                ]
+            )
+        case .offsetGone(let partition, let error):
+            log.error(
+                "the offset to read from is not in Kafka: events were deleted, or the topic was made anew",
+                [.partition: partitions.names([partition]), .error: error.description]
+            )
+        case .partitionReplaced(let partition, let position):
+            log.error(
+                "the topic was deleted and made again: the partition is read from its beginning",
+                [
+                    .partition: partitions.names([partition]),
+                    .source: partitions.place(partition, position),
+                ]
+            )
+        case .statistics(let text, let unsettled):
+            control.statistics.put(consumer: text, unsettled: unsettled)
+        case .failed(let error): kafkaFailed(error, now: now)
+        case .logged(let line): kafkaLogged(line)
+        }
+    }
+
+    private mutating func commitFinished(
+        _ results: [CommitResult],
+        _ partitions: PartitionTable,
+        _ now: Moment
+    ) {
+        for result in results {
+            if let error = result.error {
+                tell("offset not committed", of: result.partition, error, partitions, now)
+            } else {
+                troubles.partitionTaken(result.partition)
+            }
+        }
+        let failures = results.compactMap(\.error)
+        metrics.commits[failures.isEmpty ? .ok : .failed].add()
+        if failures.allSatisfy(\.isOfPartition) { troubles.kafkaWorked() }
+    }
+
+    /// What is wrong with one partition alone is told once.
+    private mutating func tell(
+        _ message: String,
+        of partition: PartitionID,
+        _ error: KafkaError,
+        _ partitions: PartitionTable,
+        _ now: Moment
+    ) {
+        var isNews = true
+        if error.isOfPartition {
+            isNews = troubles.partitionRefused(partition, error, at: now.instant)
+        } else {
+            troubles.kafkaFailed(error, at: now.instant)
+        }
+        log.log(
+            isNews ? .warning : .debug,
+            message,
+            [.partition: partitions.names([partition]), .error: error.description]
+        )
+    }
+
+    private mutating func recordArrived(_ record: ArrivedRecord) {
+        progress &+= 1
+        guard record.isTaken else { return }
+        if let framing = record.framing {
+            if let row = record.metricRow { metrics.countConsumed(framing, topic: row) }
+        } else {
+            metrics.tombstones.add()
+        }
+        if record.isRetry { metrics.returned.add() }
+    }
+
+    /// The broker takes less metadata with an offset than the last commit had.
+    private func commitMetadataRefused(limit: Int) {
+        metrics.commitMetadataRefused.add()
+        log.warning(
+            "the broker takes less metadata with an offset: after a restart more events may be sent again",
+            [.problem: "offset.metadata.max.bytes; at most \(limit) characters from now on"]
+        )
+    }
+
+    private mutating func kafkaFailed(_ error: KafkaError, now: Moment) {
+        troubles.kafkaFailed(error, at: now.instant)
+        log.warning("trouble with Kafka", [.error: error.description])
+    }
+
+    /// What matters comes as an error event too, so the library's own words are for detail.
+    private func kafkaLogged(_ line: KafkaLogLine) {
+        log.log(
+            // A property that only one of the two clients has is no warning to us.
+            line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
+            "librdkafka says",
+            [.problem: "\(line.facility): \(line.text)"]
+        )
+    }
+
+    // MARK: - What is written
+
+    package mutating func saw(_ news: OutcomeNews, _ partitions: PartitionTable, now: Moment) {
+        switch news {
+        case .written(let publication, let record):
+            troubles.recordTaken(publication)
+            metrics.countRecord(publication, of: record?.conclusion)
+            if let record { ended(record, partitions) }
+        case .taken(let publication): troubles.recordTaken(publication)
+        case .transactionCallSucceeded(let committed):
+            troubles.kafkaWorked()
+            if !committed.isEmpty { metrics.commits[.ok].add() }
+            for (written, record) in committed {
+                for publication in Publication.allCases
+                where written.records.contains(publication) {
+                    metrics.countRecord(publication, of: record.conclusion)
+                }
+                ended(record, partitions)
+            }
+        case .transactionFailed(let error, let limit):
+            if let limit { commitMetadataRefused(limit: limit) }
+            metrics.commits[.failed].add()
+            log.warning("transaction failed", [.error: error.description])
+        case .notTaken(let publication, let error):
+            metrics.produceErrors[publication.label].add()
+            notTaken(publication, error, now: now)
+        case .tooLarge(.retry, let error, _):
+            metrics.produceErrors[.retry].add()
+            log.error(
+                "retry record is larger than its topic allows: the event is not tried again",
+                [.error: error.text]
+            )
+        case .tooLarge(let publication, let error, let record):
+            metrics.produceErrors[publication.label].add()
+            log.error(
+                "\(publication) record is larger than its topic allows; only the outcome tells",
+                [.error: error.text]
+            )
+            if let record { ended(record, partitions) }
+        case .producerFailed(let error, let isReplaced):
+            log.error(
+                isReplaced ? "producer failed, making a new one" : "producer failed",
+                [.error: error.description]
+            )
+            if isReplaced { troubles.kafkaFailed(error, at: now.instant) }
+        case .statistics(let text): control.statistics.put(producer: text)
+        case .failed(let error): kafkaFailed(error, now: now)
+        case .logged(let line): kafkaLogged(line)
+        }
+    }
+
+    /// Kafka refuses a record, which is produced again.
+    private mutating func notTaken(_ publication: Publication, _ error: KafkaError, now: Moment) {
+        let topic = topics.name(of: publication)
+        let isNews = troubles.recordRefused(publication, to: topic, error, at: now.instant)
+        // A right or a topic that is missing does not heal by itself.
+        let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
+            .contains(error.code)
+        log.log(
+            !isNews ? .debug : heals ? .warning : .error,
+            "record not taken by Kafka",
+            [.error: "\(topic): \(error)"]
+        )
+    }
+
+    /// Counts and tells what became of an event, once Kafka has all records of it.
+    private mutating func ended(_ record: PublishedRecord, _ partitions: PartitionTable) {
+        guard record.isLast, case .ended(let ending) = record.conclusion else { return }
+        let arrival = record.arrival
+        metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
+        countGivenUp(arrival, ending)
+        let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
+        metrics.endToEnd.record(
+            milliseconds: ending.completedAt.milliseconds &- start.milliseconds
+        )
+        tell(ending, of: arrival, partitions)
+    }
+
+    /// Tells what became of an event.
+    ///
+    /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
+    /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
+    private func tell(_ ending: Ending, of arrival: Arrival, _ partitions: PartitionTable) {
+        let isFault = ending.kind.isFault
+        let level: LogLevel = isFault ? .info : .debug
+        guard log.isEnabled(level) else { return }
+        log.log(
+            level,
+            isFault ? "event not delivered" : "event concluded",
+            facts(of: arrival.outcome(ending), arrival, partitions)
+        )
+    }
+
+    /// Nothing of the payload, and no violation: its pointer can hold names out of the payload.
+    private func facts(
+        of outcome: Outcome,
+        _ arrival: Arrival,
+        _ partitions: PartitionTable
+    ) -> LogFacts {
+        let subject = outcome.subject
+        let origin = arrival.origin(readFrom: partitions[arrival.record.partition])
+        return [
+            .outcome: outcome.kind.rawValue,
+            .attempts: "\(outcome.attempts)",
+            .source: "\(origin.partition)@\(origin.offset)",
+            .eventID: subject.eventID?.description,
+            .apnsID: subject.apnsID?.description,
+            .apnsTopic: subject.topic?.name,
+            .environment: subject.environment?.rawValue,
+            .credential: outcome.credential,
+            .reason: outcome.reason?.text,
+            .status: outcome.httpStatus.map { "\($0)" },
+            .device: subject.deviceToken.flatMap { fingerprintKey?.fingerprint(of: $0) },
+        ]
+    }
+
+    /// Counts what has ended, of the delivery's credential or of none.
+    private mutating func countGivenUp(_ arrival: Arrival, _ ending: Ending) {
+        let credential = arrival.route?.credential ?? givenUp.count - 1
+        guard arrival.isGivenUp(ending) else {
+            givenUp[credential].eventEnded()
+            return
+        }
+        givenUp[credential].eventGivenUp(because: ending.reason)
+        metrics.eventsGivenUp[credential].add()
+    }
+
+    // MARK: - APNs
+
+    package func connecting() { metrics.connects.add() }
+
+    /// APNs answered a request; `attempt`: what the engine made of it, nil where it awaited none.
+    package mutating func answered(
+        _ response: HTTP2Response,
+        _ answer: APNsAnswer,
+        _ attempt: JudgedAttempt?,
+        now: Moment
+    ) {
+        if answer.status == 410, answer.unregisteredAt == nil,
+            APNsErrorBody(parsing: response.body).inactiveSince(now: now.timestamp) == .implausible
+        {
+            metrics.implausibleTimes.add()
+        }
+        guard let attempt else { return }
+        if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt, now) }
+        troubles.requestAnswered(attempt.route)
+        metrics.countResponse(
+            status: answer.status,
+            reason: answer.reason,
+            route: attempt.route.index,
+            nanoseconds: now.instant.nanoseconds - attempt.sentAt.nanoseconds
+        )
+        judge(answer, attempt)
+    }
+
+    private mutating func compareClocks(
+        _ response: HTTP2Response,
+        _ sentAt: Instant,
+        _ now: Moment
+    ) {
+        guard let date = response.text(of: "date").flatMap({ HTTPDate.timestamp($0) }) else {
+            return
+        }
+        let isNews = clockSkew.observed(date: date, sentAt: sentAt, now: now)
+        let seconds = Int((clockSkew.offset ?? .zero).components.seconds)
+        metrics.clockSkewSeconds.set(seconds)
+        guard isNews else { return }
+        if clockSkew.isIntolerable {
+            log.warning(
+                "this machine's clock differs from APNs', which takes no token that is an hour off",
+                [.seconds: "\(seconds)"]
+            )
+        } else {
+            log.notice("this machine's clock agrees with APNs' again", [.seconds: "\(seconds)"])
+        }
+    }
+
+    /// Keeps the credential's trouble for readiness and log.
+    private mutating func judge(_ answer: APNsAnswer, _ attempt: JudgedAttempt) {
+        let route = attempt.route
+        if attempt.verdict.fault == .server {
+            let reason = answer.reason.map { " \($0.text)" } ?? ""
+            troubles.endpointFailed(route, "\(answer.status)\(reason)")
+        }
+        guard attempt.verdict.fault == .credential else {
+            troubles.credentialWorked(route)
+            return
+        }
+        let reason = answer.reason?.text ?? "status \(answer.status)"
+        guard troubles.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
+        var facts = facts(route)
+        facts[.reason] = reason
+        tellRefusedCredential(facts)
+    }
+
+    /// A wrong clock spoils every token: it is named before anybody looks at key and team.
+    private func tellRefusedCredential(_ facts: LogFacts) {
+        var facts = facts
+        facts[.problem] = clockSkew.trouble
+        log.error("APNs refuses the credential", facts)
+    }
+
+    /// A request ended without an answer; `route`: nil where the engine awaited none.
+    package mutating func streamBroke(_ kind: StreamBreak, _ route: Route?, now: Moment) {
+        metrics.brokenStreams[BrokenStreamLabel(kind)].add()
+        guard kind.isAnswerOfSorts, let route else { return }
+        if let text = kind.complaint { troubles.endpointFailed(route, text) }
+        guard troubles.requestUnserved(route, at: now.instant) else { return }
+        var facts = facts(route)
+        facts[.reason] = lastFailure(of: route)
+        log.warning("APNs answers no request", facts)
+    }
+
+    /// A request was not answered in time; told of once, until the next answer.
+    ///
+    /// `route`: nil where the connection has ended meanwhile.
+    package mutating func requestTimedOut(on id: ConnectionID, _ route: Route?, now: Moment) {
+        metrics.requestTimeouts.add()
+        guard let route else { return }
+        troubles.endpointFailed(route, "no answer in time")
+        _ = troubles.requestUnserved(route, at: now.instant)
+        guard troubles.requestTimedOut(route) else { return }
+        log.warning("APNs does not answer requests in time", facts(route, id))
+    }
+
+    package mutating func answerWasMalformed(
+        _ id: ConnectionID,
+        _ route: Route,
+        _ flaw: ResponseFlaw
+    ) {
+        troubles.endpointFailed(route, "malformed answer: \(flaw)")
+        var facts = facts(route, id)
+        facts[.error] = flaw.description
+        log.warning("an answer of APNs is malformed, and counts as none", facts)
+    }
+
+    /// `isCondemned`: the engine parks the credential for it.
+    package mutating func goAwayCame(
+        _ id: ConnectionID,
+        _ route: Route,
+        _ farewell: Farewell,
+        isCondemned: Bool,
+        now: Moment
+    ) {
+        let reason = farewell.reason
+        metrics.goAways[APNsReasonLabel(reason)].add()
+        var facts = facts(route, id)
+        facts[.reason] = reason?.text ?? "none"
+        facts[.error] = farewell.description
+        if isCondemned,
+            troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
+        {
+            tellRefusedCredential(facts)
+        } else {
+            log.log(farewell.isError ? .warning : .notice, "APNs closes a connection", facts)
+        }
+    }
+
+    /// A connection ended, or was not made; `isCondemned`: the engine parks the credential for it.
+    package mutating func connectionEnded(
+        _ id: ConnectionID,
+        _ route: Route,
+        _ failure: ConnectionFailure,
+        after farewell: Farewell?,
+        isCondemned: Bool,
+        now: Moment
+    ) {
+        if failure == .closedHere { return }
+        metrics.connectionFailures.add()
+        var facts = facts(route, id)
+        facts[.error] = failure.description
+        if isCondemned {
+            guard troubles.credentialFailed(route, failure.description, sentAt: now.instant)
+            else { return }
+            facts[.reason] = LocalReason.certificateRefused.rawValue
+            return tellRefusedCredential(facts)
+        }
+        if let farewell, case .goAway = failure {
+            // The log has it already.
+            troubles.connectionFailed(route, farewell.description)
+            return
+        }
+        troubles.connectionFailed(route, failure.description)
+        log.warning("connection to APNs lost or not made", facts)
+    }
+
+    /// A connection answers PINGs and no request, or allows none; another takes its place.
+    package func connectionStalled(_ id: ConnectionID, _ route: Route?) {
+        metrics.stalls.add()
+        guard let route else { return }
+        log.warning(
+            "connection to APNs answers PINGs but no request, or allows none, and is replaced",
+            facts(route, id)
+        )
+    }
+
+    /// Another key or certificate is in use.
+    package mutating func credentialReplaced(_ credential: Int, now: Moment) {
+        troubles.credentialReplaced(credential, at: now.instant)
+    }
+
+    private func facts(_ route: Route, _ connection: ConnectionID? = nil) -> LogFacts {
+        [
+            .connection: connection.map { "\($0)" }, .credential: credentials[route.credential],
+            .environment: route.environment.rawValue,
+        ]
+    }
+
+    private func lastFailure(of route: Route) -> String {
+        troubles.failures[route] ?? "no connection"
+    }
+
+    // MARK: - The shard itself
+
+    /// The log of inputs ends before the shard does; `error`: nil where it is full.
+    package func inputLogEnded(because error: SystemError?) {
+        if let error {
+            log.warning("the log of inputs cannot be written, and ends here", [.error: error.text])
+        } else {
+            log.notice("the log of inputs is full, and ends here")
+        }
+    }
+
+    /// Writes the turn's numbers down.
+    ///
+    /// The engine is lent like this to spare a copy of it; nothing in it is changed.
+    package mutating func turnEnded(_ engine: inout DeliveryEngine) {
+        let counts = engine.counts
+        metrics.attempts.add(UInt64(counts.attempts - counted.attempts))
+        if counts.retries != counted.retries {
+            for (reason, count) in engine.retriesByReason {
+                metrics.setRetriesHere(count, because: reason)
+            }
+        }
+        metrics.retriesDenied.add(UInt64(counts.retriesDenied - counted.retriesDenied))
+        metrics.madeRoom.add(UInt64(counts.madeRoom - counted.madeRoom))
+        metrics.released.add(UInt64(counts.released - counted.released))
+        metrics.skippedSettled.add(UInt64(counts.skippedSettled - counted.skippedSettled))
+        counted = counts
+        metrics.inFlightEvents.set(engine.inFlightEvents)
+        metrics.waitingForDue.set(engine.heldEvents)
+        metrics.inFlightBytes.set(engine.inFlightBytes)
+        metrics.awaitingSchema.set(engine.awaitingSchemaCount)
+        metrics.assignedPartitions.set(engine.assignedPartitions.count)
+        metrics.accounting.set(
+            Accounting(
+                // What was handed back is the next owner's to account for.
+                consumed: Int64(counts.consumed - counts.released),
+                terminal: Int64(counts.terminal + counts.tombstones),
+                inFlight: Int64(engine.inFlightEvents),
+                deferred: Int64(counts.deferred)
+            )
+        )
+    }
+
+    package func isLookDue(now: Moment) -> Bool {
+        lastStatus + Self.statusInterval <= now.instant
+    }
+
+    /// Looks at the engine, tells what has changed, and shows the other threads how the shard does.
+    package mutating func look(
+        at engine: inout DeliveryEngine,
+        _ consumer: ConsumerSight,
+        now: Moment
+    ) {
+        lastStatus = now.instant
+        watchTokenFuses(&engine)
+        watchBreakers(&engine)
+        watchGivenUp(now)
+        if lastLook + Self.lookInterval <= now.instant {
+            lastLook = now.instant
+            oldestArrival = engine.oldestArrival
+            partitionSights = engine.assignedPartitions.map { partition in
+                ShardStatus.PartitionSight(
+                    name: consumer.partitions[partition],
+                    isPaused: engine.isPaused(partition)
+                )
+            }
+        }
+        recordRoutes(&engine)
+        show(&engine, consumer, now: now)
+    }
+
+    /// Shows the other threads how the shard does.
+    package mutating func show(
+        _ engine: inout DeliveryEngine,
+        _ consumer: ConsumerSight,
+        now: Moment
+    ) {
+        var status = ShardStatus()
+        status.hasJoinedGroup = troubles.hasJoinedGroup
+        status.hasEnded = consumer.hasEnded
+        status.kafkaTrouble = troubles.kafka(now: now.instant) ?? consumer.trouble
+        status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
+        status.oldestArrival = oldestArrival
+        status.partitions = partitionSights
+        status.progress = progress
+        status.counts = ShardCounts(
+            consumed: engine.counts.consumed,
+            terminal: engine.counts.terminal,
+            deferred: engine.counts.deferred,
+            handedBack: engine.inFlightEvents + engine.counts.released
+        )
+        for route in routes {
+            guard engine.pool(of: route).isInUse else { continue }
+            status.routes.append(
+                ShardStatus.RouteStatus(
+                    credential: credentials[route.credential],
+                    environment: route.environment,
+                    trouble: trouble(route, &engine, now),
+                    isTokenFuseBlown: blownFuses.contains(route)
+                )
+            )
+        }
+        control.status = status
+    }
+
+    private func trouble(_ route: Route, _ engine: inout DeliveryEngine, _ now: Moment) -> String? {
+        if let reason = engine.parking(of: route.credential).reason {
+            return "parked: \(reason.text)"
+        }
+        if let reason = troubles.credentials[route] { return reason }
+        let endpoint = "apns.endpoints.\(route.environment.rawValue)"
+        guard engine.pool(of: route).usableConnections > 0 else {
+            return "\(endpoint): \(troubles.connections[route] ?? "connecting")"
+        }
+        if case .open = engine.breaker(of: route).phase {
+            return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
+        }
+        // Also where too few devices are concerned to open the breaker.
+        guard troubles.isUnserved(route, now: now.instant) else { return nil }
+        return "\(endpoint): answers no request, last: \(lastFailure(of: route))"
+    }
+
+    private func recordRoutes(_ engine: inout DeliveryEngine) {
+        metrics.rateLimitedEvents.set(engine.rateLimitedCount)
+        for credential in credentials.indices {
+            let isWorking = engine.parking(of: credential).isWorking
+            metrics.parkedCredentials[credential].set(isWorking ? 0 : 1)
+        }
+        for route in routes {
+            let shown = metrics.routes[route.index]
+            let pool = engine.pool(of: route)
+            shown.setConnections { state in
+                pool.connections.count { $0.phase.state == state }
+            }
+            shown.streams.set(pool.openStreams)
+            shown.streamsLimit.set(pool.connections.reduce(0) { $0 + $1.streamLimit })
+            shown.waiting.set(engine.waitingCount(of: route))
+            shown.setBreaker(engine.breaker(of: route).phase.state)
+        }
+    }
+
+    /// Tells of breakers that opened or closed.
+    private mutating func watchBreakers(_ engine: inout DeliveryEngine) {
+        for route in routes {
+            switch engine.breaker(of: route).phase {
+            case .open where shutBreakers.insert(route).inserted:
+                var facts = facts(route)
+                facts[.reason] = lastFailure(of: route)
+                log.warning("APNs fails too often and is left alone for a while", facts)
+            case .closed where shutBreakers.remove(route) != nil:
+                troubles.endpointRecovered(route)
+                log.notice("APNs answers again", facts(route))
+            case .open, .halfOpen, .closed: break
+            }
+        }
+    }
+
+    /// Tells of fuses that blew or are whole again, and notes them for metrics and readiness.
+    private mutating func watchTokenFuses(_ engine: inout DeliveryEngine) {
+        var trips = 0
+        for route in routes {
+            guard let fuse = engine.tokenFuse(of: route) else { return }
+            trips += fuse.trips
+            metrics.routes[route.index].blownTokenFuse.set(fuse.isBlown ? 1 : 0)
+            guard fuse.isBlown != blownFuses.contains(route) else { continue }
+            if fuse.isBlown {
+                blownFuses.insert(route)
+                tellBlown(fuse, route)
+            } else {
+                blownFuses.remove(route)
+                log.notice("token fuse whole again: APNs is believed", facts(route))
+            }
+        }
+        metrics.tokenFuseTrips.add(UInt64(trips) - metrics.tokenFuseTrips.value)
+    }
+
+    private func tellBlown(_ fuse: TokenFuse, _ route: Route) {
+        func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+        var facts = facts(route)
+        facts[.problem] =
+            "\(percent(fuse.share)) of the device tokens condemned, usual are "
+            + "\(percent(fuse.baseline)); check host, credential and environment"
+        log.error("token fuse blown: no token is to be removed", facts)
+    }
+
+    /// Tells when the share of events that end although nothing is wrong with them has become large,
+    /// or small again.
+    private mutating func watchGivenUp(_ now: Moment) {
+        for credential in givenUp.indices {
+            guard givenUp[credential].timeAdvanced(now: now.instant) else { continue }
+            let share = givenUp[credential]
+            metrics.credentialsGivingUp[credential].set(share.isLarge ? 1 : 0)
+            var facts: LogFacts = [
+                .credential: credential < credentials.count ? credentials[credential] : "none"
+            ]
+            guard share.isLarge else {
+                log.notice("hardly any events are given up now", facts)
+                continue
+            }
+            facts[.reason] = share.lastReason?.text
+            facts[.problem] = "\(share.givenUp) of the last \(share.ended) events"
+            log.warning("events are given up that nothing is wrong with", facts)
+        }
+    }
+}
+
+/// What the consumer shows of itself.
+package struct ConsumerSight: Sendable {
+    package var partitions: PartitionTable
+    /// Those that cannot be read, though Kafka answers.
+    package var stuck: [PartitionID]
+    /// The group was left, or the shard cannot go on.
+    package var hasEnded: Bool
+
+    package init(partitions: PartitionTable, stuck: [PartitionID] = [], hasEnded: Bool = false) {
+        self.partitions = partitions
+        self.stuck = stuck
+        self.hasEnded = hasEnded
+    }
+
+    fileprivate var trouble: String? {
+        stuck.isEmpty ? nil : "\(partitions.names(stuck)): cannot be read on"
+    }
+}
+
+extension PartitionTable {
+    fileprivate func names(_ partitions: [PartitionID]) -> String {
+        partitions.map { self[$0].description }.joined(separator: " ")
+    }
+
+    /// Where the reading of the partition stands, as log lines name a record.
+    fileprivate func place(_ partition: PartitionID, _ position: Offset?) -> String? {
+        position.map { "\(names([partition]))@\($0.rawValue)" }
+    }
+}
+
+extension OutcomeKind {
+    /// Somebody has to mend the event, the credential or the network.
+    fileprivate var isFault: Bool {
+        switch self {
+        case .rejected, .invalid, .undeliverable: true
+        case .accepted, .unregistered, .expired, .suppressed, .duplicate: false
+        }
+    }
+}
+
+extension StreamBreak {
+    /// What to say of the endpoint; nil: nothing, or more was said already.
+    fileprivate var complaint: String? {
+        switch self {
+        case .refused: "stream refused"
+        case .reset: "stream reset"
+        case .unprocessed, .malformed, .lost: nil
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Testing
+
+/// A shard's parts keep their state to themselves and know nothing of each other.
+@Suite struct ShardStructureTests {
+    private static let shard = "Shard"
+    private static let parts = ["ShardObserver"]
+
+    @Test(arguments: parts)
+    func `a part names no other part, and not the shard`(part: String) throws {
+        let file = try #require(try sources(of: Self.shard).first { $0.isNamed(part) })
+        for other in Self.parts + [Self.shard] where other != part {
+            #expect(!file.mentions(other), "\(part) knows \(other)")
+        }
+    }
+
+    /// What is `private` in Swift is seen by extensions in the same file only.
+    @Test(arguments: parts)
+    func `the state of a part is private, and no other file extends it`(part: String) throws {
+        for file in try sources(of: Self.shard) {
+            guard file.isNamed(part) else {
+                #expect(!file.extends(part), "\(file.name)")
+                continue
+            }
+            let properties = file.storedProperties(of: part)
+            #expect(!properties.isEmpty)
+            for line in properties {
+                #expect(line.isPrivateProperty, "\(part): \(line)")
+            }
+        }
+    }
+}

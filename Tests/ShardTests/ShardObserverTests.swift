@@ -1,0 +1,320 @@
+import APNsRules
+import Credentials
+import Delivery
+import HTTP2IO
+import KafkaIO
+import Log
+import Shard
+import SystemIO
+import Telemetry
+import Testing
+import Vocabulary
+
+/// What is counted, logged and shown of values that the parts hand over.
+@Suite struct ShardObserverTests {
+    private static let connection = ConnectionID(rawValue: 7)
+    private static let unstable = KafkaError(code: .unstableOffsetCommit, text: "wait")
+    private static let gone = KafkaError(code: .offsetOutOfReach, text: "gone")
+
+    /// What a line begins with, after its time; nil: no line.
+    struct Said: Sendable {
+        var news: KafkaNews
+        var level: String?
+        var text = ""
+    }
+
+    private static let partition = PartitionID(index: 0)
+    private static let kafkaNews = [
+        Said(news: .partitionsAssigned([partition]), level: "info", text: "partitions assigned"),
+        Said(
+            news: .partitionsRevoked([partition], lost: false),
+            level: "info",
+            text: "partitions revoked"
+        ),
+        Said(
+            news: .partitionsRevoked([partition], lost: true),
+            level: "info",
+            text: "partitions lost"
+        ),
+        Said(news: .positionsFetched),
+        Said(
+            news: .positionsUnknown([], PartsBench.noKafka),
+            level: "warning",
+            text: "committed offsets could not be read"
+        ),
+        // A transaction that is not over is waited for.
+        Said(
+            news: .positionsUnknown([partition], unstable),
+            level: "debug",
+            text: "committed offsets could not be read"
+        ),
+        Said(news: .commitFinished([])),
+        Said(
+            news: .commitFinished([
+                CommitResult(partition: partition, error: PartsBench.noKafka)
+            ]),
+            level: "warning",
+            text: "offset not committed"
+        ),
+        Said(
+            news: .commitMetadataRefused(limit: 99),
+            level: "warning",
+            text: "the broker takes less metadata"
+        ),
+        Said(
+            news: .partitionUnreadable(partition, PartsBench.noKafka),
+            level: "warning",
+            text: "partition cannot be read"
+        ),
+        Said(
+            news: .partitionDamaged(partition, gone, position: Offset(3)),
+            level: "error",
+            text: "a damaged batch"
+        ),
+        Said(
+            news: .offsetGone(partition, gone),
+            level: "error",
+            text: "the offset to read from is not in Kafka"
+        ),
+        Said(
+            news: .partitionReplaced(partition, position: nil),
+            level: "error",
+            text: "the topic was deleted and made again"
+        ),
+        Said(
+            news: .failed(PartsBench.noKafka),
+            level: "warning",
+            text: "trouble with Kafka"
+        ),
+        Said(
+            news: .logged(KafkaLogLine(level: 4, facility: "FAIL", text: "no")),
+            level: "info",
+            text: "librdkafka says"
+        ),
+        // A property that only one of the two clients has.
+        Said(
+            news: .logged(KafkaLogLine(level: 4, facility: "CONFWARN", text: "no")),
+            level: "debug",
+            text: "librdkafka says"
+        ),
+        Said(
+            news: .logged(KafkaLogLine(level: 7, facility: "FETCH", text: "so")),
+            level: "debug",
+            text: "librdkafka says"
+        ),
+    ]
+
+    @Test(arguments: kafkaNews)
+    func `each kind of news from Kafka has its line`(said: Said) throws {
+        let bench = try PartsBench(from: .debug)
+        var observer = bench.observer
+        observer.saw(said.news, bench.partitions, now: bench.now)
+        let lines = bench.logged.lines
+        #expect(lines.count == (said.level == nil ? 0 : 1))
+        guard let level = said.level, let line = lines.first else { return }
+        #expect(line.contains(" \(level) ") && line.contains(said.text), "\(line)")
+    }
+
+    @Test func `an error is Kafka's trouble until something works`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        func trouble() -> String? {
+            observer.show(&bench.engine, bench.sight, now: bench.now)
+            return bench.control.status.kafkaTrouble
+        }
+        let failures: [KafkaNews] = [
+            .positionsUnknown([], PartsBench.noKafka),
+            .commitFinished([
+                CommitResult(partition: bench.partition, error: PartsBench.noKafka)
+            ]),
+            .partitionUnreadable(bench.partition, PartsBench.noKafka),
+            .failed(PartsBench.noKafka),
+        ]
+        let successes: [KafkaNews] = [
+            .positionsFetched, .commitFinished([]), .partitionsAssigned([]),
+        ]
+        for failure in failures {
+            for success in successes {
+                observer.saw(failure, bench.partitions, now: bench.now)
+                #expect(trouble() == PartsBench.noKafka.description, "\(failure)")
+                observer.saw(success, bench.partitions, now: bench.now)
+                #expect(trouble() == nil, "\(success)")
+            }
+        }
+    }
+
+    @Test func `a record is counted as what it is, if the shard took it`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        for isTaken in [true, false] {
+            for framing in [RecordFraming.plain, nil] {
+                for isRetry in [true, false] {
+                    let record = ArrivedRecord(
+                        isTaken: isTaken,
+                        framing: framing,
+                        metricRow: 0,
+                        isRetry: isRetry
+                    )
+                    observer.saw(.recordArrived(record), bench.partitions, now: bench.now)
+                }
+            }
+        }
+        #expect(bench.metrics.tombstones.value == 2)
+        #expect(bench.metrics.returned.value == 2)
+    }
+
+    @Test func `the watchdog sees each record and each assignment`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        var seen: [UInt64] = []
+        let record = ArrivedRecord(isTaken: false, framing: nil, metricRow: nil, isRetry: false)
+        for news in [
+            .recordArrived(record), .partitionsAssigned([]), .positionsFetched,
+        ] as [KafkaNews] {
+            observer.saw(news, bench.partitions, now: bench.now)
+            observer.show(&bench.engine, bench.sight, now: bench.now)
+            seen.append(bench.control.sight.progress)
+        }
+        #expect(seen == [1, 2, 2])
+    }
+
+    @Test func `an event has ended when the last of its records is written`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        bench.take("no event")
+        let publications = bench.decide().publications
+        #expect(publications.map(\.tag.publication) == [.outcome, .deadLetter])
+        for (index, publication) in publications.enumerated() {
+            #expect(bench.logged.lines.isEmpty)
+            let record = bench.engine.published(publication.tag)
+            let news = OutcomeNews.written(publication.tag.publication, record)
+            observer.saw(news, bench.partitions, now: bench.now)
+            #expect(bench.metrics.resultsProduced.value == 1)
+            #expect(bench.metrics.endToEnd.reading.counts.reduce(0, +) == UInt64(index))
+        }
+        let line = try #require(bench.logged.lines.first)
+        #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")
+    }
+
+    @Test func `a record that Kafka does not take is told once a minute`() throws {
+        let bench = try PartsBench(from: .warning)
+        var observer = bench.observer
+        for _ in 0..<3 {
+            observer.saw(
+                .notTaken(.outcome, PartsBench.noKafka),
+                bench.partitions,
+                now: bench.now
+            )
+        }
+        #expect(bench.metrics.produceErrors[.outcome].value == 3)
+        #expect(bench.logged.lines.count == 1)
+        // A right that is missing does not heal by itself.
+        let denied = KafkaError(code: .topicAuthorizationFailed, text: "denied")
+        observer.saw(.notTaken(.deadLetter, denied), bench.partitions, now: bench.now)
+        #expect(bench.logged.lines.last?.contains(" error ") == true)
+    }
+
+    @Test func `an answer is the end of a request's trouble, and the beginning of a credential's`()
+        throws
+    {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        let id = Self.connection
+        observer.requestTimedOut(on: id, PartsBench.route, now: bench.now)
+        observer.requestTimedOut(on: id, PartsBench.route, now: bench.now)
+        observer.requestTimedOut(on: id, nil, now: bench.now)
+        #expect(bench.metrics.requestTimeouts.value == 3)
+        #expect(bench.logged.lines.count == 1)
+        for _ in 0..<12 { observer.streamBroke(.reset, PartsBench.route, now: bench.now) }
+        #expect(bench.logged.lines.count == 2)
+        #expect(bench.logged.lines.last?.contains("APNs answers no request") == true)
+        observer.streamBroke(.lost, PartsBench.route, now: bench.now)
+        #expect(bench.metrics.brokenStreams[.lost].value == 1)
+    }
+
+    @Test func `a connection's end is told as what it means`() throws {
+        let farewell = Farewell(.noError, debugData: [])
+        let certificate = ConnectionFailure.tls(.certificateRefused("unknown ca"))
+        let ends: [(ConnectionFailure, Farewell?, isCondemned: Bool, said: String?)] = [
+            (.closedHere, nil, false, nil),
+            (.closedByPeer, nil, false, "connection to APNs lost or not made"),
+            // The log has it already.
+            (.goAway(.noError), farewell, false, nil),
+            (.closedByPeer, farewell, false, "connection to APNs lost or not made"),
+            (certificate, nil, true, "APNs refuses the credential"),
+        ]
+        for (failure, farewell, isCondemned, said) in ends {
+            let bench = try PartsBench()
+            var observer = bench.observer
+            for _ in 0..<2 {
+                observer.connectionEnded(
+                    Self.connection,
+                    PartsBench.route,
+                    failure,
+                    after: farewell,
+                    isCondemned: isCondemned,
+                    now: bench.now
+                )
+            }
+            #expect(bench.metrics.connectionFailures.value == (failure == .closedHere ? 0 : 2))
+            let lines = bench.logged.lines
+            #expect(lines.isEmpty == (said == nil), "\(failure)")
+            if let said { #expect(lines.first?.contains(said) == true, "\(failure)") }
+        }
+    }
+
+    @Test func `a GOAWAY is an error if its code is, and condemns if the engine says so`() throws {
+        let cases: [(HTTP2ErrorCode, isCondemned: Bool, level: String)] = [
+            (.noError, false, "notice"), (.internalError, false, "warning"),
+            (.noError, true, "error"),
+        ]
+        for (code, isCondemned, level) in cases {
+            let bench = try PartsBench()
+            var observer = bench.observer
+            observer.goAwayCame(
+                Self.connection,
+                PartsBench.route,
+                Farewell(code, debugData: []),
+                isCondemned: isCondemned,
+                now: bench.now
+            )
+            let line = try #require(bench.logged.lines.first)
+            #expect(line.contains(" \(level) "), "\(line)")
+            #expect(bench.metrics.goAways[.none].value == 1)
+        }
+    }
+
+    @Test func `other threads get a look ten times a second`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        var looks = 0
+        for _ in 0..<100 {
+            observer.turnEnded(&bench.engine)
+            if observer.isLookDue(now: bench.now) {
+                observer.look(at: &bench.engine, bench.sight, now: bench.now)
+                looks += 1
+            }
+            bench.pass(.milliseconds(10))
+        }
+        #expect(looks == 10)
+        #expect(bench.metrics.assignedPartitions.value == 1)
+        #expect(bench.control.status.partitions.map(\.name) == bench.partitions.partitions)
+    }
+
+    @Test func `a partition that cannot be read on is Kafka's trouble`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        let sight = ConsumerSight(partitions: bench.partitions, stuck: [bench.partition])
+        observer.show(&bench.engine, sight, now: bench.now)
+        #expect(bench.control.status.kafkaTrouble == "events[0]: cannot be read on")
+        #expect(!bench.control.status.hasEnded)
+    }
+}
+
+extension PartsBench {
+    var observer: ShardObserver {
+        ShardObserver(settings, control: control, metrics: metrics, log: log)
+    }
+
+    var sight: ConsumerSight { ConsumerSight(partitions: partitions) }
+}

@@ -209,7 +209,7 @@ extension Shard {
             let cause =
                 error.code == .fencedInstance
                 ? "another process has taken over this one's kafka.group_instance_id: " : ""
-            failure = ServiceError(text: "Kafka: \(cause)\(error)")
+            ownFailure = ServiceError(text: "Kafka: \(cause)\(error)")
             return
         }
         tell(KafkaNews.failed(error))

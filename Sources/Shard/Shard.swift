@@ -33,13 +33,6 @@ package struct Shard: ~Copyable {
     private static let tick = Duration.seconds(1)
     /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
-    /// Events taken from the producer's queue in one turn; a record makes three reports at most.
-    ///
-    /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
-    /// with records that are hard to decode twice `DecodeSlice`'s time, after which requests leave
-    /// and answers are read, however much waits.
-    private static let reportBudget = 1024
-
     /// Its place among the shards of the process.
     let index: Int
     let settings: ShardSettings
@@ -56,38 +49,29 @@ package struct Shard: ~Copyable {
     var uselessSchemas: [SchemaReference] = []
     let consumer: Consumer
     private let consumerWakeup: Wakeup
-    var producer: Producer
-    let producerWakeup: Wakeup
-    /// Nil: outcomes are not written in transactions.
-    let transactions: TransactionWorker?
-    private let transactionsWakeup: Wakeup
-    /// For the line with which the process ends.
-    var lastTransactionError: KafkaError?
+    var outcomes: OutcomeProducer
     let connections: APNsConnections
     var requests: APNsRequests
-    var publisher: OutcomePublisher
     var partitionRoles: PartitionRoles
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.
     var inUse: [CredentialInUse]
     var credentialsVersion: Int
     let schemas: ShardSchemas
-    /// Descriptors may be silent though more waits: the last turn did not take everything.
+    /// The descriptor may be silent though more waits: the last turn did not take everything.
     private var consumerHasMore = true
-    private var producerHasMore = false
     private var nextTick = Instant(nanoseconds: .min)
-    /// Of producers that fail as soon as they are made.
-    var producerBackoff = ProducerBackoff()
     private var decision = TurnDecision()
     /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
-    private var producerEvents: [ProducerEvent] = []
     var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     var hasConsumerClosed = false
     /// When leaving the group has taken long enough: all that could be committed is, and a silent
     /// coordinator would hold the process for ever.
     private var closeDeadline: Instant?
-    package internal(set) var failure: ServiceError?
+    /// Why it ended, if not because it was asked to.
+    package var failure: ServiceError? { ownFailure ?? outcomes.failure }
+    var ownFailure: ServiceError?
     /// Nil: not wanted, or it is full.
     private var inputLog: InputLogFile?
 
@@ -131,12 +115,13 @@ package struct Shard: ~Copyable {
         self.schemas = schemas
         consumer = peers.consumer
         consumerWakeup = peers.consumerWakeup
-        producer = peers.producer
-        producerWakeup = peers.producerWakeup
-        transactionsWakeup = peers.transactionsWakeup
-        transactions =
-            settings.engine.isTransactional
-            ? TransactionWorker(named: "transactions-\(index)", wakeup: transactionsWakeup) : nil
+        outcomes = OutcomeProducer(
+            settings,
+            shard: index,
+            peers.producer,
+            wakeup: peers.producerWakeup,
+            workerWakeup: peers.transactionsWakeup
+        )
         decoder = EventDecoder(
             payloadPolicy: settings.payloadPolicy,
             registeredSchemas: schemas.fetch == nil ? nil : [:],
@@ -148,7 +133,6 @@ package struct Shard: ~Copyable {
             to: peers.connections.endpoints,
             credentialCount: inUse.count
         )
-        publisher = OutcomePublisher(topics: settings.topics)
         partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(
             settings: settings.engine,
@@ -166,10 +150,10 @@ package struct Shard: ~Copyable {
             try consumer.subscribe(settings.sources + settings.topics.retry.topics)
             while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn(loop) }
         } catch {
-            failure = ServiceError(text: "\(error)")
+            ownFailure = ServiceError(text: "\(error)")
         }
         connections.closeAll(loop)
-        transactions?.stop()
+        outcomes.stop()
         // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
         // ends anyway. All that was produced is acknowledged, all that could be is committed.
         observer.show(&engine, consumerSight, now: now)
@@ -181,7 +165,7 @@ package struct Shard: ~Copyable {
     private mutating func turn(_ loop: borrowing EventLoop) throws(SystemError) {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
-            (consumerHasMore && budget > 0) || producerHasMore || !happenings.isEmpty
+            (consumerHasMore && budget > 0) || outcomes.isBusy || !happenings.isEmpty
             || connections.hasUnsentFrames || engine.hasToDecode
         try loop.wait(until: isBusy ? now.instant : nextDeadline()) { id, readiness in
             switch id {
@@ -189,10 +173,8 @@ package struct Shard: ~Copyable {
             case ShardPeers.LoopID.consumer:
                 consumerWakeup.drain()
                 consumerHasMore = true
-            case ShardPeers.LoopID.producer:
-                producerWakeup.drain()
-                producerHasMore = true
-            case ShardPeers.LoopID.transactions: transactionsWakeup.drain()
+            case ShardPeers.LoopID.producer: outcomes.rang()
+            case ShardPeers.LoopID.transactions: outcomes.workerRang()
             case ShardPeers.LoopID.resolver: connections.takeResolutions(loop, &happenings)
             default: connections.readinessChanged(loopID: id, readiness)
             }
@@ -201,7 +183,7 @@ package struct Shard: ~Copyable {
         if now.instant >= nextTick {
             nextTick = now.instant + Self.tick
             consumerHasMore = true
-            producerHasMore = true
+            outcomes.lookAgain()
         }
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
@@ -213,14 +195,14 @@ package struct Shard: ~Copyable {
             lookingAhead: { events in engine.lookAhead { events.delivery(ahead: $0) } }
         ) { tellEngine(of: $0) }
         takeReports()
-        takeTransactionAnswer()
+        hear(outcomes.takeTransactionAnswer(&engine, now: now))
         takeSchemas()
         takeRecords(budget: budget)
         if let deadline = consumer.nextDeadline, deadline <= now.instant {
             let now = now.instant
             inGroup { consumer throws(KafkaError) in try consumer.timeAdvanced(now: now) }
         }
-        if producerBackoff.isDue(now: now.instant), replaceProducer() { engine.producerReplaced() }
+        outcomes.timeAdvanced(&engine, now: now)
         for token in engine.doubtfulTokens(now: now.instant) {
             let deadSince = settings.suppressedTokens[token]
             engine.tokenHeard(token, deadSince: deadSince, now: now.instant)
@@ -244,7 +226,7 @@ package struct Shard: ~Copyable {
     private mutating func nextDeadline() -> Instant {
         let others = [
             engine.nextDeadline(now: now.instant), connections.nextAttemptAt(now: now.instant),
-            consumer.nextDeadline, producerBackoff.nextDeadline,
+            consumer.nextDeadline, outcomes.nextDeadline,
         ]
         return others.reduce(nextTick) { min($0, $1 ?? $0) }
     }
@@ -263,30 +245,21 @@ package struct Shard: ~Copyable {
     }
 
     private mutating func takeReports() {
-        guard producerHasMore || publisher.hasRefused else { return }
-        producerHasMore = producer.poll(budget: Self.reportBudget, into: &producerEvents)
-        let hadProducer = ObjectIdentifier(producer)
         // Moved out and back in: what looks ahead must not look into the shard.
-        var events: [ProducerEvent] = []
-        swap(&events, &producerEvents)
+        let events = outcomes.takeEvents()
+        let partitions = consumer.partitions
         for index in events.indices {
             engine.lookAhead { events.delivery(at: index + $0.distance) }
-            // Reports of a producer that was replaced a moment ago are covered by its successor.
-            guard hadProducer == ObjectIdentifier(producer) || events[index].isSuccess else {
-                continue
+            if let news = outcomes.happened(events[index], &engine, now: now) {
+                observer.saw(news, partitions, now: now)
             }
-            producerHappened(events[index])
         }
-        events.removeAll(keepingCapacity: true)
-        swap(&events, &producerEvents)
-        let refused = publisher.takeRefused()
-        for (index, record) in refused.enumerated() {
-            publish(record)
-            guard publisher.hasRefused else { continue }
-            // Full again: to encode the others would be for nothing.
-            publisher.refuse(refused.dropFirst(index + 1))
-            break
-        }
+        outcomes.done(with: events)
+        for news in outcomes.publishRefused(partitions, &engine, now: now) { hear(news) }
+    }
+
+    private mutating func hear(_ news: OutcomeNews?) {
+        if let news { observer.saw(news, consumer.partitions, now: now) }
     }
 
     // MARK: What is to be done
@@ -317,13 +290,21 @@ package struct Shard: ~Copyable {
             }
         }
         for schema in decision.schemaFetches { fetchSchema(schema) }
-        for step in decision.transactions { transact(step) }
+        for step in decision.transactions {
+            var offsets: TransactionOffsets?
+            if case .commit(let commits) = step, !commits.isEmpty {
+                offsets = consumer.transactionOffsets(commits)
+            }
+            hear(outcomes.carryOut(step, offsets: offsets, &engine, now: now))
+        }
         for index in decision.publications.indices {
             decision.publications.lookAhead(from: index)
-            publish(decision.publications[index])
+            let record = decision.publications[index]
+            let source = consumer.name(of: record.arrival.record.partition)
+            hear(outcomes.publish(record, source: source, &engine, now: now))
         }
         for step in decision.group { carryOut(step) }
-        if let reason = decision.stop { stop(reason) }
+        if let reason = decision.stop { outcomes.stopped(because: reason) }
         swap(&decision, &self.decision)
     }
 
@@ -395,7 +376,7 @@ package struct Shard: ~Copyable {
         do throws(KafkaError) {
             try act(consumer)
         } catch {
-            failure = ServiceError(text: "Kafka: \(error)")
+            ownFailure = ServiceError(text: "Kafka: \(error)")
         }
         consumerHasMore = true
     }

@@ -1,50 +1,52 @@
-import Delivery
+package import Delivery
 import EventCodec
-import KafkaIO
-import Telemetry
-import Vocabulary
+package import KafkaIO
+package import Vocabulary
 
-/// Writes outcomes to Kafka: the outcome itself, the token's status, the dead letter; and the
-/// retry record of an event that has none yet.
-package struct OutcomePublisher: ~Copyable {
+/// Writes what deliveries come to as records: the outcome itself, the token's status, the dead letter;
+/// and the retry record of an event that goes on.
+package struct OutcomeRecords: ~Copyable {
+    /// A record as the producer takes it.
+    package struct Encoded: ~Copyable {
+        package let topic: KafkaTopic
+        package let key: [UInt8]?
+        package let value: [UInt8]?
+        package let headers: HeaderList?
+    }
+
     private let topics: OutcomeTopics
     private var encoder = OutcomeEncoder()
     private var value: [UInt8] = []
-    /// What the producer's full queue did not take; tried again when reports have made room.
-    private var refused: [OutgoingRecord] = []
     /// Outcomes that were too large as they are: published without metadata.
     private var shortened: Set<DeliveryID> = []
 
-    init(topics: OutcomeTopics) {
+    package init(topics: OutcomeTopics) {
         self.topics = topics
     }
 
-    /// - Throws: The producer's word, when it will never take this record.
-    mutating func publish(
+    /// Writes a record.
+    ///
+    /// - Parameters:
+    ///   - record: What the engine decided on.
+    ///   - source: The partition that the event was read from last.
+    /// - Returns: nil where there is no such record, because its topic is not configured.
+    package mutating func encode(
         _ record: OutgoingRecord,
-        source: TopicPartition,
-        through producer: Producer
-    ) throws(KafkaError) {
-        let encoded: Encoded? =
-            switch record.conclusion {
-            case .deferred(let deferral): retryRecord(of: record.arrival, deferral, source)
-            case .ended(let ending): self.record(record.tag, of: record.arrival, ending, source)
-            }
-        guard let encoded else { return }
-        do throws(ProduceError) {
-            try producer.produce(
-                topic: encoded.topic,
-                key: encoded.key,
-                value: encoded.value,
-                headers: encoded.headers,
-                tag: record.tag.rawValue
-            )
-        } catch {
-            switch error {
-            case .queueFull: refused.append(record)
-            case .refused(let cause): throw cause
-            }
+        source: TopicPartition
+    ) -> Encoded? {
+        switch record.conclusion {
+        case .deferred(let deferral): retryRecord(of: record.arrival, deferral, source)
+        case .ended(let ending): outcomeRecord(record.tag, of: record.arrival, ending, source)
         }
+    }
+
+    /// The outcome is too large as it is: from now on it is written without what it takes over from
+    /// the record.
+    package mutating func shorten(_ id: DeliveryID) { shortened.insert(id) }
+
+    /// All records of the delivery are written, or never will be.
+    package mutating func concluded(_ id: DeliveryID) {
+        if !shortened.isEmpty { shortened.remove(id) }
     }
 
     /// The event as it is, with what the next round must know.
@@ -69,7 +71,7 @@ package struct OutcomePublisher: ~Copyable {
     }
 
     /// One of the outcome's records; `source` is the partition that the event was read from last.
-    private mutating func record(
+    private mutating func outcomeRecord(
         _ tag: PublicationTag,
         of arrival: Arrival,
         _ ending: Ending,
@@ -117,35 +119,6 @@ package struct OutcomePublisher: ~Copyable {
         record.headers = []
         record.traceContext = []
         return encoded(.outcome, outcome, record, origin.partition, times(arrival, ending))
-    }
-
-    /// Takes what the full queue refused, to be published again.
-    mutating func takeRefused() -> [OutgoingRecord] {
-        let records = refused
-        refused = []
-        return records
-    }
-
-    /// Puts off what was taken by `takeRefused`, and not published.
-    mutating func refuse(_ records: ArraySlice<OutgoingRecord>) { refused += records }
-
-    /// What was refused is produced again in any case.
-    mutating func forgetRefused() { refused = [] }
-
-    var hasRefused: Bool { !refused.isEmpty }
-
-    /// - Returns: false when the outcome is short already.
-    mutating func shorten(_ id: DeliveryID) -> Bool { shortened.insert(id).inserted }
-
-    mutating func concluded(_ id: DeliveryID) {
-        if !shortened.isEmpty { shortened.remove(id) }
-    }
-
-    private struct Encoded: ~Copyable {
-        let topic: KafkaTopic
-        let key: [UInt8]?
-        let value: [UInt8]?
-        let headers: HeaderList?
     }
 
     private mutating func encoded(

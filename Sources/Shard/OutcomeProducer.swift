@@ -1,0 +1,347 @@
+package import Delivery
+package import KafkaIO
+package import Log
+package import SystemIO
+package import Vocabulary
+
+/// Has Kafka take the records of what deliveries come to, and tells the engine what became of each.
+///
+/// It keeps a producer alive: one that fails for good is replaced, and the engine has everything
+/// produced again that was not acknowledged. With `results.transactional` the records go out in
+/// transactions, whose calls a thread aside makes.
+package struct OutcomeProducer: ~Copyable {
+    /// Events taken from the producer's queue in one turn; a record makes three reports at most.
+    ///
+    /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
+    /// with records that are hard to decode twice `DecodeSlice`'s time, after which requests leave
+    /// and answers are read, however much waits.
+    private static let reportBudget = 1024
+
+    private let kafka: KafkaAccess
+    private let shard: Int
+    private let isTransactional: Bool
+    private var producer: Producer
+    private let wakeup: Wakeup
+    /// The descriptor may be silent though more waits: the last turn did not take everything.
+    private var hasMore = false
+    private var events: [ProducerEvent] = []
+    private var records: OutcomeRecords
+    /// What the producer's full queue did not take; tried again when reports have made room.
+    private var refused: [OutgoingRecord] = []
+    /// Of producers that fail as soon as they are made.
+    private var backoff = ProducerBackoff()
+    /// Nil: outcomes are not written in transactions.
+    private let worker: TransactionWorker?
+    private let workerWakeup: Wakeup
+    /// For the line with which the process ends.
+    private var lastTransactionError: KafkaError?
+    /// Why the process has to end.
+    package private(set) var failure: ServiceError?
+
+    /// - Parameters:
+    ///   - settings: What the configuration decides.
+    ///   - shard: The shard's place among those of the process.
+    ///   - producer: The first one.
+    ///   - wakeup: Rung for every producer's queue.
+    ///   - workerWakeup: Rung when a transactional call has ended.
+    package init(
+        _ settings: ShardSettings,
+        shard: Int,
+        _ producer: Producer,
+        wakeup: Wakeup,
+        workerWakeup: Wakeup
+    ) {
+        kafka = settings.kafka
+        self.shard = shard
+        isTransactional = settings.engine.isTransactional
+        self.producer = producer
+        self.wakeup = wakeup
+        self.workerWakeup = workerWakeup
+        records = OutcomeRecords(topics: settings.topics)
+        worker =
+            isTransactional
+            ? TransactionWorker(named: "transactions-\(shard)", wakeup: workerWakeup) : nil
+    }
+
+    /// There may be more than was taken.
+    var isBusy: Bool { hasMore }
+
+    /// When the next producer is to be made.
+    package var nextDeadline: Instant? { backoff.nextDeadline }
+
+    /// Something waits in the producer's queue, or may.
+    mutating func rang() {
+        wakeup.drain()
+        lookAgain()
+    }
+
+    func workerRang() { workerWakeup.drain() }
+
+    /// To be called now and then: that heals a ring that was lost.
+    mutating func lookAgain() { hasMore = true }
+
+    /// Ends the thread of transactional calls, behind the one that it may be in.
+    package func stop() { worker?.stop() }
+
+    // MARK: - Records
+
+    /// Produces a record; what the full queue does not take is kept.
+    package mutating func publish(
+        _ record: OutgoingRecord,
+        source: TopicPartition,
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> OutcomeNews? {
+        // The next producer is given all that is not acknowledged.
+        guard !backoff.isWaiting, let encoded = records.encode(record, source: source)
+        else { return nil }
+        do throws(ProduceError) {
+            try producer.produce(
+                topic: encoded.topic,
+                key: encoded.key,
+                value: encoded.value,
+                headers: encoded.headers,
+                tag: record.tag.rawValue
+            )
+        } catch {
+            switch error {
+            case .queueFull: refused.append(record)
+            case .refused(let cause): return failed(record.tag, cause, &engine, now)
+            }
+        }
+        return nil
+    }
+
+    /// Produces what the full queue did not take, as far as there is room now.
+    package mutating func publishRefused(
+        _ partitions: PartitionTable,
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> [OutcomeNews] {
+        var news: [OutcomeNews] = []
+        var waiting = refused[...]
+        refused = []
+        while refused.isEmpty, let record = waiting.popFirst() {
+            let source = partitions[record.arrival.record.partition]
+            if let told = publish(record, source: source, &engine, now: now) { news.append(told) }
+        }
+        // Full again: to encode the others would be for nothing.
+        refused += waiting
+        return news
+    }
+
+    // MARK: - Reports
+
+    /// Takes what has happened, a turn's share; `done` gives the room back.
+    mutating func takeEvents() -> [ProducerEvent] {
+        guard hasMore || !refused.isEmpty else { return [] }
+        hasMore = producer.poll(budget: Self.reportBudget, into: &events)
+        var taken: [ProducerEvent] = []
+        swap(&taken, &events)
+        return taken
+    }
+
+    mutating func done(with taken: consuming [ProducerEvent]) {
+        taken.removeAll(keepingCapacity: true)
+        events = taken
+    }
+
+    /// Tells the engine what a producer said.
+    package mutating func happened(
+        _ event: ProducerEvent,
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> OutcomeNews? {
+        switch event {
+        case .deliveryReported(let rawTag, let error):
+            guard let tag = PublicationTag(rawValue: rawTag) else { return nil }
+            guard let error else { return published(tag, &engine) }
+            return failed(tag, error, &engine, now)
+        case .failed(let error):
+            guard error.isFatal else { return .failed(error) }
+            if isTransactional {
+                // One that a call meets as well is that call's to tell of.
+                engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
+                return .producerFailed(error, isReplaced: false)
+            }
+            guard !backoff.isWaiting else { return nil }
+            backoff.failed(now: now.instant)
+            return .producerFailed(error, isReplaced: true)
+        case .statistics(let text): return .statistics(text)
+        case .logged(let line): return .logged(line)
+        }
+    }
+
+    private mutating func published(
+        _ tag: PublicationTag,
+        _ engine: inout DeliveryEngine
+    ) -> OutcomeNews {
+        backoff.worked()
+        let record = engine.published(tag)
+        // In a transaction it counts once that is committed.
+        guard !isTransactional else { return .taken(tag.publication) }
+        if record?.isLast == true { records.concluded(tag.delivery) }
+        return .written(tag.publication, record)
+    }
+
+    private mutating func failed(
+        _ tag: PublicationTag,
+        _ error: KafkaError,
+        _ engine: inout DeliveryEngine,
+        _ now: Moment
+    ) -> OutcomeNews? {
+        if isTransactional, error.isPurge {
+            // An abort that the engine asked for drops records, which is no news to it. So does
+            // librdkafka when it finds that a transaction has failed, and tells of it in no other way.
+            engine.publicationFailed(tag, now: now)
+            return nil
+        }
+        guard error.code == .messageSizeTooLarge else {
+            engine.publicationFailed(tag, now: now)
+            return .notTaken(tag.publication, error)
+        }
+        switch tag.publication {
+        case .outcome:
+            // Without metadata, key and trace context every outcome fits; if the broker refuses
+            // even that, it is tried until somebody raises the topic's limit.
+            records.shorten(tag.delivery)
+            engine.publicationFailed(tag, isRefused: true, now: now)
+            return .notTaken(.outcome, error)
+        case .tokenStatus, .deadLetter:
+            let record = engine.publicationAbandoned(tag, now: now)
+            if record?.isLast == true { records.concluded(tag.delivery) }
+            return .tooLarge(tag.publication, error, record)
+        case .retry:
+            engine.deferralRefused(tag.delivery, now: now)
+            return .tooLarge(.retry, error)
+        }
+    }
+
+    // MARK: - The producer's life
+
+    /// Makes the next producer, if it is time: librdkafka 2.0.2 can end up with a fatal error after a
+    /// plain restart of a broker, and a new one takes over everything that was not acknowledged.
+    package mutating func timeAdvanced(_ engine: inout DeliveryEngine, now: Moment) {
+        guard backoff.isDue(now: now.instant) else { return }
+        do throws(ServiceError) {
+            try replaceProducer()
+            engine.producerReplaced()
+        } catch {
+            failure = error
+        }
+    }
+
+    private mutating func replaceProducer() throws(ServiceError) {
+        do {
+            let successor = try kafka.makeProducer(shard: shard, wakeup: wakeup.fileDescriptor)
+            producer.abandon()
+            producer = successor
+            // It is produced again in any case.
+            refused = []
+            backoff.replaced()
+        } catch {
+            throw ServiceError(text: "no new producer: \(error)")
+        }
+    }
+
+    // MARK: - Transactions
+
+    /// Carries out what the engine wants of the transactional producer.
+    ///
+    /// `offsets` are those of a commit that has some; nil: this member may not write them any more.
+    mutating func carryOut(
+        _ step: TransactionStep,
+        offsets: TransactionOffsets?,
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> OutcomeNews? {
+        switch step {
+        case .open: run([.open])
+        case .begin: return begin(&engine, now)
+        case .commit(let commits) where commits.isEmpty: run([.commit])
+        case .commit:
+            if let offsets {
+                run([.send(offsets), .commit])
+            } else {
+                // The revocation is on its way; nothing of this transaction may be written.
+                engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
+            }
+        case .abort:
+            refused = []
+            run([.abort])
+        case .repeatCall: worker?.repeatLast()
+        case .replaceProducer:
+            do throws(ServiceError) {
+                try replaceProducer()
+                run([.open])
+            } catch {
+                failure = error
+            }
+        }
+        return nil
+    }
+
+    /// Tells the engine how the call under way ended; to be called behind the reports.
+    mutating func takeTransactionAnswer(
+        _ engine: inout DeliveryEngine,
+        now: Moment
+    ) -> OutcomeNews? {
+        guard let answer = worker?.takeAnswer(isQuiet: producer.outstanding == 0) else {
+            return nil
+        }
+        switch answer {
+        case .success:
+            let committed = engine.transactionCallSucceeded()
+            for (written, _) in committed { records.concluded(written.delivery) }
+            return .transactionCallSucceeded(committed)
+        case .failure(let failure):
+            let cause = failure.error.cause
+            lastTransactionError = cause
+            let isTooLarge = cause.code == .offsetMetadataTooLarge
+            let limit = isTooLarge ? engine.commitMetadataRefused() : nil
+            engine.transactionCallFailed(
+                failure.error.kind,
+                isInDoubt: failure.isInDoubt,
+                now: now
+            )
+            return .transactionFailed(cause, metadataLimit: limit)
+        }
+    }
+
+    /// The process cannot go on with its transactions.
+    mutating func stopped(because reason: TransactionEnd) {
+        let cause = lastTransactionError.map { ": \($0)" } ?? ""
+        let problem =
+            switch reason {
+            case .fenced:
+                "another process has taken over this one's results.transactional_id"
+            case .inDoubt: "nobody knows whether the last transaction is committed"
+            case .refused: "the producer cannot be made ready for transactions"
+            case .offsetsUnknown: "the group's committed offsets cannot be read for 30 minutes"
+            }
+        failure = ServiceError(text: "Kafka: \(problem)\(cause)")
+    }
+
+    private func run(_ calls: [TransactionWorker.Job.Call]) {
+        worker?.run(.init(producer: producer.transactionCalls, calls: calls))
+    }
+
+    private mutating func begin(
+        _ engine: inout DeliveryEngine,
+        _ now: Moment
+    ) -> OutcomeNews? {
+        do throws(TransactionError) {
+            try producer.transactionCalls.begin()
+            return nil
+        } catch {
+            lastTransactionError = error.cause
+            engine.transactionalProducerFailed(error.kind, now: now)
+            return .transactionFailed(error.cause)
+        }
+    }
+}
+
+extension KafkaError {
+    /// The record was dropped because its transaction has failed or is aborted.
+    fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
+}

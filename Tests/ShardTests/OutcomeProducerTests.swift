@@ -1,0 +1,161 @@
+import Delivery
+import KafkaIO
+import Shard
+import SystemIO
+import Testing
+import Vocabulary
+
+/// What becomes of a producer's words, with a producer that reaches nobody.
+@Suite struct OutcomeProducerTests {
+    private static let tooLarge = KafkaError(code: .messageSizeTooLarge, text: "large")
+    private static let purged = KafkaError(code: .purgedInQueue, text: "purged")
+
+    /// A record that was published: nobody has said yet what became of it.
+    private final class Published {
+        let bench: PartsBench
+        let wakeup: Wakeup
+        let producer: Producer
+        let tags: [PublicationTag]
+
+        init(transactionTimeout: Duration? = nil) throws {
+            bench = try PartsBench(transactionTimeout: transactionTimeout)
+            wakeup = try Wakeup()
+            producer = try bench.settings.kafka.makeProducer(
+                shard: 0,
+                wakeup: wakeup.fileDescriptor
+            )
+            bench.take("no event")
+            tags = bench.decide().publications.map(\.tag)
+        }
+
+        deinit { producer.abandon() }
+
+        var outcomes: OutcomeProducer {
+            OutcomeProducer(
+                bench.settings,
+                shard: 0,
+                producer,
+                wakeup: wakeup,
+                workerWakeup: wakeup
+            )
+        }
+    }
+
+    private func word(_ news: OutcomeNews?) -> String {
+        switch news {
+        case nil: "nothing"
+        case .written(let publication, let record):
+            "\(publication) written" + (record?.isLast == true ? ", the last" : "")
+        case .taken(let publication): "\(publication) taken"
+        case .notTaken(let publication, _): "\(publication) not taken"
+        case .tooLarge(let publication, _, let record):
+            "\(publication) too large" + (record?.isLast == true ? ", the last" : "")
+        case .producerFailed(_, let isReplaced): isReplaced ? "replaced" : "failed"
+        case .transactionCallSucceeded, .transactionFailed, .statistics, .failed, .logged: "other"
+        }
+    }
+
+    /// Of the outcome and of the dead letter: the error of its report.
+    struct Reports: Sendable {
+        var outcome: KafkaError?
+        var deadLetter: KafkaError?
+        var words: [String]
+        /// What is produced again.
+        var again: [Publication] = []
+    }
+
+    @Test(arguments: [
+        Reports(words: ["outcome written", "deadLetter written, the last"]),
+        Reports(
+            outcome: PartsBench.noKafka,
+            words: ["outcome not taken", "deadLetter written"],
+            again: [.outcome]
+        ),
+        Reports(
+            outcome: tooLarge,
+            words: ["outcome not taken", "deadLetter written"],
+            again: [.outcome]
+        ),
+        Reports(
+            deadLetter: tooLarge,
+            words: ["outcome written", "deadLetter too large, the last"]
+        ),
+        Reports(
+            deadLetter: PartsBench.noKafka,
+            words: ["outcome written", "deadLetter not taken"],
+            again: [.deadLetter]
+        ),
+    ])
+    func `a report settles a record, or has it produced again`(reports: Reports) throws {
+        let published = try Published()
+        let bench = published.bench
+        var outcomes = published.outcomes
+        var words: [String] = []
+        for (tag, error) in zip(published.tags, [reports.outcome, reports.deadLetter]) {
+            let event = ProducerEvent.deliveryReported(tag: tag.rawValue, error)
+            words.append(word(outcomes.happened(event, &bench.engine, now: bench.now)))
+        }
+        #expect(words == reports.words)
+        bench.pass(.seconds(60))
+        #expect(bench.decide().publications.map(\.tag.publication) == reports.again)
+        #expect(bench.engine.counts.terminal == (reports.again.isEmpty ? 1 : 0))
+    }
+
+    @Test func `a record in a transaction is taken, and not written yet`() throws {
+        let published = try Published(transactionTimeout: .seconds(60))
+        let bench = published.bench
+        var outcomes = published.outcomes
+        defer { outcomes.stop() }
+        let tag = PublicationTag(DeliveryID(rawValue: 1), .outcome).rawValue
+        let events: [ProducerEvent] = [
+            .deliveryReported(tag: tag, nil), .deliveryReported(tag: tag, Self.purged),
+            .deliveryReported(tag: tag, PartsBench.noKafka),
+        ]
+        let words = events.map { event in
+            word(outcomes.happened(event, &bench.engine, now: bench.now))
+        }
+        #expect(words == ["outcome taken", "nothing", "outcome not taken"])
+    }
+
+    @Test func `a producer that failed is replaced, and all that is not written is given again`()
+        throws
+    {
+        let published = try Published()
+        let bench = published.bench
+        var outcomes = published.outcomes
+        let fatal = KafkaError(code: .allBrokersDown, text: "down", isFatal: true)
+        let words = (0..<2).map { _ in
+            word(outcomes.happened(.failed(fatal), &bench.engine, now: bench.now))
+        }
+        #expect(words == ["replaced", "nothing"])
+        #expect(outcomes.nextDeadline == bench.now.instant)
+        #expect(bench.decide().publications.isEmpty)
+
+        outcomes.timeAdvanced(&bench.engine, now: bench.now)
+        #expect(outcomes.nextDeadline == nil && outcomes.failure == nil)
+        let again = bench.decide().publications
+        #expect(Set(again.map(\.tag)) == Set(published.tags))
+
+        // The next one fails at once, too: it is waited for.
+        _ = outcomes.happened(.failed(fatal), &bench.engine, now: bench.now)
+        outcomes.timeAdvanced(&bench.engine, now: bench.now)
+        #expect(outcomes.nextDeadline == bench.now.instant + .seconds(1))
+        let source = bench.partitions[bench.partition]
+        let news = outcomes.publish(again[0], source: source, &bench.engine, now: bench.now)
+        #expect(word(news) == "nothing" && bench.decide().publications.isEmpty)
+    }
+
+    @Test func `what is no fatal error is told, and changes nothing`() throws {
+        let published = try Published()
+        let bench = published.bench
+        var outcomes = published.outcomes
+        let events: [ProducerEvent] = [
+            .failed(PartsBench.noKafka), .statistics([]),
+            .logged(KafkaLogLine(level: 3, facility: "FAIL", text: "no")),
+        ]
+        for event in events {
+            #expect(word(outcomes.happened(event, &bench.engine, now: bench.now)) == "other")
+        }
+        #expect(outcomes.nextDeadline == nil && outcomes.failure == nil)
+    }
+}

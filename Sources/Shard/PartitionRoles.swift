@@ -1,19 +1,19 @@
-import Delivery
+package import Delivery
 import Telemetry
-import Vocabulary
+package import Vocabulary
 
 /// What a partition's records are: of which source, and in which round.
 ///
 /// An object, so that a record's way counts one reference for all of it.
-final class PartitionRole: Sendable {
+package final class PartitionRole: Sendable {
     let name: TopicPartition
     /// The partition's topic, or the source that its retry topic was made for.
-    let source: KafkaTopic
+    package let source: KafkaTopic
     /// The source's place in the configuration.
-    let sourceIndex: Int
+    package let sourceIndex: Int
     /// Nil for a partition of a source.
-    let purpose: RetryTopics.Purpose?
-    let isBroadcast: Bool
+    package let purpose: RetryTopics.Purpose?
+    package let isBroadcast: Bool
     /// Its topic's place in `MetricLists.topics`; nil for a topic that was not subscribed to.
     let metricRow: Int?
 
@@ -35,14 +35,14 @@ final class PartitionRole: Sendable {
 }
 
 /// The roles of all partitions that were seen, by index: the hot path hashes no names.
-struct PartitionRoles {
+package struct PartitionRoles {
     private let topics: RetryTopics
     private let sources: [KafkaTopic]
     private let broadcastSources: Set<KafkaTopic>
     private let metricTopics: [String]
     private var roles: [PartitionRole] = []
 
-    init(_ settings: ShardSettings) {
+    package init(_ settings: ShardSettings) {
         topics = settings.topics.retry
         sources = settings.sources
         broadcastSources = settings.broadcastSources
@@ -52,10 +52,10 @@ struct PartitionRoles {
     /// Whether the subscript may be asked.
     func knows(_ partition: PartitionID) -> Bool { partition.index < roles.count }
 
-    subscript(partition: PartitionID) -> PartitionRole { roles[partition.index] }
+    package subscript(partition: PartitionID) -> PartitionRole { roles[partition.index] }
 
     /// Reads the names of the partitions that came after those that are known.
-    mutating func learn(_ table: PartitionTable) {
+    package mutating func learn(_ table: PartitionTable) {
         for partition in table.partitions.dropFirst(roles.count) {
             let source = topics.source(of: partition.topic)
             roles.append(

@@ -31,47 +31,30 @@ package struct Shard: ~Copyable {
     /// whatever wakes it: that heals a wake-up that was lost, keeps the member within
     /// `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
-    /// How long the broker may take to let the member go; see `closeDeadline`.
-    private static let closeTimeout = Duration.seconds(6)
     /// Its place among the shards of the process.
     let index: Int
     let settings: ShardSettings
     let control: ShardControl
     var engine: DeliveryEngine
     var observer: ShardObserver
-    let reader: ArrivalReader
-    var decoder: EventDecoder
-    /// Nil where no source has broadcasts.
-    let broadcastSchema: BroadcastSchema?
-    /// Of the operator's schemas that the decoder has.
-    var schemasVersion = 0
-    /// Of the registry's, to be forgotten once what waits for them is told so.
-    var uselessSchemas: [SchemaReference] = []
-    let consumer: Consumer
-    private let consumerWakeup: Wakeup
+    var kafka: KafkaSide
     var outcomes: OutcomeProducer
     let connections: APNsConnections
     var requests: APNsRequests
-    var partitionRoles: PartitionRoles
     let credentials: Credentials
     /// The credentials as this shard uses them; see `takeCredentials`.
     var inUse: [CredentialInUse]
     var credentialsVersion: Int
-    let schemas: ShardSchemas
-    /// The descriptor may be silent though more waits: the last turn did not take everything.
-    private var consumerHasMore = true
     private var nextTick = Instant(nanoseconds: .min)
     private var decision = TurnDecision()
+    private var kafkaNews: [KafkaNews] = []
     /// What the engine is to be told with the next turn.
     var happenings: [APNsConnections.Happening] = []
     var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-    var hasConsumerClosed = false
-    /// When leaving the group has taken long enough: all that could be committed is, and a silent
-    /// coordinator would hold the process for ever.
-    private var closeDeadline: Instant?
     /// Why it ended, if not because it was asked to.
-    package var failure: ServiceError? { ownFailure ?? outcomes.failure }
-    var ownFailure: ServiceError?
+    package var failure: ServiceError? { loopFailure ?? kafka.failure ?? outcomes.failure }
+    /// The loop cannot go on.
+    private var loopFailure: ServiceError?
     /// Nil: not wanted, or it is full.
     private var inputLog: InputLogFile?
 
@@ -112,9 +95,13 @@ package struct Shard: ~Copyable {
         self.credentials = credentials
         self.credentialsVersion = credentialsVersion
         self.inUse = inUse
-        self.schemas = schemas
-        consumer = peers.consumer
-        consumerWakeup = peers.consumerWakeup
+        kafka = KafkaSide(
+            settings,
+            peers.consumer,
+            wakeup: peers.consumerWakeup,
+            control: control,
+            schemas: schemas
+        )
         outcomes = OutcomeProducer(
             settings,
             shard: index,
@@ -122,24 +109,16 @@ package struct Shard: ~Copyable {
             wakeup: peers.producerWakeup,
             workerWakeup: peers.transactionsWakeup
         )
-        decoder = EventDecoder(
-            payloadPolicy: settings.payloadPolicy,
-            registeredSchemas: schemas.fetch == nil ? nil : [:],
-            limits: settings.eventLimits
-        )
-        broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
         connections = peers.connections
         requests = APNsRequests(
             to: peers.connections.endpoints,
             credentialCount: inUse.count
         )
-        partitionRoles = PartitionRoles(settings)
         engine = DeliveryEngine(
             settings: settings.engine,
             seed: settings.seed,
             loggingFor: settings.inputLog?.version
         )
-        reader = ArrivalReader(settings.engine)
     }
 
     // MARK: The loop
@@ -147,10 +126,12 @@ package struct Shard: ~Copyable {
     /// Turns until the group is left, or something fatal happened.
     package mutating func run(on loop: borrowing EventLoop) {
         do {
-            try consumer.subscribe(settings.sources + settings.topics.retry.topics)
-            while !hasConsumerClosed, failure == nil, !isCloseOverdue { try turn(loop) }
+            try kafka.subscribe(to: settings.sources + settings.topics.retry.topics)
+            while !kafka.hasClosed, failure == nil, !kafka.isCloseOverdue(now: now.instant) {
+                try turn(loop)
+            }
         } catch {
-            ownFailure = ServiceError(text: "\(error)")
+            loopFailure = ServiceError(text: "\(error)")
         }
         connections.closeAll(loop)
         outcomes.stop()
@@ -160,19 +141,15 @@ package struct Shard: ~Copyable {
         control.status.hasEnded = true
     }
 
-    private var isCloseOverdue: Bool { closeDeadline.map { $0 <= now.instant } ?? false }
-
     private mutating func turn(_ loop: borrowing EventLoop) throws(SystemError) {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
-            (consumerHasMore && budget > 0) || outcomes.isBusy || !happenings.isEmpty
+            (kafka.isBusy && budget > 0) || outcomes.isBusy || !happenings.isEmpty
             || connections.hasUnsentFrames || engine.hasToDecode
         try loop.wait(until: isBusy ? now.instant : nextDeadline()) { id, readiness in
             switch id {
             case ShardPeers.LoopID.control: control.wakeup.drain()
-            case ShardPeers.LoopID.consumer:
-                consumerWakeup.drain()
-                consumerHasMore = true
+            case ShardPeers.LoopID.consumer: kafka.rang()
             case ShardPeers.LoopID.producer: outcomes.rang()
             case ShardPeers.LoopID.transactions: outcomes.workerRang()
             case ShardPeers.LoopID.resolver: connections.takeResolutions(loop, &happenings)
@@ -182,7 +159,7 @@ package struct Shard: ~Copyable {
         now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
         if now.instant >= nextTick {
             nextTick = now.instant + Self.tick
-            consumerHasMore = true
+            kafka.lookAgain()
             outcomes.lookAgain()
         }
         control.beat(now.instant)
@@ -196,12 +173,9 @@ package struct Shard: ~Copyable {
         ) { tellEngine(of: $0) }
         takeReports()
         hear(outcomes.takeTransactionAnswer(&engine, now: now))
-        takeSchemas()
+        kafka.takeSchemas(&engine, now: now)
         takeRecords(budget: budget)
-        if let deadline = consumer.nextDeadline, deadline <= now.instant {
-            let now = now.instant
-            inGroup { consumer throws(KafkaError) in try consumer.timeAdvanced(now: now) }
-        }
+        kafka.timeAdvanced(now: now.instant)
         outcomes.timeAdvanced(&engine, now: now)
         for token in engine.doubtfulTokens(now: now.instant) {
             let deadSince = settings.suppressedTokens[token]
@@ -217,16 +191,16 @@ package struct Shard: ~Copyable {
 
     private var consumerSight: ConsumerSight {
         ConsumerSight(
-            partitions: consumer.partitions,
-            stuck: consumer.stuckPartitions,
-            hasEnded: hasConsumerClosed || failure != nil
+            partitions: kafka.partitions,
+            stuck: kafka.stuckPartitions,
+            hasEnded: kafka.hasClosed || failure != nil
         )
     }
 
     private mutating func nextDeadline() -> Instant {
         let others = [
             engine.nextDeadline(now: now.instant), connections.nextAttemptAt(now: now.instant),
-            consumer.nextDeadline, outcomes.nextDeadline,
+            kafka.nextDeadline, outcomes.nextDeadline,
         ]
         return others.reduce(nextTick) { min($0, $1 ?? $0) }
     }
@@ -234,20 +208,16 @@ package struct Shard: ~Copyable {
     // MARK: What happened
 
     private mutating func takeRecords(budget: Int) {
-        guard consumerHasMore, budget > 0 else { return }
-        // Here, and not at each record: all shards count references to it.
-        let deadTokens = settings.suppressedTokens
-        var slice = DecodeSlice(from: SystemClock.now)
-        consumerHasMore = consumer.poll(budget: budget, now: now.instant) {
-            consumerHappened($0, deadTokens: deadTokens)
-                && !slice.recordDecoded(now: SystemClock.now)
-        }
+        kafka.takeEvents(budget: budget, &engine, now: now, &kafkaNews)
+        let partitions = kafka.partitions
+        for news in kafkaNews { observer.saw(news, partitions, now: now) }
+        kafkaNews.removeAll(keepingCapacity: true)
     }
 
     private mutating func takeReports() {
         // Moved out and back in: what looks ahead must not look into the shard.
         let events = outcomes.takeEvents()
-        let partitions = consumer.partitions
+        let partitions = kafka.partitions
         for index in events.indices {
             engine.lookAhead { events.delivery(at: index + $0.distance) }
             if let news = outcomes.happened(events[index], &engine, now: now) {
@@ -259,7 +229,7 @@ package struct Shard: ~Copyable {
     }
 
     private mutating func hear(_ news: OutcomeNews?) {
-        if let news { observer.saw(news, consumer.partitions, now: now) }
+        if let news { observer.saw(news, kafka.partitions, now: now) }
     }
 
     // MARK: What is to be done
@@ -289,21 +259,21 @@ package struct Shard: ~Copyable {
                 settings.suppressedTokens.remove(word.token)
             }
         }
-        for schema in decision.schemaFetches { fetchSchema(schema) }
+        for schema in decision.schemaFetches { kafka.fetch(schema) }
         for step in decision.transactions {
             var offsets: TransactionOffsets?
             if case .commit(let commits) = step, !commits.isEmpty {
-                offsets = consumer.transactionOffsets(commits)
+                offsets = kafka.transactionOffsets(commits)
             }
             hear(outcomes.carryOut(step, offsets: offsets, &engine, now: now))
         }
         for index in decision.publications.indices {
             decision.publications.lookAhead(from: index)
             let record = decision.publications[index]
-            let source = consumer.name(of: record.arrival.record.partition)
+            let source = kafka.name(of: record.arrival.record.partition)
             hear(outcomes.publish(record, source: source, &engine, now: now))
         }
-        for step in decision.group { carryOut(step) }
+        for step in decision.group { kafka.carryOut(step, now: now.instant) }
         if let reason = decision.stop { outcomes.stopped(because: reason) }
         swap(&decision, &self.decision)
     }
@@ -347,37 +317,5 @@ package struct Shard: ~Copyable {
         case .close(let id, let reason):
             connections.close(id, ConnectionFailure(reason), &happenings)
         }
-    }
-
-    private mutating func carryOut(_ step: GroupStep) {
-        switch step {
-        case .fetchStoredOffsets(let partitions):
-            let isTransactional = settings.engine.isTransactional
-            inGroup {
-                $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
-            }
-        case .assign(let starts):
-            inGroup { consumer throws(KafkaError) in try consumer.assign(starts) }
-        case .unassign:
-            let now = now.instant
-            inGroup { consumer throws(KafkaError) in try consumer.unassign(now: now) }
-        case .commit(let commits):
-            inGroup { consumer throws(KafkaError) in try consumer.commit(commits) }
-        case .pause(let partitions): inGroup { $0.pause(partitions) }
-        case .resume(let partitions): inGroup { $0.resume(partitions) }
-        case .leave:
-            inGroup { $0.beginClose() }
-            closeDeadline = now.instant + Self.closeTimeout
-        }
-    }
-
-    /// What the consumer cannot do there is fatal; its queue is looked at afterwards.
-    private mutating func inGroup(_ act: (Consumer) throws(KafkaError) -> Void) {
-        do throws(KafkaError) {
-            try act(consumer)
-        } catch {
-            ownFailure = ServiceError(text: "Kafka: \(error)")
-        }
-        consumerHasMore = true
     }
 }

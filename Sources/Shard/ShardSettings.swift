@@ -90,7 +90,7 @@ package struct KafkaAccess: Sendable {
         self.reportsPartitionEnds = reportsPartitionEnds
     }
 
-    func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
+    package func makeConsumer(shard: Int, wakeup descriptor: Int32) throws -> Consumer {
         try Consumer(
             group: groupID,
             instance: groupInstanceID.map { "\($0)-\(shard)" },

@@ -3,7 +3,7 @@ import Testing
 /// A shard's parts keep their state to themselves and know nothing of each other.
 @Suite struct ShardStructureTests {
     private static let shard = "Shard"
-    private static let parts = ["OutcomeProducer", "ShardObserver"]
+    private static let parts = ["KafkaSide", "OutcomeProducer", "ShardObserver"]
 
     @Test(arguments: parts)
     func `a part names no other part, and not the shard`(part: String) throws {

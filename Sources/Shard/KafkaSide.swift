@@ -1,0 +1,354 @@
+package import Delivery
+import EventCodec
+package import KafkaIO
+package import Log
+package import SystemIO
+package import Vocabulary
+
+/// The shard's side of the consumer group: tells the engine what the consumer saw, and carries out
+/// what the engine wants of it.
+package struct KafkaSide: ~Copyable {
+    /// How long the broker may take to let the member go; see `closeDeadline`.
+    private static let closeTimeout = Duration.seconds(6)
+
+    private let consumer: Consumer
+    private let wakeup: Wakeup
+    private let control: ShardControl
+    private let schemas: ShardSchemas
+    private let deadTokens: SuppressedTokens
+    private let isTransactional: Bool
+    private let startsAtEarliest: Bool
+    private var roles: PartitionRoles
+    private var arrivals: ArrivalDecoder
+    /// The descriptor may be silent though more waits: the last turn did not take everything.
+    private var hasMore = true
+    /// The group is left.
+    package private(set) var hasClosed = false
+    /// When leaving the group has taken long enough: all that could be committed is, and a silent
+    /// coordinator would hold the process for ever.
+    private var closeDeadline: Instant?
+    /// Why the process has to end.
+    package private(set) var failure: ServiceError?
+
+    /// - Parameters:
+    ///   - settings: What the configuration decides.
+    ///   - consumer: The member of the group.
+    ///   - wakeup: Rung for its queue.
+    ///   - control: For statistics, and for what the registry answers.
+    ///   - schemas: From where those come that others wrote.
+    package init(
+        _ settings: ShardSettings,
+        _ consumer: Consumer,
+        wakeup: Wakeup,
+        control: ShardControl,
+        schemas: ShardSchemas
+    ) {
+        self.consumer = consumer
+        self.wakeup = wakeup
+        self.control = control
+        self.schemas = schemas
+        deadTokens = settings.suppressedTokens
+        isTransactional = settings.engine.isTransactional
+        startsAtEarliest = settings.engine.start == .earliest
+        roles = PartitionRoles(settings)
+        arrivals = ArrivalDecoder(settings, schemas)
+    }
+
+    /// There may be more than was taken.
+    var isBusy: Bool { hasMore }
+
+    /// When the consumer has something to do by itself.
+    var nextDeadline: Instant? { consumer.nextDeadline }
+
+    /// The names of the partitions.
+    package var partitions: PartitionTable { consumer.partitions }
+
+    func name(of partition: PartitionID) -> TopicPartition { consumer.name(of: partition) }
+
+    /// Those that cannot be read on.
+    var stuckPartitions: [PartitionID] { consumer.stuckPartitions }
+
+    func isCloseOverdue(now: Instant) -> Bool { closeDeadline.map { $0 <= now } ?? false }
+
+    /// Nil when this member may not commit them any more.
+    func transactionOffsets(_ commits: [PartitionCommit]) -> TransactionOffsets? {
+        consumer.transactionOffsets(commits)
+    }
+
+    func subscribe(to topics: [KafkaTopic]) throws(KafkaError) {
+        try consumer.subscribe(topics)
+    }
+
+    /// Something waits in the consumer's queue, or may.
+    mutating func rang() {
+        wakeup.drain()
+        lookAgain()
+    }
+
+    /// To be called now and then: that heals a ring that was lost.
+    mutating func lookAgain() { hasMore = true }
+
+    // MARK: - What happened
+
+    /// Takes records and what else has happened, and tells the engine; appends what came of it.
+    mutating func takeEvents(
+        budget: Int,
+        _ engine: inout DeliveryEngine,
+        now: Moment,
+        _ news: inout [KafkaNews]
+    ) {
+        guard hasMore, budget > 0 else { return }
+        // Here, and not at each record: all shards count references to it.
+        let deadTokens = deadTokens
+        var slice = DecodeSlice(from: SystemClock.now)
+        hasMore = consumer.poll(budget: budget, now: now.instant) {
+            let reply = happened($0, deadTokens, &engine, now: now, &news)
+            return reply?.stopsReading != true && !slice.recordDecoded(now: SystemClock.now)
+        }
+    }
+
+    /// Tells the engine of an event, and appends what came of it.
+    ///
+    /// - Returns: What the engine said to a record; nil: it was none.
+    package mutating func happened(
+        _ event: consuming ConsumerEvent,
+        _ deadTokens: SuppressedTokens,
+        _ engine: inout DeliveryEngine,
+        now: Moment,
+        _ news: inout [KafkaNews]
+    ) -> ArrivalReply? {
+        switch consume event {
+        case .recordArrived(let record):
+            return recordArrived(record, deadTokens, &engine, now, &news)
+        case .endSeen(let partition, let end):
+            if let ignored = engine.endSeen(partition, end) {
+                news.append(.metadataIgnored(ignored))
+            }
+        case .endReached(let partition, let end): engine.endReached(partition, end)
+        case .partitionsAssigned(let partitions):
+            news.append(.partitionsAssigned(partitions))
+            engine.partitionsAssigned(partitions.map { assigned($0) })
+        case .partitionsRevoked(let partitions, let lost):
+            news.append(.partitionsRevoked(partitions, lost: lost))
+            engine.partitionsRevoked(lost: lost, now: now)
+        case .storedOffsetsFetched(.success(let offsets)):
+            storedOffsetsFetched(offsets, &engine, now, &news)
+        case .storedOffsetsFetched(.failure(let error)):
+            news.append(.positionsUnknown([], error))
+            engine.storedOffsetsFetched([:], now: now)
+        case .commitFinished(let results):
+            if results.contains(where: { $0.error?.code == .offsetMetadataTooLarge }) {
+                news.append(.commitMetadataRefused(limit: engine.commitMetadataRefused()))
+            }
+            news.append(.commitFinished(results))
+            let refused = results.filter { $0.error?.isOfPartition == true }.map(\.partition)
+            if !refused.isEmpty { engine.commitRefused(refused, now: now) }
+            engine.commitFinished(failed: results.filter { $0.error != nil }.map(\.partition))
+        case .statistics(let text):
+            news.append(.statistics(text, unsettled: unsettledOffsets(&engine)))
+        case .partitionFailed(let partition, let error, let offset):
+            partitionFailed(partition, error, at: offset, &engine, now.instant, &news)
+        case .partitionReplaced(let partition):
+            // Other records than those of the committed offset: all of them are new.
+            let position = engine.position(of: partition)
+            news.append(.partitionReplaced(partition, position: position))
+            engine.partitionRestarted(partition)
+            consumer.restart(partition, from: .beginning, now: now.instant)
+        case .failed(let error): failed(error, &news)
+        case .logged(let line): news.append(.logged(line))
+        case .closed: hasClosed = true
+        }
+        return nil
+    }
+
+    private mutating func recordArrived(
+        _ record: consuming Record,
+        _ deadTokens: SuppressedTokens,
+        _ engine: inout DeliveryEngine,
+        _ now: Moment,
+        _ news: inout [KafkaNews]
+    ) -> ArrivalReply {
+        let role = role(of: record.partition)
+        let (arrival, framing) = arrivals.read(record, as: role, deadTokens, now: now)
+        let reply = engine.recordArrived(arrival)
+        news.append(
+            .recordArrived(
+                ArrivedRecord(
+                    isTaken: reply.isTaken,
+                    framing: framing,
+                    metricRow: role.metricRow,
+                    isRetry: arrival.isRetry
+                )
+            )
+        )
+        return reply
+    }
+
+    /// What the partition's records are; its topic's name is looked at the first time only.
+    private mutating func role(of partition: PartitionID) -> PartitionRole {
+        if !roles.knows(partition) { roles.learn(consumer.partitions) }
+        return roles[partition]
+    }
+
+    private mutating func assigned(_ partition: PartitionID) -> AssignedPartition {
+        let role = role(of: partition)
+        return AssignedPartition(
+            partition,
+            named: role.name,
+            source: role.sourceIndex,
+            isOfRetryTopic: role.purpose != nil
+        )
+    }
+
+    private func storedOffsetsFetched(
+        _ stored: [PartitionID: Result<CommittedPosition?, KafkaError>],
+        _ engine: inout DeliveryEngine,
+        _ now: Moment,
+        _ news: inout [KafkaNews]
+    ) {
+        var positions: [PartitionID: CommittedPosition?] = [:]
+        var failed: [(partition: PartitionID, error: KafkaError)] = []
+        for (partition, answer) in stored.sorted(by: { $0.key < $1.key }) {
+            switch answer {
+            case .success(let position): positions.updateValue(position, forKey: partition)
+            case .failure(let error): failed.append((partition, error))
+            }
+        }
+        if let error = failed.first?.error {
+            news.append(.positionsUnknown(failed.map(\.partition), error))
+        } else {
+            news.append(.positionsFetched)
+        }
+        for ignored in engine.storedOffsetsFetched(positions, now: now) {
+            news.append(.metadataIgnored(ignored))
+        }
+    }
+
+    /// Where the engine stands in each partition that it owns.
+    private func unsettledOffsets(_ engine: inout DeliveryEngine) -> [TopicPartition: Offset] {
+        var offsets: [TopicPartition: Offset] = [:]
+        for partition in engine.assignedPartitions {
+            offsets[consumer.name(of: partition)] = engine.unsettledOffset(of: partition)
+        }
+        return offsets
+    }
+
+    /// The next offset does not exist any more (retention), or the partition cannot be read.
+    private mutating func partitionFailed(
+        _ partition: PartitionID,
+        _ error: KafkaError,
+        at offset: Offset?,
+        _ engine: inout DeliveryEngine,
+        _ now: Instant,
+        _ news: inout [KafkaNews]
+    ) {
+        guard error.code == .offsetOutOfReach else {
+            news.append(.partitionUnreadable(partition, error))
+            return
+        }
+        let position = engine.position(of: partition)
+        let rule = RestartRule(
+            skipsNothing: startsAtEarliest || role(of: partition).purpose != nil,
+            position: position,
+            known: consumer.knownOffsets(of: partition)
+        )
+        if let offset, offset != position {
+            news.append(.partitionDamaged(partition, error, position: position))
+            let next = position == nil ? nextOffset(of: partition) : nil
+            consumer.restart(partition, from: rule.afterDamage(next: next), now: now)
+            return
+        }
+        news.append(.offsetGone(partition, error))
+        engine.partitionRestarted(partition)
+        consumer.restart(partition, from: rule.afterLoss(), now: now)
+    }
+
+    /// What the client was to fetch next when it last said so.
+    private func nextOffset(of partition: PartitionID) -> Int64? {
+        let name = consumer.name(of: partition)
+        return control.statistics.consumption?.statistics.partitions
+            .first { $0.name == name }?.nextOffset
+    }
+
+    private mutating func failed(_ error: KafkaError, _ news: inout [KafkaNews]) {
+        guard error.isFatal else {
+            news.append(.failed(error))
+            return
+        }
+        let cause =
+            error.code == .fencedInstance
+            ? "another process has taken over this one's kafka.group_instance_id: " : ""
+        failure = ServiceError(text: "Kafka: \(cause)\(error)")
+    }
+
+    // MARK: - Schemas
+
+    /// Takes schemas that were loaded anew, and decodes what has waited for one.
+    mutating func takeSchemas(_ engine: inout DeliveryEngine, now: Moment) {
+        arrivals.takePayloadSchemas()
+        for answer in control.takeSchemaAnswers() {
+            if let schema = answer.result {
+                arrivals.fetched(answer.schema, schema)
+                engine.schemaFetched(answer.schema)
+            } else {
+                engine.schemaFetchFailed(answer.schema, now: now)
+            }
+        }
+        decodeAgain(&engine, now)
+    }
+
+    private mutating func decodeAgain(_ engine: inout DeliveryEngine, _ now: Moment) {
+        guard engine.hasToDecode || arrivals.hasUseless else { return }
+        let deadTokens = deadTokens
+        var slice = DecodeSlice(from: SystemClock.now)
+        while let id = engine.nextToDecode() {
+            guard let waiting = engine.delivery(id)?.arrival else { continue }
+            let role = role(of: waiting.record.partition)
+            engine.recordDecoded(id, arrivals.read(again: waiting, as: role, deadTokens), now: now)
+            if slice.recordDecoded(now: SystemClock.now) { return }
+        }
+        arrivals.forgetUseless()
+    }
+
+    /// Asks the registry; `takeSchemas` takes the answer.
+    func fetch(_ schema: SchemaReference) { schemas.fetch?(schema, control) }
+
+    // MARK: - What is to be done
+
+    /// Lets the consumer do what its time has come for.
+    mutating func timeAdvanced(now: Instant) {
+        guard let deadline = consumer.nextDeadline, deadline <= now else { return }
+        callConsumer { consumer throws(KafkaError) in try consumer.timeAdvanced(now: now) }
+    }
+
+    mutating func carryOut(_ step: GroupStep, now: Instant) {
+        switch step {
+        case .fetchStoredOffsets(let partitions):
+            let isTransactional = isTransactional
+            callConsumer {
+                $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
+            }
+        case .assign(let starts):
+            callConsumer { consumer throws(KafkaError) in try consumer.assign(starts) }
+        case .unassign:
+            callConsumer { consumer throws(KafkaError) in try consumer.unassign(now: now) }
+        case .commit(let commits):
+            callConsumer { consumer throws(KafkaError) in try consumer.commit(commits) }
+        case .pause(let partitions): callConsumer { $0.pause(partitions) }
+        case .resume(let partitions): callConsumer { $0.resume(partitions) }
+        case .leave:
+            callConsumer { $0.beginClose() }
+            closeDeadline = now + Self.closeTimeout
+        }
+    }
+
+    /// What the consumer cannot do there is fatal; its queue is looked at afterwards.
+    private mutating func callConsumer(_ act: (Consumer) throws(KafkaError) -> Void) {
+        do throws(KafkaError) {
+            try act(consumer)
+        } catch {
+            failure = ServiceError(text: "Kafka: \(error)")
+        }
+        hasMore = true
+    }
+}

@@ -1,0 +1,41 @@
+package import Vocabulary
+
+/// Where the reading of a partition goes on that could not be read.
+package struct RestartRule: Hashable, Sendable {
+    /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.
+    package var skipsNothing: Bool
+    /// Where reading stands; nil: nothing was read or committed yet.
+    package var position: Offset?
+    /// Kafka's oldest offset and the next one to be written, as last heard of.
+    package var known: Range<Int64>?
+
+    package init(skipsNothing: Bool, position: Offset?, known: Range<Int64>?) {
+        self.skipsNothing = skipsNothing
+        self.position = position
+        self.known = known
+    }
+
+    /// Where records are there that could not be read.
+    ///
+    /// - Parameter next: The record that the client was to fetch next, when it last said so.
+    /// - Returns: The place from which they are read again, or the one behind them.
+    package func afterDamage(next: Int64?) -> StartPosition {
+        if let position { return .at(position) }
+        if skipsNothing { return .beginning }
+        // The end as it was: that of now may be behind the records that could not be read.
+        guard let next, let known, known.lowerBound <= next, next <= known.upperBound
+        else { return .end }
+        return .at(Offset(next))
+    }
+
+    /// Where the next record is there no more.
+    ///
+    /// Behind what Kafka still has, with the oldest; beyond it, or where the group never committed,
+    /// as `kafka.start` says, but a retry topic with the oldest.
+    package func afterLoss() -> StartPosition {
+        guard !skipsNothing else { return .beginning }
+        guard let position else { return .end }
+        guard let known, position.rawValue > known.upperBound else { return .beginning }
+        return .end
+    }
+}

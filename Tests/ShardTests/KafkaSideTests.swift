@@ -1,0 +1,120 @@
+import Delivery
+import KafkaIO
+import Log
+import Shard
+import SystemIO
+import Testing
+import Vocabulary
+
+/// What becomes of a consumer's events, with a consumer that reaches nobody.
+@Suite struct KafkaSideTests {
+    private final class Bench {
+        let parts: PartsBench
+        let wakeup: Wakeup
+        let consumer: Consumer
+        let dead = SuppressedTokens(maxCount: 10)
+
+        init() throws {
+            parts = try PartsBench()
+            wakeup = try Wakeup()
+            consumer = try parts.settings.kafka.makeConsumer(
+                shard: 0,
+                wakeup: wakeup.fileDescriptor
+            )
+        }
+
+        deinit { consumer.destroyAside() }
+
+        var kafka: KafkaSide {
+            KafkaSide(
+                parts.settings,
+                consumer,
+                wakeup: wakeup,
+                control: parts.control,
+                schemas: ShardSchemas(payloadSchemas: { _ in nil }, fetch: nil)
+            )
+        }
+
+        /// What came of an event.
+        func words(_ event: ConsumerEvent, _ kafka: inout KafkaSide) -> [String] {
+            var news: [KafkaNews] = []
+            let reply = kafka.happened(event, dead, &parts.engine, now: parts.now, &news)
+            #expect(reply == nil)
+            return news.map { "\($0)" }.map { String($0.prefix { $0 != "(" }) }
+        }
+    }
+
+    @Test func `each event has its news`() throws {
+        let bench = try Bench()
+        var kafka = bench.kafka
+        let partition = bench.parts.partition
+        let large = KafkaError(code: .offsetMetadataTooLarge, text: "large")
+        let noCommit = CommitResult(partition: partition, error: PartsBench.noKafka)
+        let events: [(ConsumerEvent, [String])] = [
+            (.endReached(partition, Offset(0)), []),
+            (.storedOffsetsFetched(.failure(PartsBench.noKafka)), ["positionsUnknown"]),
+            (.storedOffsetsFetched(.success([:])), ["positionsFetched"]),
+            (
+                .storedOffsetsFetched(.success([partition: .failure(PartsBench.noKafka)])),
+                ["positionsUnknown"]
+            ),
+            (.commitFinished([CommitResult(partition: partition, error: nil)]), ["commitFinished"]),
+            (.commitFinished([noCommit]), ["commitFinished"]),
+            (
+                .commitFinished([CommitResult(partition: partition, error: large)]),
+                ["commitMetadataRefused", "commitFinished"]
+            ),
+            (.partitionFailed(partition, PartsBench.noKafka, at: nil), ["partitionUnreadable"]),
+            (.failed(PartsBench.noKafka), ["failed"]),
+            (.logged(KafkaLogLine(level: 3, facility: "FAIL", text: "no")), ["logged"]),
+            (.partitionsRevoked([partition], lost: true), ["partitionsRevoked"]),
+        ]
+        for (event, expected) in events {
+            #expect(bench.words(event, &kafka) == expected, "\(event)")
+        }
+        #expect(kafka.failure == nil && !kafka.hasClosed)
+    }
+
+    @Test func `only what Kafka took of a commit is committed`() throws {
+        let bench = try Bench()
+        var kafka = bench.kafka
+        bench.parts.take("")
+        /// Commits that the engine wants, when it has waited long enough for one.
+        func commits() -> Int {
+            bench.parts.pass(.seconds(60))
+            return bench.parts.decide().group.count { step in
+                if case .commit = step { true } else { false }
+            }
+        }
+        let partition = bench.parts.partition
+        #expect(commits() == 1, "the group had no position")
+        #expect(commits() == 0, "one is in flight")
+        let refused = CommitResult(partition: partition, error: PartsBench.noKafka)
+        _ = bench.words(.commitFinished([refused]), &kafka)
+        #expect(commits() == 1)
+        let taken = CommitResult(partition: partition, error: nil)
+        _ = bench.words(.commitFinished([taken]), &kafka)
+        #expect(commits() == 0)
+    }
+
+    @Test func `a fatal error ends the shard, and says who took its place`() throws {
+        let errors: [(KafkaError.Code, isFenced: Bool)] = [
+            (.allBrokersDown, false), (.fencedInstance, true),
+        ]
+        for (code, isFenced) in errors {
+            let bench = try Bench()
+            var kafka = bench.kafka
+            let error = KafkaError(code: code, text: "x", isFatal: true)
+            #expect(bench.words(.failed(error), &kafka).isEmpty)
+            let failure = try #require(kafka.failure?.description)
+            #expect(failure.contains("another process") == isFenced, "\(failure)")
+        }
+    }
+
+    @Test func `the last event is the consumer's end`() throws {
+        let bench = try Bench()
+        var kafka = bench.kafka
+        #expect(bench.words(.closed, &kafka).isEmpty)
+        #expect(kafka.hasClosed && kafka.failure == nil)
+    }
+}

@@ -1,0 +1,52 @@
+import Shard
+import Testing
+import Vocabulary
+
+@Suite struct RestartRuleTests {
+    struct Row: Sendable {
+        var skipsNothing = false
+        var position: Int64?
+        var known: Range<Int64>? = 10..<20
+        /// The next record that the client was to fetch.
+        var next: Int64?
+        var start: StartPosition
+
+        var rule: RestartRule {
+            RestartRule(
+                skipsNothing: skipsNothing,
+                position: position.map { Offset($0) },
+                known: known
+            )
+        }
+    }
+
+    @Test(arguments: [
+        Row(position: 15, start: .at(Offset(15))),
+        Row(skipsNothing: true, position: 15, start: .at(Offset(15))),
+        // Nothing was read yet.
+        Row(skipsNothing: true, start: .beginning),
+        Row(next: 10, start: .at(Offset(10))),
+        Row(next: 20, start: .at(Offset(20))),
+        Row(start: .end),
+        // What the client said before the records were gone, or of another topic.
+        Row(next: 9, start: .end),
+        Row(next: 21, start: .end),
+        Row(known: nil, next: 15, start: .end),
+    ])
+    func `records that cannot be read are not skipped`(row: Row) {
+        #expect(row.rule.afterDamage(next: row.next) == row.start)
+    }
+
+    @Test(arguments: [
+        Row(skipsNothing: true, position: 25, start: .beginning),
+        Row(skipsNothing: true, start: .beginning),
+        Row(start: .end),
+        Row(position: 5, start: .beginning),
+        Row(position: 20, start: .beginning),
+        Row(position: 21, start: .end),
+        Row(position: 25, known: nil, start: .beginning),
+    ])
+    func `where the next record is gone, reading goes on as the configuration says`(row: Row) {
+        #expect(row.rule.afterLoss() == row.start)
+    }
+}

@@ -9,37 +9,26 @@ import Vocabulary
 ///
 /// It decides nothing: the engine says what to open, send and close, and is told what happened.
 final class APNsConnections {
-    /// What the engine has to be told.
-    enum Happening {
-        case opened(ConnectionID, maxConcurrentStreams: Int)
-        case streamLimitChanged(ConnectionID, Int)
-        case answered(DeliveryID, HTTP2Response)
-        case streamBroke(DeliveryID, StreamBreak)
-        /// The stream's end is told by itself.
-        case malformedAnswer(ConnectionID, Route, ResponseFlaw)
-        case goAway(ConnectionID, Route, Farewell)
-        case pingAnswered(ConnectionID)
-        case closed(ConnectionID, Route, ConnectionFailure, after: Farewell?)
-    }
-
     /// The bits of a loop's identifier that hold the number of the attempt.
     ///
     /// Above them stands the connection's number. It counts from 1, so that what these bits alone
     /// can write is free for the shard's own descriptors.
     private static let attemptBitCount: UInt64 = 8
-    static let maxAttempts: UInt64 = (1 << attemptBitCount) - 1
+    private static let maxAttempts: UInt64 = (1 << attemptBitCount) - 1
     /// Every open stream's body fits: a slow socket refuses no request.
-    static let maxBacklogByteCount = 32 << 20
+    private static let maxBacklogByteCount = 32 << 20
 
     /// By the route's index; new ones are for new connections.
-    var endpoints: [APNsEndpoint]
-    let resolver: Resolver
+    private var endpoints: [APNsEndpoint]
+    private let resolver: Resolver
     private var random: SeededGenerator
-    var links = LinkTable()
+    private var links = LinkTable()
     /// Links whose addresses still race.
-    var racing: [ConnectionID] = []
+    private var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
     private var touched: [APNsLink] = []
+    /// What nobody was told yet.
+    private var untold: [APNsEvent] = []
 
     init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
         self.endpoints = endpoints
@@ -52,10 +41,25 @@ final class APNsConnections {
     /// Where the connection leads; nil once it has ended.
     func route(of id: ConnectionID) -> Route? { links[id]?.route }
 
+    /// There is something to send or to tell.
+    var isBusy: Bool { !touched.isEmpty || !untold.isEmpty }
+
+    /// New connections lead there.
+    func endpointsReplaced(_ endpoints: [APNsEndpoint]) { self.endpoints = endpoints }
+
     // MARK: Actions
 
+    func carryOut(_ step: ConnectionStep) {
+        switch step {
+        case .connect(let id, let route): connect(id, route)
+        case .ping(let id): ping(id)
+        case .drain(let id), .drainStalled(let id): drain(id)
+        case .close(let id, let reason): close(id, ConnectionFailure(reason))
+        }
+    }
+
     /// Looks the name up and connects; a fresh look-up for each connection, as Apple asks.
-    func connect(_ id: ConnectionID, _ route: Route, _ happenings: inout [Happening]) {
+    private func connect(_ id: ConnectionID, _ route: Route) {
         links.insert(APNsLink(id: id, route: route))
         let endpoint = endpoint(route)
         let isAsked = resolver.resolve(
@@ -65,7 +69,7 @@ final class APNsConnections {
             shuffleSeed: random.next()
         )
         guard !isAsked else { return }
-        fail(id, .unresolved("too many look-ups wait"), &happenings)
+        fail(id, .unresolved("too many look-ups wait"), &untold)
     }
 
     /// Opens a stream; its frames go out with `flush`.
@@ -74,22 +78,21 @@ final class APNsConnections {
         _ headers: borrowing HeaderBlock,
         body: consuming [UInt8],
         range: Range<Int>,
-        on connectionID: ConnectionID,
-        _ happenings: inout [Happening]
+        on connectionID: ConnectionID
     ) {
         guard let link = links[connectionID], let connection = link.connection else {
-            happenings.append(.streamBroke(id, .unprocessed))
+            untold.append(.streamBroke(id, .unprocessed))
             return
         }
         touch(link)
         do throws(SubmitError) {
             try connection.submit(headers, body: body, range: range, tag: id.rawValue)
         } catch {
-            happenings.append(.streamBroke(id, .unprocessed))
+            untold.append(.streamBroke(id, .unprocessed))
             guard error == .streamIDsExhausted || error == .notOpen else { return }
             // It will never take a request again: the pool must know, or it sends everything here.
             connection.shutdown()
-            happenings.append(.goAway(connectionID, link.route, Farewell(.noError, debugData: [])))
+            untold.append(.goAway(connectionID, link.route, Farewell(.noError, debugData: [])))
         }
     }
 
@@ -99,24 +102,24 @@ final class APNsConnections {
         touch(link)
     }
 
-    func ping(_ id: ConnectionID) {
+    private func ping(_ id: ConnectionID) {
         guard let link = links[id] else { return }
         link.connection?.ping()
         touch(link)
     }
 
-    func drain(_ id: ConnectionID) {
+    private func drain(_ id: ConnectionID) {
         guard let link = links[id] else { return }
         link.connection?.shutdown()
         touch(link)
     }
 
-    func close(_ id: ConnectionID, _ failure: ConnectionFailure, _ happenings: inout [Happening]) {
+    private func close(_ id: ConnectionID, _ failure: ConnectionFailure) {
         guard let link = links[id] else { return }
         link.abandonRace()
         for attempt in link.attempts { attempt.connection.close(failure) }
         if link.attempts.isEmpty {
-            fail(id, failure, &happenings)
+            fail(id, failure, &untold)
         } else {
             touch(link)
         }
@@ -151,7 +154,7 @@ final class APNsConnections {
     func flush(
         _ loop: borrowing EventLoop,
         lookingAhead lookAhead: (Span<ConnectionEvent>) -> Void = { _ in },
-        _ tell: (Happening) -> Void
+        _ tell: (APNsEvent) -> Void
     ) {
         while let link = touched.popLast() {
             link.isTouched = false
@@ -168,7 +171,102 @@ final class APNsConnections {
         }
     }
 
-    var hasUnsentFrames: Bool { !touched.isEmpty }
+    /// The same, but what happened is told by the next `tellUntold`.
+    func flush(_ loop: borrowing EventLoop) {
+        flush(loop) { untold.append($0) }
+    }
+
+    func tellUntold(_ tell: (APNsEvent) -> Void) {
+        for event in untold { tell(event) }
+        untold.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: How a connection finds an address that takes it
+
+    func takeResolutions(_ loop: borrowing EventLoop) {
+        for resolution in resolver.takeResolutions() {
+            let id = ConnectionID(rawValue: UInt32(resolution.id))
+            guard let link = links[id] else { continue }
+            switch resolution.result {
+            case .success(let addresses):
+                link.resolved(addresses.prefix(Int(Self.maxAttempts)), uses: connectionCount(to:))
+                racing.append(id)
+                advanceRace(link, loop, after: .unresolved("no address"), &untold)
+            case .failure(let error):
+                fail(id, .unresolved(error.text), &untold)
+            }
+        }
+    }
+
+    /// When another address is to be tried beside one that does not answer.
+    func nextAttemptAt(now: Instant) -> Instant? {
+        racing.compactMap { links[$0]?.nextAttemptAt(now: now) }.min()
+    }
+
+    /// Tries the addresses whose time has come.
+    func timeAdvanced(_ loop: borrowing EventLoop, now: Instant) {
+        for id in racing {
+            guard let link = links[id], let due = link.nextAttemptAt(now: now), due <= now else {
+                continue
+            }
+            advanceRace(link, loop, after: .timedOut, &untold)
+        }
+    }
+
+    private func connectionCount(to address: SocketAddress) -> Int {
+        links.all.count { $0.attempts.contains { $0.address == address } }
+    }
+
+    /// Connects to the next addresses; when none is left, `failure` was the last word.
+    private func advanceRace(
+        _ link: APNsLink,
+        _ loop: borrowing EventLoop,
+        after failure: ConnectionFailure,
+        _ events: inout [APNsEvent]
+    ) {
+        var lastFailure = failure
+        while let address = link.nextAddress(now: loop.now) {
+            do throws(ConnectionFailure) {
+                let attempt = link.started(try connection(to: address, link.route), to: address)
+                try? loop.register(
+                    attempt.connection.fileDescriptor,
+                    id: loopID(link, attempt),
+                    interest: attempt.interest
+                )
+            } catch {
+                link.attemptFailed()
+                lastFailure = error
+            }
+        }
+        if link.isLost { fail(link.id, lastFailure, &events) }
+    }
+
+    private func connection(
+        to address: SocketAddress,
+        _ route: Route
+    ) throws(ConnectionFailure) -> ClientConnection {
+        let endpoint = endpoint(route)
+        var limits = ClientLimits()
+        limits.maxBacklogByteCount = Self.maxBacklogByteCount
+        // What is read of an answer.
+        limits.keptFields = ["apns-unique-id", "date", "retry-after"]
+        return try ClientConnection(
+            to: address,
+            tunnel: endpoint.proxy?.tunnel,
+            serverName: endpoint.host,
+            tls: endpoint.tls,
+            limits: limits
+        )
+    }
+
+    /// TCP is up on one address; the others are not needed.
+    private func won(_ winner: APNsLink.Attempt, _ link: APNsLink, _ loop: borrowing EventLoop) {
+        for loser in link.won(winner) {
+            try? loop.deregister(loser.connection.fileDescriptor)
+            loser.connection.close()
+        }
+        racing.removeAll { $0 == link.id }
+    }
 
     // MARK: Private
 
@@ -179,9 +277,9 @@ final class APNsConnections {
         touched.append(link)
     }
 
-    func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
+    private func endpoint(_ route: Route) -> APNsEndpoint { endpoints[route.index] }
 
-    func loopID(_ link: APNsLink, _ attempt: APNsLink.Attempt) -> UInt64 {
+    private func loopID(_ link: APNsLink, _ attempt: APNsLink.Attempt) -> UInt64 {
         UInt64(link.id.rawValue) << Self.attemptBitCount | attempt.number
     }
 
@@ -190,7 +288,7 @@ final class APNsConnections {
         _ attempt: APNsLink.Attempt,
         _ link: APNsLink,
         _ loop: borrowing EventLoop,
-        _ tell: (Happening) -> Void
+        _ tell: (APNsEvent) -> Void
     ) {
         switch event {
         case .opened(let limit):
@@ -210,9 +308,9 @@ final class APNsConnections {
             tell(.goAway(link.id, link.route, farewell))
         case .pingAnswered: tell(.pingAnswered(link.id))
         case .closed(let failure):
-            var happenings: [Happening] = []
-            closed(attempt, link, loop, because: failure, &happenings)
-            happenings.forEach(tell)
+            var events: [APNsEvent] = []
+            closed(attempt, link, loop, because: failure, &events)
+            events.forEach(tell)
         }
     }
 
@@ -221,25 +319,25 @@ final class APNsConnections {
         _ link: APNsLink,
         _ loop: borrowing EventLoop,
         because failure: ConnectionFailure,
-        _ happenings: inout [Happening]
+        _ events: inout [APNsEvent]
     ) {
         try? loop.deregister(attempt.connection.fileDescriptor)
         if link.ended(attempt, because: failure) {
             if !racing.contains(link.id) { racing.append(link.id) }
-            advanceRace(link, loop, after: failure, &happenings)
+            advanceRace(link, loop, after: failure, &events)
         } else {
-            fail(link.id, failure, &happenings)
+            fail(link.id, failure, &events)
         }
     }
 
-    func fail(
+    private func fail(
         _ id: ConnectionID,
         _ failure: ConnectionFailure,
-        _ happenings: inout [Happening]
+        _ events: inout [APNsEvent]
     ) {
         guard let link = links.remove(id) else { return }
         racing.removeAll { $0 == id }
-        happenings.append(.closed(id, link.route, failure, after: link.farewell))
+        events.append(.closed(id, link.route, failure, after: link.farewell))
     }
 
     private func watch(
@@ -255,17 +353,5 @@ final class APNsConnections {
             id: loopID(link, attempt),
             interest: wanted
         )
-    }
-}
-
-extension StreamBreak {
-    init(_ failure: StreamFailure) {
-        switch failure {
-        case .refused: self = .refused
-        case .aboveGoAway, .neverWritten: self = .unprocessed
-        case .reset: self = .reset
-        case .responseTooLarge, .malformedResponse: self = .malformed
-        case .connectionClosed: self = .lost
-        }
     }
 }

@@ -3,47 +3,59 @@ import Credentials
 import Delivery
 import Vocabulary
 
-/// Writes the headers of a shard's requests to APNs.
+/// Writes the headers of a shard's requests to APNs, with the credentials that are in use.
 struct APNsRequests {
     /// Those of the last request.
     private(set) var headers = RequestSeries(RequestHeaders(authority: ""))
+    private let credentials: Credentials
+    /// The credentials as this shard uses them; see `takeCredentials`.
+    private var inUse: [CredentialInUse]
+    private var version = 0
     /// By the route's index.
-    private var endpoints: [RequestHeaders]
+    private var authorities: [RequestHeaders]
     /// The route of the last request, if any: those of one route come one after the other.
     private var route: Route?
     private var tokens: TurnTokens
 
-    init(to endpoints: [APNsEndpoint], credentialCount: Int) {
-        self.endpoints = endpoints.map(\.headers)
-        tokens = TurnTokens(credentialCount: credentialCount)
+    init(_ credentials: Credentials) {
+        self.credentials = credentials
+        inUse = credentials.inUse(newerThan: &version) ?? []
+        authorities = inUse.flatMap(\.endpoints).map(\.headers)
+        tokens = TurnTokens(credentialCount: inUse.count)
     }
 
+    /// By the route's index.
+    var endpoints: [APNsEndpoint] { inUse.flatMap(\.endpoints) }
+
     /// Writes the headers of the next request.
-    mutating func write(
-        _ request: Send,
-        _ credentials: [CredentialInUse],
-        now: Moment
-    ) {
+    mutating func write(_ request: Send, now: Moment) {
         if route?.index != request.route.index {
             route = request.route
-            headers.endpoint = endpoints[request.route.index]
+            headers.endpoint = authorities[request.route.index]
         }
         headers.advance(
             to: request.arrival.content,
             topic: request.arrival.topic,
-            providerToken: tokens.token(of: request.route.credential, credentials, now: now)
+            providerToken: tokens.token(of: request.route.credential, inUse, now: now)
         )
     }
 
-    /// Credentials were loaded anew.
-    mutating func endpointsReplaced(_ endpoints: [APNsEndpoint]) {
-        self.endpoints = endpoints.map(\.headers)
-        route = nil
+    /// APNs called a provider token expired.
+    mutating func tokenExpired(_ refresh: TokenRefresh, now: Moment) {
+        inUse[refresh.credential].token?.expired(sentAt: refresh.sentAt, now: now)
         tokens.forget()
     }
 
-    /// A provider token has become another.
-    mutating func tokenReplaced() {
+    /// Takes over what was loaded anew; to be called between two turns.
+    ///
+    /// - Returns: The credentials that are others now, by their places; nil: nothing is new.
+    mutating func takeCredentials() -> [Int]? {
+        guard let newer = credentials.inUse(newerThan: &version) else { return nil }
+        let replaced = newer.indices.filter { newer[$0].generation != inUse[$0].generation }
+        inUse = newer
+        authorities = endpoints.map(\.headers)
+        route = nil
         tokens.forget()
+        return replaced
     }
 }

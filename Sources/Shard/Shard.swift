@@ -13,6 +13,9 @@ import Vocabulary
 /// One thread with everything a record needs from arrival to commit: an event loop, a member of
 /// the consumer group, a producer, the delivery engine and the connections to APNs.
 ///
+/// The parts know nothing of each other. A part is lent the engine to tell it something, and what it
+/// answers with is handed to the next one; here stands in which order.
+///
 /// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
 /// and other threads all wake it through descriptors. Each round is a *turn*:
 ///
@@ -31,32 +34,26 @@ package struct Shard: ~Copyable {
     /// whatever wakes it: that heals a wake-up that was lost, keeps the member within
     /// `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
-    /// Its place among the shards of the process.
-    let index: Int
-    let settings: ShardSettings
-    let control: ShardControl
-    var engine: DeliveryEngine
-    var observer: ShardObserver
-    var kafka: KafkaSide
-    var outcomes: OutcomeProducer
-    let connections: APNsConnections
-    var requests: APNsRequests
-    let credentials: Credentials
-    /// The credentials as this shard uses them; see `takeCredentials`.
-    var inUse: [CredentialInUse]
-    var credentialsVersion: Int
-    private var nextTick = Instant(nanoseconds: .min)
+
+    private let settings: ShardSettings
+    private let control: ShardControl
+    private var engine: DeliveryEngine
+    private var kafka: KafkaSide
+    private let connections: APNsConnections
+    private var requests: APNsRequests
+    private var outcomes: OutcomeProducer
+    private var observer: ShardObserver
     private var decision = TurnDecision()
     private var kafkaNews: [KafkaNews] = []
-    /// What the engine is to be told with the next turn.
-    var happenings: [APNsConnections.Happening] = []
-    var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
-    /// Why it ended, if not because it was asked to.
-    package var failure: ServiceError? { loopFailure ?? kafka.failure ?? outcomes.failure }
-    /// The loop cannot go on.
-    private var loopFailure: ServiceError?
     /// Nil: not wanted, or it is full.
     private var inputLog: InputLogFile?
+    /// This turn's moment.
+    private var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+    private var nextTick = Instant(nanoseconds: .min)
+    private var loopFailure: ServiceError?
+
+    /// Why it ended, if not because it was asked to.
+    package var failure: ServiceError? { loopFailure ?? kafka.failure ?? outcomes.failure }
 
     /// Makes a shard that is to be run on `loop`; throws what keeps Kafka's clients from starting.
     package init(
@@ -69,8 +66,7 @@ package struct Shard: ~Copyable {
         schemas: ShardSchemas,
         log: Log
     ) throws {
-        var credentialsVersion = 0
-        let inUse = credentials.inUse(newerThan: &credentialsVersion) ?? []
+        let requests = APNsRequests(credentials)
         if let folder = settings.inputLog?.folder {
             do throws(SystemError) {
                 inputLog = try InputLogFile(in: folder, shard: index, now: SystemClock.wallClock)
@@ -86,15 +82,11 @@ package struct Shard: ~Copyable {
             shard: index,
             settings: settings,
             control: control,
-            endpoints: inUse.flatMap(\.endpoints)
+            endpoints: requests.endpoints
         )
-        self.index = index
         self.settings = settings
         self.control = control
         observer = ShardObserver(settings, control: control, metrics: metrics, log: log)
-        self.credentials = credentials
-        self.credentialsVersion = credentialsVersion
-        self.inUse = inUse
         kafka = KafkaSide(
             settings,
             peers.consumer,
@@ -110,10 +102,7 @@ package struct Shard: ~Copyable {
             workerWakeup: peers.transactionsWakeup
         )
         connections = peers.connections
-        requests = APNsRequests(
-            to: peers.connections.endpoints,
-            credentialCount: inUse.count
-        )
+        self.requests = requests
         engine = DeliveryEngine(
             settings: settings.engine,
             seed: settings.seed,
@@ -144,15 +133,15 @@ package struct Shard: ~Copyable {
     private mutating func turn(_ loop: borrowing EventLoop) throws(SystemError) {
         let budget = engine.intakeBudget(now: now.instant)
         let isBusy =
-            (kafka.isBusy && budget > 0) || outcomes.isBusy || !happenings.isEmpty
-            || connections.hasUnsentFrames || engine.hasToDecode
+            (kafka.isBusy && budget > 0) || outcomes.isBusy || connections.isBusy
+            || engine.hasToDecode
         try loop.wait(until: isBusy ? now.instant : nextDeadline()) { id, readiness in
             switch id {
             case ShardPeers.LoopID.control: control.wakeup.drain()
             case ShardPeers.LoopID.consumer: kafka.rang()
             case ShardPeers.LoopID.producer: outcomes.rang()
             case ShardPeers.LoopID.transactions: outcomes.workerRang()
-            case ShardPeers.LoopID.resolver: connections.takeResolutions(loop, &happenings)
+            case ShardPeers.LoopID.resolver: connections.takeResolutions(loop)
             default: connections.readinessChanged(loopID: id, readiness)
             }
         }
@@ -165,12 +154,12 @@ package struct Shard: ~Copyable {
         control.beat(now.instant)
         if control.isShutdownRequested { engine.shutdownRequested(now: now) }
         takeCredentials()
-        connections.timeAdvanced(loop, now: now.instant, &happenings)
-        tellEngineOfAPNs()
+        connections.timeAdvanced(loop, now: now.instant)
+        connections.tellUntold { tell($0) }
         connections.flush(
             loop,
             lookingAhead: { events in engine.lookAhead { events.delivery(ahead: $0) } }
-        ) { tellEngine(of: $0) }
+        ) { tell($0) }
         takeReports()
         hear(outcomes.takeTransactionAnswer(&engine, now: now))
         kafka.takeSchemas(&engine, now: now)
@@ -184,7 +173,7 @@ package struct Shard: ~Copyable {
         engine.turnEnded(now: now, into: &decision)
         writeInputLog()
         carryOutDecision()
-        connections.flush(loop) { happenings.append($0) }
+        connections.flush(loop)
         observer.turnEnded(&engine)
         if observer.isLookDue(now: now) { observer.look(at: &engine, consumerSight, now: now) }
     }
@@ -206,6 +195,51 @@ package struct Shard: ~Copyable {
     }
 
     // MARK: What happened
+
+    /// Takes over the credentials that were loaded anew.
+    private mutating func takeCredentials() {
+        guard let replaced = requests.takeCredentials() else { return }
+        connections.endpointsReplaced(requests.endpoints)
+        for credential in replaced {
+            engine.credentialReplaced(credential, now: now)
+            observer.credentialReplaced(credential, now: now)
+        }
+    }
+
+    /// Tells the engine what happened at APNs, and the observer what the engine said to it.
+    ///
+    /// All of it, however long that takes: an answer that has been read must be told before the
+    /// turn's end looks at the time limits, or it would come too late for a delivery in hand.
+    private mutating func tell(_ event: APNsEvent) {
+        switch event {
+        case .opened(let id, let limit):
+            engine.connectionOpened(id, maxConcurrentStreams: limit, now: now)
+        case .streamLimitChanged(let id, let limit):
+            engine.streamLimitChanged(id, to: limit, now: now)
+        case .answered(let id, let response):
+            let answer = APNsAnswer.read(response, now: now.timestamp)
+            let attempt = engine.responseArrived(answer, for: id, now: now)
+            observer.answered(response, answer, attempt, now: now)
+        case .streamBroke(let id, let kind):
+            observer.streamBroke(kind, engine.streamBroke(id, kind, now: now), now: now)
+        case .malformedAnswer(let id, let route, let flaw):
+            observer.answerWasMalformed(id, route, flaw)
+        case .goAway(let id, let route, let farewell):
+            let isCondemned = engine.goAwayReceived(id, reason: farewell.reason, now: now)
+            observer.goAwayCame(id, route, farewell, isCondemned: isCondemned, now: now)
+        case .pingAnswered(let id): engine.pingAnswered(id, now: now)
+        case .closed(let id, let route, let failure, let farewell):
+            let isCondemned = engine.connectionClosed(id, CloseCause(failure), now: now)
+            observer.connectionEnded(
+                id,
+                route,
+                failure,
+                after: farewell,
+                isCondemned: isCondemned,
+                now: now
+            )
+        }
+    }
 
     private mutating func takeRecords(budget: Int) {
         kafka.takeEvents(budget: budget, &engine, now: now, &kafkaNews)
@@ -239,8 +273,7 @@ package struct Shard: ~Copyable {
         var decision = TurnDecision()
         swap(&decision, &self.decision)
         for refresh in decision.tokenRefreshes {
-            inUse[refresh.credential].token?.expired(sentAt: refresh.sentAt, now: now)
-            requests.tokenReplaced()
+            requests.tokenExpired(refresh, now: now)
         }
         for cancel in decision.cancels {
             let route = connections.route(of: cancel.connection)
@@ -251,7 +284,15 @@ package struct Shard: ~Copyable {
             decision.sends.lookAhead(from: index)
             send(decision.sends[index])
         }
-        for step in decision.connections { carryOut(step) }
+        for step in decision.connections {
+            switch step {
+            case .connect: observer.connecting()
+            case .drainStalled(let id):
+                observer.connectionStalled(id, connections.route(of: id))
+            case .ping, .drain, .close: break
+            }
+            connections.carryOut(step)
+        }
         for word in decision.tokenWords {
             if let deadSince = word.deadSince {
                 settings.suppressedTokens.insert(word.token, since: deadSince)
@@ -293,29 +334,13 @@ package struct Shard: ~Copyable {
     }
 
     private mutating func send(_ request: Send) {
-        requests.write(request, inUse, now: now)
+        requests.write(request, now: now)
         connections.send(
             request.delivery,
             requests.headers.block,
             body: request.arrival.eventBytes,
             range: request.arrival.content.payload,
-            on: request.connection,
-            &happenings
+            on: request.connection
         )
-    }
-
-    private mutating func carryOut(_ step: ConnectionStep) {
-        switch step {
-        case .connect(let id, let route):
-            observer.connecting()
-            connections.connect(id, route, &happenings)
-        case .ping(let id): connections.ping(id)
-        case .drain(let id): connections.drain(id)
-        case .drainStalled(let id):
-            observer.connectionStalled(id, connections.route(of: id))
-            connections.drain(id)
-        case .close(let id, let reason):
-            connections.close(id, ConnectionFailure(reason), &happenings)
-        }
     }
 }

@@ -3,18 +3,26 @@ import Testing
 /// A shard's parts keep their state to themselves and know nothing of each other.
 @Suite struct ShardStructureTests {
     private static let shard = "Shard"
-    private static let parts = ["KafkaSide", "OutcomeProducer", "ShardObserver"]
+    private static let parts = [
+        "KafkaSide", "APNsConnections", "APNsRequests", "OutcomeProducer", "ShardObserver",
+    ]
+
+    @Test func `nobody but its own file names the shard`() throws {
+        for file in try sources(of: Self.shard) where !file.isNamed(Self.shard) {
+            #expect(!file.mentions(Self.shard), "\(file.name)")
+        }
+    }
 
     @Test(arguments: parts)
-    func `a part names no other part, and not the shard`(part: String) throws {
+    func `a part names no other part`(part: String) throws {
         let file = try #require(try sources(of: Self.shard).first { $0.isNamed(part) })
-        for other in Self.parts + [Self.shard] where other != part {
+        for other in Self.parts where other != part {
             #expect(!file.mentions(other), "\(part) knows \(other)")
         }
     }
 
     /// What is `private` in Swift is seen by extensions in the same file only.
-    @Test(arguments: parts)
+    @Test(arguments: parts + [shard])
     func `the state of a part is private, and no other file extends it`(part: String) throws {
         for file in try sources(of: Self.shard) {
             guard file.isNamed(part) else {

@@ -1,0 +1,78 @@
+import APNsRules
+import ConnectionPool
+import Credentials
+package import Delivery
+package import HTTP2IO
+package import Vocabulary
+
+/// What happened at APNs, in the past tense.
+enum APNsEvent {
+    case opened(ConnectionID, maxConcurrentStreams: Int)
+    case streamLimitChanged(ConnectionID, Int)
+    case answered(DeliveryID, HTTP2Response)
+    case streamBroke(DeliveryID, StreamBreak)
+    /// The stream's end is told by itself.
+    case malformedAnswer(ConnectionID, Route, ResponseFlaw)
+    case goAway(ConnectionID, Route, Farewell)
+    case pingAnswered(ConnectionID)
+    case closed(ConnectionID, Route, ConnectionFailure, after: Farewell?)
+}
+
+// The words of HTTP/2 in the engine's, and the other way round.
+
+extension StreamBreak {
+    package init(_ failure: StreamFailure) {
+        switch failure {
+        case .refused: self = .refused
+        case .aboveGoAway, .neverWritten: self = .unprocessed
+        case .reset: self = .reset
+        case .responseTooLarge, .malformedResponse: self = .malformed
+        case .connectionClosed: self = .lost
+        }
+    }
+}
+
+extension ConnectionFailure {
+    /// Why the pool gave a connection up, in the log's words.
+    init(_ reason: PoolMachine.CloseReason) {
+        switch reason {
+        case .connectTimedOut: self = .timedOut
+        case .pingUnanswered: self = .pingUnanswered
+        case .superseded: self = .closedHere
+        }
+    }
+}
+
+extension CloseCause {
+    package init(_ failure: ConnectionFailure) {
+        if case .tls(.certificateRefused) = failure {
+            self = .certificateRefused
+        } else {
+            self = .other
+        }
+    }
+}
+
+extension APNsAnswer {
+    /// Reads an answer: the status rules, the body only explains.
+    ///
+    /// No initialiser: it would make another module's and copy it.
+    package static func read(_ response: HTTP2Response, now: Timestamp) -> APNsAnswer {
+        let apnsUniqueID = response.text(of: "apns-unique-id")
+        guard response.status != 200 else {
+            return APNsAnswer(status: 200, apnsUniqueID: apnsUniqueID)
+        }
+        let body = APNsErrorBody(parsing: response.body)
+        var unregisteredAt: Timestamp?
+        if response.status == 410 {
+            if case .at(let time) = body.inactiveSince(now: now) { unregisteredAt = time }
+        }
+        return APNsAnswer(
+            status: response.status,
+            reason: body.reason,
+            unregisteredAt: unregisteredAt,
+            apnsUniqueID: apnsUniqueID,
+            retryAfter: response.text(of: "retry-after").flatMap { RetryAfter.delay($0, now: now) }
+        )
+    }
+}

@@ -134,10 +134,11 @@ package struct OutcomeProducer: ~Copyable {
 
     /// Takes what has happened, a turn's share; `done` gives the room back.
     mutating func takeEvents() -> [ProducerEvent] {
-        guard hasMore || !refused.isEmpty else { return [] }
-        hasMore = producer.poll(budget: Self.reportBudget, into: &events)
         var taken: [ProducerEvent] = []
         swap(&taken, &events)
+        if hasMore || !refused.isEmpty {
+            hasMore = producer.poll(budget: Self.reportBudget, into: &taken)
+        }
         return taken
     }
 

@@ -15,13 +15,13 @@ struct APNsRequests {
     private var authorities: [RequestHeaders]
     /// The route of the last request, if any: those of one route come one after the other.
     private var route: Route?
-    private var tokens: TurnTokens
+    private var tokens: ProviderTokenCache
 
     init(_ credentials: Credentials) {
         self.credentials = credentials
         inUse = credentials.inUse(newerThan: &version) ?? []
         authorities = inUse.flatMap(\.endpoints).map(\.headers)
-        tokens = TurnTokens(credentialCount: inUse.count)
+        tokens = ProviderTokenCache(credentialCount: inUse.count)
     }
 
     /// By the route's index.

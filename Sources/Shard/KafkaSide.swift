@@ -100,10 +100,11 @@ package struct KafkaSide: ~Copyable {
         guard hasMore, budget > 0 else { return }
         // Here, and not at each record: all shards count references to it.
         let deadTokens = deadTokens
-        var slice = DecodeSlice(from: SystemClock.now)
+        var timeLimit = DecodeTimeLimit(from: SystemClock.now)
         hasMore = consumer.poll(budget: budget, now: now.instant) {
             let reply = happened($0, deadTokens, &engine, now: now, &news)
-            return reply?.stopsReading != true && !slice.recordDecoded(now: SystemClock.now)
+            timeLimit.recordDecoded(now: SystemClock.now)
+            return reply?.stopsReading != true && !timeLimit.isOver
         }
     }
 
@@ -300,12 +301,13 @@ package struct KafkaSide: ~Copyable {
     private mutating func decodeAgain(_ engine: inout DeliveryEngine, _ now: Moment) {
         guard engine.hasToDecode || arrivals.hasUseless else { return }
         let deadTokens = deadTokens
-        var slice = DecodeSlice(from: SystemClock.now)
+        var timeLimit = DecodeTimeLimit(from: SystemClock.now)
         while let id = engine.nextToDecode() {
             guard let waiting = engine.delivery(id)?.arrival else { continue }
             let role = role(of: waiting.record.partition)
             engine.recordDecoded(id, arrivals.read(again: waiting, as: role, deadTokens), now: now)
-            if slice.recordDecoded(now: SystemClock.now) { return }
+            timeLimit.recordDecoded(now: SystemClock.now)
+            if timeLimit.isOver { return }
         }
         arrivals.forgetUseless()
     }

@@ -13,7 +13,7 @@ package struct OutcomeProducer: ~Copyable {
     /// Events taken from the producer's queue in one turn; a record makes three reports at most.
     ///
     /// With the engine's own bound on records (`IntakeGate`) it bounds a turn: some milliseconds,
-    /// with records that are hard to decode twice `DecodeSlice`'s time, after which requests leave
+    /// with records that are hard to decode twice `DecodeTimeLimit`'s time, after which requests leave
     /// and answers are read, however much waits.
     private static let reportBudget = 1024
 

@@ -77,7 +77,7 @@ package struct Shard: ~Copyable {
             }
         }
         // First, because what cannot be copied must not stand half made when something throws.
-        let peers = try ShardPeers(
+        let clients = try ShardClients(
             on: loop,
             shard: index,
             settings: settings,
@@ -89,19 +89,19 @@ package struct Shard: ~Copyable {
         observer = ShardObserver(settings, control: control, metrics: metrics, log: log)
         kafka = KafkaSide(
             settings,
-            peers.consumer,
-            wakeup: peers.consumerWakeup,
+            clients.consumer,
+            wakeup: clients.consumerWakeup,
             control: control,
             schemas: schemas
         )
         outcomes = OutcomeProducer(
             settings,
             shard: index,
-            peers.producer,
-            wakeup: peers.producerWakeup,
-            workerWakeup: peers.transactionsWakeup
+            clients.producer,
+            wakeup: clients.producerWakeup,
+            workerWakeup: clients.transactionsWakeup
         )
-        connections = peers.connections
+        connections = clients.connections
         self.requests = requests
         engine = DeliveryEngine(
             settings: settings.engine,
@@ -126,7 +126,7 @@ package struct Shard: ~Copyable {
         outcomes.stop()
         // Neither Kafka client is destroyed: rd_kafka_destroy can hang (2.0.2), and the process
         // ends anyway. All that was produced is acknowledged, all that could be is committed.
-        observer.show(&engine, consumerSight, now: now)
+        observer.show(&engine, consumerStatus, now: now)
         control.status.hasEnded = true
     }
 
@@ -137,11 +137,11 @@ package struct Shard: ~Copyable {
             || engine.hasToDecode
         try loop.wait(until: isBusy ? now.instant : nextDeadline()) { id, readiness in
             switch id {
-            case ShardPeers.LoopID.control: control.wakeup.drain()
-            case ShardPeers.LoopID.consumer: kafka.rang()
-            case ShardPeers.LoopID.producer: outcomes.rang()
-            case ShardPeers.LoopID.transactions: outcomes.workerRang()
-            case ShardPeers.LoopID.resolver: connections.takeResolutions(loop)
+            case ShardClients.LoopID.control: control.wakeup.drain()
+            case ShardClients.LoopID.consumer: kafka.rang()
+            case ShardClients.LoopID.producer: outcomes.rang()
+            case ShardClients.LoopID.transactions: outcomes.workerRang()
+            case ShardClients.LoopID.resolver: connections.takeResolutions(loop)
             default: connections.readinessChanged(loopID: id, readiness)
             }
         }
@@ -175,11 +175,11 @@ package struct Shard: ~Copyable {
         carryOutDecision()
         connections.flush(loop)
         observer.turnEnded(&engine)
-        if observer.isLookDue(now: now) { observer.look(at: &engine, consumerSight, now: now) }
+        if observer.isLookDue(now: now) { observer.look(at: &engine, consumerStatus, now: now) }
     }
 
-    private var consumerSight: ConsumerSight {
-        ConsumerSight(
+    private var consumerStatus: ConsumerStatus {
+        ConsumerStatus(
             partitions: kafka.partitions,
             stuck: kafka.stuckPartitions,
             hasEnded: kafka.hasClosed || failure != nil

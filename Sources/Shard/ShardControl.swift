@@ -52,12 +52,12 @@ package final class ShardControl: Sendable {
     }
 
     /// What the watchdog sees.
-    package var sight: Watchdog.Sight {
+    package var watchdogReading: Watchdog.Reading {
         let consumption = statistics.consumption?.statistics
         return latestStatus.withLock { status in
             let paused = Set(status.partitions.filter(\.isPaused).map(\.name))
             let isFetchBehind = consumption?.isBehind(besides: paused) ?? false
-            return Watchdog.Sight(
+            return Watchdog.Reading(
                 beat: Instant(nanoseconds: beatNanoseconds.load(ordering: .relaxed)),
                 progress: status.progress,
                 isBehind: isFetchBehind && status.isTakingRecords,

@@ -29,7 +29,7 @@ package struct ShardObserver {
     private let topics: OutcomeTopics
     /// Nil: the log does not tell devices apart.
     private let fingerprintKey: FingerprintKey?
-    private var troubles = Troubles()
+    private var faults = CurrentFaults()
     private var clockSkew = ClockSkew()
     /// By the credential's place, and a last one for events that have none.
     private var givenUp: [GivenUpShare]
@@ -45,7 +45,7 @@ package struct ShardObserver {
     private var lastLook = Instant(nanoseconds: .min)
     /// What the last look at every delivery and partition saw.
     private var oldestArrival: Instant?
-    private var partitionSights: [ShardStatus.PartitionSight] = []
+    private var partitionStatuses: [ShardStatus.PartitionStatus] = []
 
     package init(
         _ settings: ShardSettings,
@@ -71,19 +71,19 @@ package struct ShardObserver {
         case .partitionsAssigned(let assigned):
             metrics.rebalances.add()
             progress &+= 1
-            troubles.kafkaWorked()
-            troubles.hasJoinedGroup = true
-            troubles.partitionsAssigned(assigned)
+            faults.kafkaWorked()
+            faults.hasJoinedGroup = true
+            faults.partitionsAssigned(assigned)
             log.info("partitions assigned", [.partition: partitions.names(assigned)])
         case .partitionsRevoked(let revoked, let lost):
             log.info(
                 lost ? "partitions lost" : "partitions revoked",
                 [.partition: partitions.names(revoked)]
             )
-            if lost { troubles.hasJoinedGroup = false }
-        case .positionsFetched: troubles.kafkaWorked()
+            if lost { faults.hasJoinedGroup = false }
+        case .positionsFetched: faults.kafkaWorked()
         case .positionsUnknown(let unknown, let error):
-            troubles.kafkaFailed(error, at: now.instant)
+            faults.kafkaFailed(error, at: now.instant)
             log.log(
                 // A transaction that is not over is waited for.
                 error.code == .unstableOffsetCommit ? .debug : .warning,
@@ -142,12 +142,12 @@ package struct ShardObserver {
             if let error = result.error {
                 tell("offset not committed", of: result.partition, error, partitions, now)
             } else {
-                troubles.partitionTaken(result.partition)
+                faults.partitionTaken(result.partition)
             }
         }
         let failures = results.compactMap(\.error)
         metrics.commits[failures.isEmpty ? .ok : .failed].add()
-        if failures.allSatisfy(\.isOfPartition) { troubles.kafkaWorked() }
+        if failures.allSatisfy(\.isOfPartition) { faults.kafkaWorked() }
     }
 
     /// What is wrong with one partition alone is told once.
@@ -160,9 +160,9 @@ package struct ShardObserver {
     ) {
         var isNews = true
         if error.isOfPartition {
-            isNews = troubles.partitionRefused(partition, error, at: now.instant)
+            isNews = faults.partitionRefused(partition, error, at: now.instant)
         } else {
-            troubles.kafkaFailed(error, at: now.instant)
+            faults.kafkaFailed(error, at: now.instant)
         }
         log.log(
             isNews ? .warning : .debug,
@@ -192,7 +192,7 @@ package struct ShardObserver {
     }
 
     private mutating func kafkaFailed(_ error: KafkaError, now: Moment) {
-        troubles.kafkaFailed(error, at: now.instant)
+        faults.kafkaFailed(error, at: now.instant)
         log.warning("trouble with Kafka", [.error: error.description])
     }
 
@@ -211,12 +211,12 @@ package struct ShardObserver {
     package mutating func saw(_ news: OutcomeNews, _ partitions: PartitionTable, now: Moment) {
         switch news {
         case .written(let publication, let record):
-            troubles.recordTaken(publication)
+            faults.recordTaken(publication)
             metrics.countRecord(publication, of: record?.conclusion)
             if let record { ended(record, partitions) }
-        case .taken(let publication): troubles.recordTaken(publication)
+        case .taken(let publication): faults.recordTaken(publication)
         case .transactionCallSucceeded(let committed):
-            troubles.kafkaWorked()
+            faults.kafkaWorked()
             if !committed.isEmpty { metrics.commits[.ok].add() }
             for (written, record) in committed {
                 for publication in Publication.allCases
@@ -250,7 +250,7 @@ package struct ShardObserver {
                 isReplaced ? "producer failed, making a new one" : "producer failed",
                 [.error: error.description]
             )
-            if isReplaced { troubles.kafkaFailed(error, at: now.instant) }
+            if isReplaced { faults.kafkaFailed(error, at: now.instant) }
         case .statistics(let text): control.statistics.put(producer: text)
         case .failed(let error): kafkaFailed(error, now: now)
         case .logged(let line): kafkaLogged(line)
@@ -260,7 +260,7 @@ package struct ShardObserver {
     /// Kafka refuses a record, which is produced again.
     private mutating func notTaken(_ publication: Publication, _ error: KafkaError, now: Moment) {
         let topic = topics.name(of: publication)
-        let isNews = troubles.recordRefused(publication, to: topic, error, at: now.instant)
+        let isNews = faults.recordRefused(publication, to: topic, error, at: now.instant)
         // A right or a topic that is missing does not heal by itself.
         let heals = ![.topicAuthorizationFailed, .unknownTopicOrPartition, .clientUnknownTopic]
             .contains(error.code)
@@ -351,7 +351,7 @@ package struct ShardObserver {
         }
         guard let attempt else { return }
         if clockSkew.isLookDue(now: now.instant) { compareClocks(response, attempt.sentAt, now) }
-        troubles.requestAnswered(attempt.route)
+        faults.requestAnswered(attempt.route)
         metrics.countResponse(
             status: answer.status,
             reason: answer.reason,
@@ -388,14 +388,14 @@ package struct ShardObserver {
         let route = attempt.route
         if attempt.verdict.fault == .server {
             let reason = answer.reason.map { " \($0.text)" } ?? ""
-            troubles.endpointFailed(route, "\(answer.status)\(reason)")
+            faults.endpointFailed(route, "\(answer.status)\(reason)")
         }
         guard attempt.verdict.fault == .credential else {
-            troubles.credentialWorked(route)
+            faults.credentialWorked(route)
             return
         }
         let reason = answer.reason?.text ?? "status \(answer.status)"
-        guard troubles.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
+        guard faults.credentialFailed(route, reason, sentAt: attempt.sentAt) else { return }
         var facts = facts(route)
         facts[.reason] = reason
         tellRefusedCredential(facts)
@@ -412,8 +412,8 @@ package struct ShardObserver {
     package mutating func streamBroke(_ kind: StreamBreak, _ route: Route?, now: Moment) {
         metrics.brokenStreams[BrokenStreamLabel(kind)].add()
         guard kind.isAnswerOfSorts, let route else { return }
-        if let text = kind.complaint { troubles.endpointFailed(route, text) }
-        guard troubles.requestUnserved(route, at: now.instant) else { return }
+        if let text = kind.complaint { faults.endpointFailed(route, text) }
+        guard faults.requestUnserved(route, at: now.instant) else { return }
         var facts = facts(route)
         facts[.reason] = lastFailure(of: route)
         log.warning("APNs answers no request", facts)
@@ -425,9 +425,9 @@ package struct ShardObserver {
     package mutating func requestTimedOut(on id: ConnectionID, _ route: Route?, now: Moment) {
         metrics.requestTimeouts.add()
         guard let route else { return }
-        troubles.endpointFailed(route, "no answer in time")
-        _ = troubles.requestUnserved(route, at: now.instant)
-        guard troubles.requestTimedOut(route) else { return }
+        faults.endpointFailed(route, "no answer in time")
+        _ = faults.requestUnserved(route, at: now.instant)
+        guard faults.requestTimedOut(route) else { return }
         log.warning("APNs does not answer requests in time", facts(route, id))
     }
 
@@ -436,7 +436,7 @@ package struct ShardObserver {
         _ route: Route,
         _ flaw: ResponseFlaw
     ) {
-        troubles.endpointFailed(route, "malformed answer: \(flaw)")
+        faults.endpointFailed(route, "malformed answer: \(flaw)")
         var facts = facts(route, id)
         facts[.error] = flaw.description
         log.warning("an answer of APNs is malformed, and counts as none", facts)
@@ -456,7 +456,7 @@ package struct ShardObserver {
         facts[.reason] = reason?.text ?? "none"
         facts[.error] = farewell.description
         if isCondemned,
-            troubles.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
+            faults.credentialFailed(route, reason?.text ?? "GOAWAY", sentAt: now.instant)
         {
             tellRefusedCredential(facts)
         } else {
@@ -478,17 +478,17 @@ package struct ShardObserver {
         var facts = facts(route, id)
         facts[.error] = failure.description
         if isCondemned {
-            guard troubles.credentialFailed(route, failure.description, sentAt: now.instant)
+            guard faults.credentialFailed(route, failure.description, sentAt: now.instant)
             else { return }
             facts[.reason] = LocalReason.certificateRefused.rawValue
             return tellRefusedCredential(facts)
         }
         if let farewell, case .goAway = failure {
             // The log has it already.
-            troubles.connectionFailed(route, farewell.description)
+            faults.connectionFailed(route, farewell.description)
             return
         }
-        troubles.connectionFailed(route, failure.description)
+        faults.connectionFailed(route, failure.description)
         log.warning("connection to APNs lost or not made", facts)
     }
 
@@ -504,7 +504,7 @@ package struct ShardObserver {
 
     /// Another key or certificate is in use.
     package mutating func credentialReplaced(_ credential: Int, now: Moment) {
-        troubles.credentialReplaced(credential, at: now.instant)
+        faults.credentialReplaced(credential, at: now.instant)
     }
 
     private func facts(_ route: Route, _ connection: ConnectionID? = nil) -> LogFacts {
@@ -515,7 +515,7 @@ package struct ShardObserver {
     }
 
     private func lastFailure(of route: Route) -> String {
-        troubles.failures[route] ?? "no connection"
+        faults.failures[route] ?? "no connection"
     }
 
     // MARK: - The shard itself
@@ -568,7 +568,7 @@ package struct ShardObserver {
     /// Looks at the engine, tells what has changed, and shows the other threads how the shard does.
     package mutating func look(
         at engine: inout DeliveryEngine,
-        _ consumer: ConsumerSight,
+        _ consumer: ConsumerStatus,
         now: Moment
     ) {
         lastStatus = now.instant
@@ -578,8 +578,8 @@ package struct ShardObserver {
         if lastLook + Self.lookInterval <= now.instant {
             lastLook = now.instant
             oldestArrival = engine.oldestArrival
-            partitionSights = engine.assignedPartitions.map { partition in
-                ShardStatus.PartitionSight(
+            partitionStatuses = engine.assignedPartitions.map { partition in
+                ShardStatus.PartitionStatus(
                     name: consumer.partitions[partition],
                     isPaused: engine.isPaused(partition)
                 )
@@ -592,16 +592,16 @@ package struct ShardObserver {
     /// Shows the other threads how the shard does.
     package mutating func show(
         _ engine: inout DeliveryEngine,
-        _ consumer: ConsumerSight,
+        _ consumer: ConsumerStatus,
         now: Moment
     ) {
         var status = ShardStatus()
-        status.hasJoinedGroup = troubles.hasJoinedGroup
+        status.hasJoinedGroup = faults.hasJoinedGroup
         status.hasEnded = consumer.hasEnded
-        status.kafkaTrouble = troubles.kafka(now: now.instant) ?? consumer.trouble
+        status.kafkaTrouble = faults.kafka(now: now.instant) ?? consumer.trouble
         status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
         status.oldestArrival = oldestArrival
-        status.partitions = partitionSights
+        status.partitions = partitionStatuses
         status.progress = progress
         status.counts = ShardCounts(
             consumed: engine.counts.consumed,
@@ -627,16 +627,16 @@ package struct ShardObserver {
         if let reason = engine.parking(of: route.credential).reason {
             return "parked: \(reason.text)"
         }
-        if let reason = troubles.credentials[route] { return reason }
+        if let reason = faults.credentials[route] { return reason }
         let endpoint = "apns.endpoints.\(route.environment.rawValue)"
         guard engine.pool(of: route).usableConnections > 0 else {
-            return "\(endpoint): \(troubles.connections[route] ?? "connecting")"
+            return "\(endpoint): \(faults.connections[route] ?? "connecting")"
         }
         if case .open = engine.breaker(of: route).phase {
             return "\(endpoint): too many failures, last: \(lastFailure(of: route))"
         }
         // Also where too few devices are concerned to open the breaker.
-        guard troubles.isUnserved(route, now: now.instant) else { return nil }
+        guard faults.isUnserved(route, now: now.instant) else { return nil }
         return "\(endpoint): answers no request, last: \(lastFailure(of: route))"
     }
 
@@ -668,7 +668,7 @@ package struct ShardObserver {
                 facts[.reason] = lastFailure(of: route)
                 log.warning("APNs fails too often and is left alone for a while", facts)
             case .closed where shutBreakers.remove(route) != nil:
-                troubles.endpointRecovered(route)
+                faults.endpointRecovered(route)
                 log.notice("APNs answers again", facts(route))
             case .open, .halfOpen, .closed: break
             }
@@ -725,7 +725,7 @@ package struct ShardObserver {
 }
 
 /// What the consumer shows of itself.
-package struct ConsumerSight: Sendable {
+package struct ConsumerStatus: Sendable {
     package var partitions: PartitionTable
     /// Those that cannot be read, though Kafka answers.
     package var stuck: [PartitionID]

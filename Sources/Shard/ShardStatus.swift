@@ -11,7 +11,7 @@ package struct ShardStatus: Sendable {
         package var isTokenFuseBlown: Bool
     }
 
-    package struct PartitionSight: Sendable {
+    package struct PartitionStatus: Sendable {
         package var name: TopicPartition
         package var isPaused: Bool
     }
@@ -24,7 +24,7 @@ package struct ShardStatus: Sendable {
     /// When the oldest event without an acknowledged outcome was read.
     package var oldestArrival: Instant?
     /// What the shard owns.
-    package var partitions: [PartitionSight] = []
+    package var partitions: [PartitionStatus] = []
     /// Grows with every record taken and every assignment.
     var progress: UInt64 = 0
     package var counts = ShardCounts()

@@ -6,7 +6,7 @@ package import Vocabulary
 /// shard shows when its loop turned and how many records it took, and this looks on.
 package struct Watchdog: Hashable, Sendable {
     /// What a shard shows of itself.
-    package struct Sight: Hashable, Sendable {
+    package struct Reading: Hashable, Sendable {
         /// Changes with every turn of the loop.
         package var beat: Instant
         /// Changes with every record taken and every assignment.
@@ -36,7 +36,7 @@ package struct Watchdog: Hashable, Sendable {
     /// Who looks so rarely was stopped himself, and what he watches may have been too.
     private static let longestGap = Duration.seconds(5)
 
-    private var last: Sight?
+    private var last: Reading?
     private var lookedAt: Instant?
     private var beatSeen = Instant(nanoseconds: 0)
     private var progressSeen = Instant(nanoseconds: 0)
@@ -44,13 +44,15 @@ package struct Watchdog: Hashable, Sendable {
     package init() {}
 
     /// To be called about once a second.
-    package mutating func looked(at sight: Sight, now: Instant) -> Verdict {
+    package mutating func looked(at reading: Reading, now: Instant) -> Verdict {
         let wasStopped = lookedAt.map { now - $0 > Self.longestGap } ?? true
-        if wasStopped || sight.beat != last?.beat { beatSeen = now }
-        if wasStopped || sight.progress != last?.progress || !sight.isBehind { progressSeen = now }
-        last = sight
+        if wasStopped || reading.beat != last?.beat { beatSeen = now }
+        if wasStopped || reading.progress != last?.progress || !reading.isBehind {
+            progressSeen = now
+        }
+        last = reading
         lookedAt = now
-        guard !sight.hasEnded else { return .well }
+        guard !reading.hasEnded else { return .well }
         if now - beatSeen >= Self.silentAfter { return .silent(now - beatSeen) }
         if now - progressSeen >= Self.stalledAfter { return .stalled(now - progressSeen) }
         return .well

@@ -119,7 +119,7 @@ import Vocabulary
         let bench = try PartsBench()
         var observer = bench.observer
         func trouble() -> String? {
-            observer.show(&bench.engine, bench.sight, now: bench.now)
+            observer.show(&bench.engine, bench.status, now: bench.now)
             return bench.control.status.kafkaTrouble
         }
         let failures: [KafkaNews] = [
@@ -172,8 +172,8 @@ import Vocabulary
             .recordArrived(record), .partitionsAssigned([]), .positionsFetched,
         ] as [KafkaNews] {
             observer.saw(news, bench.partitions, now: bench.now)
-            observer.show(&bench.engine, bench.sight, now: bench.now)
-            seen.append(bench.control.sight.progress)
+            observer.show(&bench.engine, bench.status, now: bench.now)
+            seen.append(bench.control.watchdogReading.progress)
         }
         #expect(seen == [1, 2, 2])
     }
@@ -291,7 +291,7 @@ import Vocabulary
         for _ in 0..<100 {
             observer.turnEnded(&bench.engine)
             if observer.isLookDue(now: bench.now) {
-                observer.look(at: &bench.engine, bench.sight, now: bench.now)
+                observer.look(at: &bench.engine, bench.status, now: bench.now)
                 looks += 1
             }
             bench.pass(.milliseconds(10))
@@ -304,8 +304,8 @@ import Vocabulary
     @Test func `a partition that cannot be read on is Kafka's trouble`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
-        let sight = ConsumerSight(partitions: bench.partitions, stuck: [bench.partition])
-        observer.show(&bench.engine, sight, now: bench.now)
+        let status = ConsumerStatus(partitions: bench.partitions, stuck: [bench.partition])
+        observer.show(&bench.engine, status, now: bench.now)
         #expect(bench.control.status.kafkaTrouble == "events[0]: cannot be read on")
         #expect(!bench.control.status.hasEnded)
     }
@@ -316,5 +316,5 @@ extension PartsBench {
         ShardObserver(settings, control: control, metrics: metrics, log: log)
     }
 
-    var sight: ConsumerSight { ConsumerSight(partitions: partitions) }
+    var status: ConsumerStatus { ConsumerStatus(partitions: partitions) }
 }

@@ -3,14 +3,14 @@ import Testing
 import Vocabulary
 
 @Suite struct WatchdogTests {
-    /// Looks once a second at a shard that does what `sight` says of each second.
+    /// Looks once a second at a shard that does what `reading` says of each second.
     private func watch(
         seconds: Int64,
-        _ sight: (Int64) -> Watchdog.Sight
+        _ reading: (Int64) -> Watchdog.Reading
     ) -> [Watchdog.Verdict] {
         var watchdog = Watchdog()
         return (0...seconds).map { second in
-            watchdog.looked(at: sight(second), now: at(second))
+            watchdog.looked(at: reading(second), now: at(second))
         }
     }
 
@@ -18,14 +18,14 @@ import Vocabulary
 
     @Test func `a loop that turns and takes records is well`() {
         let verdicts = watch(seconds: 200) {
-            Watchdog.Sight(beat: at($0), progress: UInt64($0), isBehind: true)
+            Watchdog.Reading(beat: at($0), progress: UInt64($0), isBehind: true)
         }
         #expect(verdicts.allSatisfy { $0 == .well })
     }
 
     @Test func `a loop that stops turning is noticed after thirty seconds`() {
         let verdicts = watch(seconds: 40) {
-            Watchdog.Sight(beat: at(min($0, 5)), progress: 1, isBehind: false)
+            Watchdog.Reading(beat: at(min($0, 5)), progress: 1, isBehind: false)
         }
         #expect(verdicts.firstIndex { $0 != .well } == 35)
         #expect(verdicts[35] == .silent(.seconds(30)))
@@ -33,7 +33,7 @@ import Vocabulary
 
     @Test func `records that wait and are not taken are noticed after ninety seconds`() {
         let verdicts = watch(seconds: 120) {
-            Watchdog.Sight(beat: at($0), progress: 1, isBehind: $0 >= 10)
+            Watchdog.Reading(beat: at($0), progress: 1, isBehind: $0 >= 10)
         }
         #expect(verdicts.firstIndex { $0 != .well } == 99)
         #expect(verdicts[99] == .stalled(.seconds(90)))
@@ -42,21 +42,21 @@ import Vocabulary
     /// Idle, paused, without partitions, or Kafka is away: then nothing is behind.
     @Test func `a shard with nothing to take may be idle for ever`() {
         let verdicts = watch(seconds: 1000) {
-            Watchdog.Sight(beat: at($0), progress: 1, isBehind: false)
+            Watchdog.Reading(beat: at($0), progress: 1, isBehind: false)
         }
         #expect(verdicts.allSatisfy { $0 == .well })
     }
 
     @Test func `a process that was stopped as a whole is not taken for stuck`() {
         var watchdog = Watchdog()
-        let sight = Watchdog.Sight(beat: at(0), progress: 1, isBehind: true)
-        #expect(watchdog.looked(at: sight, now: at(0)) == .well)
-        #expect(watchdog.looked(at: sight, now: at(500)) == .well)
+        let reading = Watchdog.Reading(beat: at(0), progress: 1, isBehind: true)
+        #expect(watchdog.looked(at: reading, now: at(0)) == .well)
+        #expect(watchdog.looked(at: reading, now: at(500)) == .well)
     }
 
     @Test func `a shard that has ended needs no watching`() {
         let verdicts = watch(seconds: 100) { _ in
-            Watchdog.Sight(beat: at(0), progress: 1, isBehind: true, hasEnded: true)
+            Watchdog.Reading(beat: at(0), progress: 1, isBehind: true, hasEnded: true)
         }
         #expect(verdicts.allSatisfy { $0 == .well })
     }

@@ -20,12 +20,12 @@ struct ServiceReadings: Sendable {
             let status = control.status
             if status.hasJoinedGroup, !status.hasEnded { reading.joinedShards += 1 }
             let consumption = control.statistics.consumption
-            reading.partitions += status.partitions.map { sight in
+            reading.partitions += status.partitions.map { partition in
                 KafkaMetrics.Partition(
-                    topic: sight.name.topic.name,
-                    partition: sight.name.partition,
-                    isPaused: sight.isPaused,
-                    lag: consumption?.lag(of: sight.name)
+                    topic: partition.name.topic.name,
+                    partition: partition.name.partition,
+                    isPaused: partition.isPaused,
+                    lag: consumption?.lag(of: partition.name)
                 )
             }
             for partition in consumption?.statistics.partitions ?? [] {

@@ -27,7 +27,7 @@ enum WatchdogThread {
             sleep(1)
             let now = SystemClock.now
             for (index, control) in controls.enumerated() {
-                let verdict = watchdogs[index].looked(at: control.sight, now: now)
+                let verdict = watchdogs[index].looked(at: control.watchdogReading, now: now)
                 guard let problem = problem(verdict) else { continue }
                 log.critical(
                     "a shard is stuck, the process ends",

@@ -4,7 +4,7 @@ import SystemIO
 
 /// The ends of a shard's conversations with Kafka and APNs, and what wakes its loop for them: all
 /// of a shard that may fail to be made.
-struct ShardPeers {
+struct ShardClients {
     /// What the loop calls the descriptors; those of connections have larger numbers.
     enum LoopID {
         static let control: UInt64 = 1

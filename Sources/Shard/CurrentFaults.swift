@@ -3,7 +3,7 @@ package import KafkaIO
 package import Vocabulary
 
 /// What is wrong at present, for readiness; the log summarises what repeats.
-package struct Troubles: Sendable {
+package struct CurrentFaults: Sendable {
     private static let kafkaTroubleLifetime = Duration.seconds(60)
 
     private var kafkaError: KafkaError?

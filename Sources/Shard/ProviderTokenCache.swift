@@ -3,11 +3,11 @@ import Vocabulary
 
 /// The provider tokens that a shard sends in one turn.
 ///
-/// Each source is asked once a turn, and its token kept in bytes of the shard's own: with every
+/// Each source is asked once a turn, and its token cached in bytes of the shard's own: with every
 /// event the sources' lock, and the counts of references to them and to their bytes, would go from
 /// core to core.
-struct TurnTokens {
-    private struct Kept {
+struct ProviderTokenCache {
+    private struct Cached {
         /// Nil: to be asked again.
         var turn: Instant?
         /// Nil: a certificate speaks.
@@ -15,10 +15,10 @@ struct TurnTokens {
     }
 
     /// By credential.
-    private var kept: [Kept]
+    private var cached: [Cached]
 
     init(credentialCount: Int) {
-        kept = Array(repeating: Kept(), count: credentialCount)
+        cached = Array(repeating: Cached(), count: credentialCount)
     }
 
     /// A credential's token, by its place in the configuration; nil: a certificate speaks.
@@ -29,17 +29,17 @@ struct TurnTokens {
         _ credentials: [CredentialInUse],
         now: Moment
     ) -> [UInt8]? {
-        if kept[credential].turn != now.instant {
+        if cached[credential].turn != now.instant {
             let token = credentials[credential].token?.token(now: now)
-            if kept[credential].token != token { kept[credential].token = token.map(Self.copy) }
-            kept[credential].turn = now.instant
+            if cached[credential].token != token { cached[credential].token = token.map(Self.copy) }
+            cached[credential].turn = now.instant
         }
-        return kept[credential].token
+        return cached[credential].token
     }
 
     /// To be called when a source may have another token than this turn's.
     mutating func forget() {
-        for credential in kept.indices { kept[credential].turn = nil }
+        for credential in cached.indices { cached[credential].turn = nil }
     }
 
     private static func copy(_ token: [UInt8]) -> [UInt8] {

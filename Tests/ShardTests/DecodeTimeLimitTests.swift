@@ -2,7 +2,7 @@ import Shard
 import Testing
 import Vocabulary
 
-@Suite struct DecodeSliceTests {
+@Suite struct DecodeTimeLimitTests {
     @Test(
         arguments: [
             (checkMilliseconds: 0, decoded: nil), (6, nil), (7, 8), (10_000, 8),
@@ -13,10 +13,11 @@ import Vocabulary
         decoded: Int?
     ) {
         var now = Instant(nanoseconds: 7_000_000_000)
-        var slice = DecodeSlice(from: now)
+        var limit = DecodeTimeLimit(from: now)
         let last = (1...8).first { _ in
             now = now + .milliseconds(checkMilliseconds)
-            return slice.recordDecoded(now: now)
+            limit.recordDecoded(now: now)
+            return limit.isOver
         }
         #expect(last == decoded)
     }
@@ -24,14 +25,14 @@ import Vocabulary
     @Test func `while records are cheap the clock is read for few of them`() {
         let start = Instant(nanoseconds: 0)
         var readings = 0
-        var slice = DecodeSlice(from: start)
+        var limit = DecodeTimeLimit(from: start)
         func read() -> Instant {
             readings += 1
             return start
         }
         for _ in 0..<256 {
-            let isOver = slice.recordDecoded(now: read())
-            #expect(!isOver)
+            limit.recordDecoded(now: read())
+            #expect(!limit.isOver)
         }
         #expect(readings == 32)
     }

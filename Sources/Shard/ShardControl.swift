@@ -1,3 +1,4 @@
+package import EventCodec
 import Synchronization
 package import SystemIO
 package import Vocabulary
@@ -71,5 +72,17 @@ package final class ShardControl: Sendable {
     package var status: ShardStatus {
         get { latestStatus.withLock { $0 } }
         set { latestStatus.withLock { $0 = newValue } }
+    }
+}
+
+/// What the Schema Registry has said, as it is put into a shard's inbox.
+package struct SchemaAnswer: Sendable {
+    let schema: SchemaReference
+    /// Nil: the registry did not say.
+    let result: RegisteredSchema?
+
+    package init(schema: SchemaReference, result: RegisteredSchema?) {
+        self.schema = schema
+        self.result = result
     }
 }

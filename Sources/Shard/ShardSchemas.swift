@@ -23,15 +23,3 @@ package struct ShardSchemas: Sendable {
         self.fetch = fetch
     }
 }
-
-/// What the Schema Registry has said, as it is put into a shard's inbox.
-package struct SchemaAnswer: Sendable {
-    let schema: SchemaReference
-    /// Nil: the registry did not say.
-    let result: RegisteredSchema?
-
-    package init(schema: SchemaReference, result: RegisteredSchema?) {
-        self.schema = schema
-        self.result = result
-    }
-}

@@ -86,8 +86,8 @@ struct PartitionLedgers: Sendable {
         let until: Instant
     }
 
-    private static let firstRepeat = Duration.milliseconds(500)
-    private static let lastRepeat = Duration.seconds(60)
+    /// Without dice: what was refused together is repeated in one commit.
+    private static let repeats = Backoff(first: .milliseconds(500), longest: .seconds(60))
 
     private let nonce: UInt32
     /// Characters that the broker takes with an offset.
@@ -299,8 +299,8 @@ struct PartitionLedgers: Sendable {
     /// Theirs are repeated ever more seldom. `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
         for place in refused.compactMap(place(of:)) {
-            let wait = min(Self.firstRepeat * (1 << owned[place].refusals), Self.lastRepeat)
-            owned[place].refusals = min(owned[place].refusals + 1, 10)
+            owned[place].refusals += 1
+            let wait = Self.repeats.ceiling(afterFailures: owned[place].refusals)
             owned[place].repeatsAt = now + wait
         }
         nextRepeat = owned.compactMap(\.repeatsAt).min()

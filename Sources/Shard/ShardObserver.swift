@@ -19,6 +19,8 @@ package struct ShardObserver {
     private static let statusInterval = Duration.milliseconds(100)
     /// Between two looks at every delivery and partition.
     private static let lookInterval = Duration.seconds(1)
+    /// So long Kafka may take to tell where the group stands.
+    private static let offsetPatience = Duration.seconds(10)
 
     private let log: Log
     private let metrics: ShardMetrics
@@ -589,6 +591,13 @@ package struct ShardObserver {
         show(&engine, consumer, now: now)
     }
 
+    /// Until Kafka tells where the group stands, nothing is read; a moment of that is no trouble.
+    private func missingOffsets(since start: Instant?, now: Instant) -> String? {
+        guard let start, now - start >= Self.offsetPatience else { return nil }
+        let seconds = (now - start).components.seconds
+        return "the group's committed offsets are not told for \(seconds) s, and nothing is read"
+    }
+
     /// Shows the other threads how the shard does.
     package mutating func show(
         _ engine: inout DeliveryEngine,
@@ -598,7 +607,9 @@ package struct ShardObserver {
         var status = ShardStatus()
         status.hasJoinedGroup = faults.hasJoinedGroup
         status.hasEnded = consumer.hasEnded
-        status.kafkaTrouble = faults.kafka(now: now.instant) ?? consumer.trouble
+        status.kafkaTrouble =
+            faults.kafka(now: now.instant) ?? consumer.trouble
+            ?? missingOffsets(since: engine.offsetsMissingSince, now: now.instant)
         status.isTakingRecords = engine.isIntakeOpen && status.kafkaTrouble == nil
         status.oldestArrival = oldestArrival
         status.partitions = partitionStatuses

@@ -14,7 +14,7 @@ enum ReplayCommand {
         parameters: [file],
         exitCodes: [
             0: "Every decision is the one that was logged.",
-            1: "One is not, or the file is no whole log.",
+            1: "One is not, or the file is damaged or no log.",
         ]
     ) { arguments in
         let path = arguments[file]

@@ -301,6 +301,27 @@ import Vocabulary
         #expect(bench.control.status.partitions.map(\.name) == bench.partitions.partitions)
     }
 
+    @Test func `offsets that Kafka does not tell are its trouble, after ten seconds`() throws {
+        let bench = try PartsBench(transactionTimeout: .seconds(15))
+        bench.engine.partitionsRevoked(lost: true, now: bench.now)
+        bench.engine.partitionsAssigned([
+            AssignedPartition(bench.partition, named: bench.partitions[bench.partition])
+        ])
+        bench.engine.storedOffsetsFetched([:], now: bench.now)
+        let troubles = [9, 1, 50].map { seconds -> String? in
+            bench.pass(.seconds(seconds))
+            var observer = bench.observer
+            observer.show(&bench.engine, bench.status, now: bench.now)
+            return bench.control.status.kafkaTrouble
+        }
+        let text = "the group's committed offsets are not told for"
+        #expect(
+            troubles == [
+                nil, "\(text) 10 s, and nothing is read", "\(text) 60 s, and nothing is read",
+            ]
+        )
+    }
+
     @Test func `a partition that cannot be read on is Kafka's trouble`() throws {
         let bench = try PartsBench()
         var observer = bench.observer

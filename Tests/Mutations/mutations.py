@@ -495,12 +495,13 @@ MUTATIONS = [
         ],
     ),
     Mutation(
-        "log no word of the process's list",
+        "log no end of a connection",
         [
             statements(
                 ENGINE,
-                "        log?.note(.tokenHeard) {\n            $0.write(token)\n"
-                "            $0.write(deadSince)\n            $0.write(now)\n        }\n",
+                "        log?.note(.connectionClosed) {\n            $0.write(id)\n"
+                "            $0.write(cause == .certificateRefused)\n"
+                "            $0.write(now)\n        }\n",
             )
         ],
     ),

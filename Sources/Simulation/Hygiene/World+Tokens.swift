@@ -19,7 +19,7 @@ extension World {
 
     /// A list of its own, or that of another member of the same process.
     mutating func tokenList() -> TokenList {
-        if !members.isEmpty, dice[.members].comesUp(0.5) {
+        if !members.isEmpty, dice[.members].comesUp(0.75) {
             return dice[.members].element(members).tokens
         }
         return TokenList(reading: kafka.tokenStatus, at: now)

@@ -14,7 +14,7 @@ public indirect enum Conclusion: Sendable {
         if case .deferred(let deferral) = self { deferral } else { nil }
     }
 
-    /// The event's one result, put together anew for whoever asks; nil where it goes on.
+    /// The event's outcome, built on each call; nil if the event goes on in a retry topic.
     public func outcome(of arrival: Arrival) -> Outcome? {
         if case .ended(let ending) = self { arrival.outcome(ending) } else { nil }
     }

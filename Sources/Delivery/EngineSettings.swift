@@ -108,7 +108,7 @@ public struct EngineSettings: Sendable {
 
 /// What the configuration decides about token hygiene.
 public struct HygieneSettings: Hashable, Sendable {
-    /// Send nothing to a token that APNs called dead, until it is registered anew.
+    /// Send nothing to a token that APNs reported as dead until the app registers it again.
     public var suppressesUnregistered: Bool
     /// Notifications that a shard remembers for certain; 0: duplicates are not looked for.
     public var dedupWindow: Int

@@ -169,7 +169,7 @@ extension OutcomeEncoder {
 
 /// The members of an outcome from `topic` to `http_status`, as they stand in its JSON object.
 ///
-/// Most outcomes have those of the one before, and then nothing is written anew.
+/// Most outcomes repeat those of the previous one, whose text is then reused.
 private struct VerdictText: Sendable {
     private(set) var utf8: [UInt8] = []
     private var topic: APNsTopic?
@@ -229,7 +229,7 @@ private struct VerdictText: Sendable {
 
 /// An outcome's `source` up to its partition, as it stands in the JSON object.
 ///
-/// Many records of one partition end one after the other, and then nothing is written anew.
+/// Outcomes of one partition often follow each other; the text is then reused.
 private struct SourceText: Sendable {
     /// Without the end of the object: `offset` is to follow.
     private(set) var utf8: [UInt8] = []

@@ -46,9 +46,9 @@ struct APNsRequests {
         tokens.forget()
     }
 
-    /// Takes over what was loaded anew; to be called between two turns.
+    /// Takes over credentials that have been reloaded. Call it between two turns.
     ///
-    /// - Returns: The credentials that are others now, by their places; nil: nothing is new.
+    /// - Returns: The indices of the credentials that have changed; nil if nothing was reloaded.
     mutating func takeCredentials() -> [Int]? {
         guard let newer = credentials.inUse(newerThan: &version) else { return nil }
         let replaced = newer.indices.filter { newer[$0].generation != inUse[$0].generation }

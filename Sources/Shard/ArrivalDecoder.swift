@@ -103,7 +103,7 @@ package struct ArrivalDecoder: ~Copyable {
 
     // MARK: - Schemas
 
-    /// Takes schemas of the operator's that were loaded anew; to be called between two records.
+    /// Takes the operator's schemas if they have been reloaded. Call it between two records.
     mutating func takePayloadSchemas() {
         guard let newer = schemas.payloadSchemas(&schemasVersion) else { return }
         decoder.payloadSchemas = newer

@@ -21,7 +21,7 @@ package enum KafkaNews: Sendable {
     case partitionDamaged(PartitionID, KafkaError, position: Offset?)
     /// The partition is read from another place: nothing is left where its reading stood.
     case offsetGone(PartitionID, KafkaError)
-    /// The partition was made anew, and is read from its beginning.
+    /// The topic was deleted and created again: the partition is read from its beginning.
     case partitionReplaced(PartitionID, position: Offset?)
     case statistics([UInt8], unsettled: [TopicPartition: Offset])
     case failed(KafkaError)

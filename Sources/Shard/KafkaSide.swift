@@ -284,7 +284,7 @@ package struct KafkaSide: ~Copyable {
 
     // MARK: - Schemas
 
-    /// Takes schemas that were loaded anew, and decodes what has waited for one.
+    /// Takes schemas that have been loaded or fetched, and decodes the records that waited for them.
     mutating func takeSchemas(_ engine: inout DeliveryEngine, now: Moment) {
         arrivals.takePayloadSchemas()
         for answer in control.takeSchemaAnswers() {

@@ -171,7 +171,7 @@ package struct OutcomeRecords: ~Copyable {
 
     /// For an outcome's headers; nil: it has none of them.
     ///
-    /// Of this round: what waited in a retry topic came anew.
+    /// They count from the last arrival: an event from a retry topic has arrived again.
     private func times(_ arrival: Arrival, _ ending: Ending) -> DeliveryTimes? {
         guard topics.hasTimingHeaders else { return nil }
         return DeliveryTimes(

@@ -196,7 +196,7 @@ package struct Shard: ~Copyable {
 
     // MARK: What happened
 
-    /// Takes over the credentials that were loaded anew.
+    /// Takes over credentials that have been reloaded.
     private mutating func takeCredentials() {
         guard let replaced = requests.takeCredentials() else { return }
         connections.endpointsReplaced(requests.endpoints)

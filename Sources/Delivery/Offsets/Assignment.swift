@@ -366,8 +366,8 @@ public struct Assignment: Sendable {
 
     var isTakingRecords: Bool { phase == .consuming }
 
-    /// Whether Kafka has not told where the group stands for so long that this process had better
-    /// end: another one asks anew, with clients of its own.
+    /// Whether Kafka has withheld the group's offsets for so long that this process should end: its
+    /// successor asks with new clients.
     func hasWaitedTooLong(now: Instant) -> Bool {
         offsetsMissingSince.map { $0 + Self.longestOffsetWait <= now } ?? false
     }

@@ -51,7 +51,7 @@ public struct OffsetLedger: Sendable {
     private var last = none
     /// Records taken and neither settled nor let go.
     public private(set) var inHand = 0
-    /// How often the partition was begun anew; entries of before settle nothing.
+    /// How often the partition was restarted; entries from before a restart settle nothing.
     private var restarts: UInt32 = 0
     /// The last record of the present assignment, and the farthest of all, or the offset before the
     /// one at which reading `began`.
@@ -156,7 +156,7 @@ public struct OffsetLedger: Sendable {
         unread = first
     }
 
-    /// The partition is read from another place: its log was cut, or made anew.
+    /// The partition is read from another offset: its log was truncated, or its topic recreated.
     public mutating func restarted() {
         let restarts = restarts + 1
         self = OffsetLedger(epoch: epoch)

@@ -63,7 +63,7 @@ public struct CredentialParking: Hashable, Sendable {
         phase = .working
     }
 
-    /// The key or certificate was loaded anew.
+    /// The key or certificate was reloaded.
     public mutating func replaced(now: Instant) {
         refusals = 0
         replacedAt = now

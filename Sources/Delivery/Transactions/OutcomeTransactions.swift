@@ -60,7 +60,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     /// A call is made this often before its producer is given up.
     private static let maxTries = 2
-    /// Before a call is made again, or a transaction that failed is tried anew.
+    /// Before a call is made again, or a failed transaction is tried again.
     private static let pause = Duration.seconds(1)
 
     /// After that Kafka aborts a transaction by itself, and fences its producer.
@@ -325,7 +325,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return .ended(reason)
     }
 
-    /// What is in the transaction is produced anew, before anything else.
+    /// What is in the transaction is produced again before anything else.
     private mutating func putBack() {
         waiting = members + waiting
         members = []
@@ -371,7 +371,7 @@ private struct RefusedOutcomes: Hashable, Sendable {
         return due.map(\.delivery)
     }
 
-    /// The delivery was written after all.
+    /// The delivery has been written: its refusals no longer count.
     mutating func forget(_ delivery: DeliveryID) {
         if !refusals.isEmpty { refusals[delivery] = nil }
     }

@@ -488,9 +488,8 @@ MUTATIONS = [
         "log no fact about a dead token",
         [
             statements(
-                "Delivery/Replay/LogBytes.swift",
-                "        log.write(deadSince)\n        log.write(tokenRegisteredAt)\n",
-                "        log.write(Timestamp?.none)\n        log.write(tokenRegisteredAt)\n",
+                "Delivery/Replay/LoggedValues.swift",
+                "        try log.pass(&facts.deadSince)\n",
             )
         ],
     ),

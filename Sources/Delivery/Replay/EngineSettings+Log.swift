@@ -3,255 +3,180 @@ import ConnectionPool
 import Vocabulary
 
 extension EngineSettings: Logged {
-    /// Without the key of the hashes, and without what only routing looks at: both are used before
-    /// the engine's door.
-    func write(to log: inout LogWriter) {
-        log.write(credentials)
-        log.write(pool)
-        log.write(retry)
-        log.write(retryHereFor)
-        log.write(later.delays)
-        log.write(giveUpAfter)
-        log.write(requestTimeout)
-        log.write(intake)
-        log.write(start == .latest)
-        log.write(commitInterval)
-        log.write(drainTimeout)
-        log.write(revokeDrainTimeout)
-        log.write(finalCommitTimeout)
-        log.write(publishesTokenStatus)
-        log.write(publishesDeadLetters)
-        log.write(sourceWeights)
-        log.write(rateLimits)
-        log.write(breaker)
-        log.write(parking)
-        log.write(retryBudget)
-        log.write(PushType.allCases.filter(sentOnce.contains).map(\.rawValue))
-        log.write(hygiene)
-        log.write(transactionTimeout)
+    static var blank: EngineSettings {
+        do throws(CredentialProblems) {
+            return try EngineSettings(credentials: [], retry: .blank)
+        } catch {
+            preconditionFailure("no credential is no problem")
+        }
     }
 
-    init(from log: inout LogReader) throws(ReplayError) {
-        let scopes = try log.array(CredentialScope.self)
-        let (pool, retry) = (
-            try log.value(PoolMachine.Limits.self), try log.value(RetryPolicy.self)
-        )
-        do throws(CredentialProblems) {
-            try self.init(credentials: scopes, pool: pool, retry: retry)
-        } catch {
-            throw .damaged(at: log.position)
+    /// Without the key of the hashes, which are made before the engine's door.
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&credentials)
+        try log.pass(&pool)
+        try log.pass(&retry)
+        try log.pass(&retryHereFor)
+        var delays = later.delays
+        try log.pass(&delays)
+        later = RetryTiers(delays)
+        try log.pass(&giveUpAfter)
+        try log.pass(&requestTimeout)
+        try log.pass(&intake)
+        try log.pass(&start, of: [.earliest, .latest])
+        try log.pass(&commitInterval)
+        try log.pass(&drainTimeout)
+        try log.pass(&revokeDrainTimeout)
+        try log.pass(&finalCommitTimeout)
+        try log.pass(&publishesTokenStatus)
+        try log.pass(&publishesDeadLetters)
+        try log.pass(&sourceWeights)
+        try log.pass(&rateLimits)
+        try log.pass(&breaker)
+        try log.pass(&parking)
+        try log.pass(&retryBudget)
+        for pushType in PushType.allCases {
+            var isSentOnce = sentOnce.contains(pushType)
+            try log.pass(&isSentOnce)
+            if isSentOnce { sentOnce.insert(pushType) } else { sentOnce.remove(pushType) }
         }
-        retryHereFor = try log.value()
-        later = RetryTiers(try log.array())
-        giveUpAfter = try log.value()
-        requestTimeout = try log.value()
-        intake = try log.value()
-        start = try log.flag() ? .latest : .earliest
-        commitInterval = try log.value()
-        drainTimeout = try log.value()
-        revokeDrainTimeout = try log.value()
-        finalCommitTimeout = try log.value()
-        publishesTokenStatus = try log.flag()
-        publishesDeadLetters = try log.flag()
-        sourceWeights = try log.array()
-        rateLimits = try log.array()
-        breaker = try log.value()
-        parking = try log.value()
-        retryBudget = try log.value()
-        sentOnce = Set(try log.array(String.self).compactMap(PushType.init))
-        hygiene = try log.value()
-        transactionTimeout = try log.optional()
+        try log.pass(&hygiene)
+        try log.pass(&transactionTimeout)
+        do throws(CredentialProblems) {
+            routing = try CredentialRouting(credentials)
+        } catch {
+            try log.refuse()
+        }
     }
 }
 
 extension CredentialScope: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(name)
-        log.write(bundleIDs)
-        log.write(defaultEnvironment == .production)
-        log.write(environments.contains(.production))
-        log.write(environments.contains(.sandbox))
-        log.write(isProvenByHandshake)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(name: try log.text(), bundleIDs: try log.array())
-        defaultEnvironment = try log.flag() ? .production : .sandbox
-        environments = []
-        if try log.flag() { environments.insert(.production) }
-        if try log.flag() { environments.insert(.sandbox) }
-        isProvenByHandshake = try log.flag()
+    static var blank: CredentialScope { CredentialScope(name: "", bundleIDs: []) }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&name)
+        try log.pass(&bundleIDs)
+        try log.pass(&defaultEnvironment, of: APNsEnvironment.allCases)
+        for environment in APNsEnvironment.allCases {
+            var isUsable = environments.contains(environment)
+            try log.pass(&isUsable)
+            if isUsable {
+                environments.insert(environment)
+            } else {
+                environments.remove(environment)
+            }
+        }
+        try log.pass(&isProvenByHandshake)
     }
 }
 
 extension PoolMachine.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(minConnections)
-        log.write(maxConnections)
-        log.write(connectTimeout)
-        log.write(pingAfterIdle)
-        log.write(pingAfterSilence)
-        log.write(pingTimeout)
-        log.write(stallTimeout)
-        log.write(idleTimeout)
-        log.write(reconnect)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init()
-        minConnections = try log.number()
-        maxConnections = try log.number()
-        connectTimeout = try log.value()
-        pingAfterIdle = try log.value()
-        pingAfterSilence = try log.value()
-        pingTimeout = try log.value()
-        stallTimeout = try log.value()
-        idleTimeout = try log.value()
-        reconnect = try log.value()
+    static var blank: PoolMachine.Limits { PoolMachine.Limits() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&minConnections)
+        try log.pass(&maxConnections)
+        try log.pass(&connectTimeout)
+        try log.pass(&pingAfterIdle)
+        try log.pass(&pingAfterSilence)
+        try log.pass(&pingTimeout)
+        try log.pass(&stallTimeout)
+        try log.pass(&idleTimeout)
+        try log.pass(&reconnect)
     }
 }
 
 extension ReconnectBackoff.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(baseDelay)
-        log.write(maxDelay)
-        log.write(burst)
-        log.write(refillInterval)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            baseDelay: try log.value(),
-            maxDelay: try log.value(),
-            burst: try log.number(),
-            refillInterval: try log.value()
-        )
+    static var blank: ReconnectBackoff.Limits { ReconnectBackoff.Limits() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&baseDelay)
+        try log.pass(&maxDelay)
+        try log.pass(&burst)
+        try log.pass(&refillInterval)
     }
 }
 
 extension RetryPolicy: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(attempts)
-        log.write(baseDelay)
-        log.write(maxDelay)
-        log.write(maxRetryAfter)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            attempts: try log.number(),
-            baseDelay: try log.value(),
-            maxDelay: try log.value(),
-            maxRetryAfter: try log.value()
+    static var blank: RetryPolicy { RetryPolicy() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        var (attempts, maxRetryAfter) = (attempts, maxRetryAfter)
+        var (baseDelay, maxDelay) = (baseDelay, maxDelay)
+        try log.pass(&attempts)
+        try log.pass(&baseDelay)
+        try log.pass(&maxDelay)
+        try log.pass(&maxRetryAfter)
+        self = RetryPolicy(
+            attempts: attempts,
+            baseDelay: baseDelay,
+            maxDelay: maxDelay,
+            maxRetryAfter: maxRetryAfter
         )
     }
 }
 
 extension IntakeGate.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(events)
-        log.write(bytes)
-        log.write(trickleInterval)
-        log.write(pauseAfter)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            events: try log.number(),
-            bytes: try log.number(),
-            trickleInterval: try log.value(),
-            pauseAfter: try log.value()
-        )
+    static var blank: IntakeGate.Limits { IntakeGate.Limits(events: 0, bytes: 0) }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&events)
+        try log.pass(&bytes)
+        try log.pass(&trickleInterval)
+        try log.pass(&pauseAfter)
     }
 }
 
 extension RateLimit: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(bundleIDs)
-        log.write(requestsPerSecond)
-        log.write(burst)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            bundleIDs: try log.text(),
-            requestsPerSecond: try log.double(),
-            burst: try log.number()
-        )
+    static var blank: RateLimit { RateLimit(bundleIDs: "", requestsPerSecond: 0, burst: 0) }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&bundleIDs)
+        try log.pass(&requestsPerSecond)
+        try log.pass(&burst)
     }
 }
 
 extension CircuitBreaker.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(connectFailures)
-        log.write(failedDevices)
-        log.write(failurePercent)
-        log.write(recentAnswers)
-        log.write(window)
-        log.write(openFor)
-        log.write(maxOpenFor)
-        log.write(probes)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init()
-        connectFailures = try log.number()
-        failedDevices = try log.number()
-        failurePercent = try log.number()
-        recentAnswers = try log.number()
-        window = try log.value()
-        openFor = try log.value()
-        maxOpenFor = try log.value()
-        probes = try log.number()
+    static var blank: CircuitBreaker.Limits { CircuitBreaker.Limits() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&connectFailures)
+        try log.pass(&failedDevices)
+        try log.pass(&failurePercent)
+        try log.pass(&recentAnswers)
+        try log.pass(&window)
+        try log.pass(&openFor)
+        try log.pass(&maxOpenFor)
+        try log.pass(&probes)
     }
 }
 
 extension CredentialParking.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(firstWait)
-        log.write(maxWait)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(firstWait: try log.value(), maxWait: try log.value())
+    static var blank: CredentialParking.Limits { CredentialParking.Limits() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&firstWait)
+        try log.pass(&maxWait)
     }
 }
 
 extension RetryBudget.Limits: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(percent)
-        log.write(perSecond)
-        log.write(burst)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            percent: try log.number(),
-            perSecond: try log.number(),
-            burst: try log.number()
-        )
+    static var blank: RetryBudget.Limits { RetryBudget.Limits() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&percent)
+        try log.pass(&perSecond)
+        try log.pass(&burst)
     }
 }
 
 extension HygieneSettings: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(suppressesUnregistered)
-        log.write(dedupWindow)
-        log.write(fuse)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            suppressesUnregistered: try log.flag(),
-            dedupWindow: try log.number(),
-            fuse: try log.optional()
-        )
+    static var blank: HygieneSettings { HygieneSettings() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&suppressesUnregistered)
+        try log.pass(&dedupWindow)
+        try log.pass(&fuse)
     }
 }
 
 extension TokenFuse.Settings: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(minimumAnswers)
-        log.write(jump)
-        log.write(recovery)
-        log.write(halfLife)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            minimumAnswers: try log.number(),
-            jump: try log.double(),
-            recovery: try log.value(),
-            halfLife: try log.value()
-        )
+    static var blank: TokenFuse.Settings { TokenFuse.Settings() }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure) {
+        try log.pass(&minimumAnswers)
+        try log.pass(&jump)
+        try log.pass(&recovery)
+        try log.pass(&halfLife)
     }
 }

@@ -22,18 +22,80 @@ public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A value that an `InputLog` holds.
+///
+/// One function both writes and reads it, so that the two cannot differ.
 protocol Logged {
-    func write(to log: inout LogWriter)
-    init(from log: inout LogReader) throws(ReplayError)
+    /// What is overwritten by a value that is read.
+    static var blank: Self { get }
+    mutating func pass<Log: LogPass>(through log: inout Log) throws(Log.Failure)
+}
+
+/// A way past a log: values go into its bytes (`LogWriter`), or come out of them (`LogReader`).
+protocol LogPass {
+    associatedtype Failure: Error
+    mutating func pass(number: inout some FixedWidthInteger) throws(Failure)
+    mutating func pass(_ flag: inout Bool) throws(Failure)
+    mutating func pass(_ text: inout String) throws(Failure)
+    /// What was read is never written.
+    func refuse() throws(Failure)
+}
+
+extension LogPass {
+    mutating func pass(_ value: inout some Logged) throws(Failure) {
+        try value.pass(through: &self)
+    }
+
+    mutating func pass<Value: Logged>(_ value: inout Value?) throws(Failure) {
+        var isThere = value != nil
+        try pass(&isThere)
+        guard isThere else {
+            value = nil
+            return
+        }
+        var content = value ?? .blank
+        try pass(&content)
+        value = content
+    }
+
+    mutating func pass<Value: Logged>(_ values: inout [Value]) throws(Failure) {
+        var count = values.count
+        try pass(number: &count)
+        guard count >= 0 else { return try refuse() }
+        // Each is read before there is room for the next: a count may be anything.
+        for index in 0..<count {
+            var value = index < values.count ? values[index] : .blank
+            try pass(&value)
+            if index < values.count { values[index] = value } else { values.append(value) }
+        }
+    }
+
+    /// A case of an enum, by its place.
+    mutating func pass<Value: Equatable>(
+        _ value: inout Value,
+        of values: [Value]
+    ) throws(Failure) {
+        var index = values.firstIndex(of: value) ?? values.count
+        try pass(number: &index)
+        guard values.indices.contains(index) else { return try refuse() }
+        value = values[index]
+    }
+
+    /// A case of an enum, by its text.
+    mutating func pass<Value: RawRepresentable<String>>(text value: inout Value) throws(Failure) {
+        var text = value.rawValue
+        try pass(&text)
+        guard let read = Value(rawValue: text) else { return try refuse() }
+        value = read
+    }
 }
 
 /// Appends values to the bytes of a log.
-struct LogWriter: Sendable {
+struct LogWriter: LogPass, Sendable {
     private(set) var bytes: [UInt8] = []
 
     /// In groups of seven bits, the lowest first; small negative numbers are short, too (zigzag).
     @inline(__always)
-    mutating func write(number: some FixedWidthInteger) {
+    mutating func pass(number: inout some FixedWidthInteger) {
         let wide = Int64(truncatingIfNeeded: number)
         var rest = UInt64(bitPattern: wide << 1 ^ wide >> 63)
         while rest > 0x7F {
@@ -43,30 +105,40 @@ struct LogWriter: Sendable {
         bytes.append(UInt8(rest))
     }
 
-    mutating func write(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
+    mutating func pass(_ flag: inout Bool) { bytes.append(flag ? 1 : 0) }
 
-    mutating func write(_ text: String) {
+    mutating func pass(_ text: inout String) {
         write(text.utf8.count)
         bytes.append(contentsOf: text.utf8)
     }
 
-    mutating func write(_ number: Double) { write(number: number.bitPattern) }
+    func refuse() { preconditionFailure("a value that no log holds") }
 
-    mutating func write(_ value: some Logged) { value.write(to: &self) }
+    mutating func write(_ flag: Bool) { bytes.append(flag ? 1 : 0) }
 
-    mutating func write(_ value: (some Logged)?) {
-        write(value != nil)
-        if let value { write(value) }
+    mutating func write<Value: Logged>(_ value: Value) {
+        var value = value
+        pass(&value)
     }
 
-    mutating func write(_ values: [some Logged]) {
-        write(values.count)
-        for value in values { write(value) }
+    mutating func write<Value: Logged>(_ value: Value?) {
+        var value = value
+        pass(&value)
     }
 
-    /// One of an enum's cases, by its place.
+    mutating func write<Value: Logged>(_ values: [Value]) {
+        var values = values
+        pass(&values)
+    }
+
     mutating func write<Value: Equatable>(_ value: Value, of values: [Value]) {
-        write(values.firstIndex(of: value) ?? values.count)
+        var value = value
+        pass(&value, of: values)
+    }
+
+    mutating func write(number: some FixedWidthInteger) {
+        var number = number
+        pass(number: &number)
     }
 
     /// Four bytes, the lowest first.
@@ -80,7 +152,7 @@ struct LogWriter: Sendable {
 }
 
 /// Reads what a `LogWriter` wrote.
-struct LogReader {
+struct LogReader: LogPass {
     private let bytes: ArraySlice<UInt8>
     private(set) var position: Int
 
@@ -92,13 +164,7 @@ struct LogReader {
     var isAtEnd: Bool { position == bytes.endIndex }
     var rest: ArraySlice<UInt8> { bytes[position...] }
 
-    private mutating func byte() throws(ReplayError) -> UInt8 {
-        guard position < bytes.endIndex else { throw .damaged(at: position) }
-        defer { position += 1 }
-        return bytes[position]
-    }
-
-    mutating func number<Number: FixedWidthInteger>() throws(ReplayError) -> Number {
+    mutating func pass(number: inout some FixedWidthInteger) throws(ReplayError) {
         var (value, shift) = (UInt64(0), 0)
         while true {
             let byte = try byte()
@@ -108,37 +174,59 @@ struct LogReader {
             guard byte & 0x80 != 0 else { break }
         }
         let wide = Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
-        return Number(truncatingIfNeeded: wide)
+        number = .init(truncatingIfNeeded: wide)
+    }
+
+    mutating func pass(_ flag: inout Bool) throws(ReplayError) { flag = try byte() != 0 }
+
+    mutating func pass(_ text: inout String) throws(ReplayError) {
+        text = String(decoding: try slice(try number()), as: UTF8.self)
+    }
+
+    func refuse() throws(ReplayError) { throw .damaged(at: position) }
+
+    private mutating func byte() throws(ReplayError) -> UInt8 {
+        guard position < bytes.endIndex else { throw .damaged(at: position) }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    mutating func number<Number: FixedWidthInteger>() throws(ReplayError) -> Number {
+        var number: Number = 0
+        try pass(number: &number)
+        return number
     }
 
     mutating func flag() throws(ReplayError) -> Bool { try byte() != 0 }
 
-    mutating func text() throws(ReplayError) -> String {
-        String(decoding: try slice(try number()), as: UTF8.self)
-    }
-
-    mutating func double() throws(ReplayError) -> Double { Double(bitPattern: try number()) }
-
     mutating func value<Value: Logged>(_: Value.Type = Value.self) throws(ReplayError) -> Value {
-        try Value(from: &self)
+        var value = Value.blank
+        try pass(&value)
+        return value
     }
 
     mutating func optional<Value: Logged>(
         _: Value.Type = Value.self
     ) throws(ReplayError) -> Value? {
-        try flag() ? try Value(from: &self) : nil
+        var value: Value?
+        try pass(&value)
+        return value
     }
 
     mutating func array<Value: Logged>(_: Value.Type = Value.self) throws(ReplayError) -> [Value] {
-        let count: Int = try number()
-        guard count >= 0, count <= bytes.endIndex - position else {
-            throw .damaged(at: position)
-        }
         var values: [Value] = []
-        for _ in 0..<count { values.append(try Value(from: &self)) }
+        try pass(&values)
         return values
     }
 
+    /// One of an enum's cases, by its place.
+    mutating func element<Value: Equatable>(of values: [Value]) throws(ReplayError) -> Value {
+        let index: Int = try number()
+        guard values.indices.contains(index) else { throw .damaged(at: position) }
+        return values[index]
+    }
+
+    /// Four bytes, the lowest first.
     mutating func fixed() throws(ReplayError) -> UInt32 {
         var word: UInt32 = 0
         for shift in [0, 8, 16, 24] { word |= UInt32(try byte()) << shift }
@@ -151,268 +239,5 @@ struct LogReader {
         }
         defer { position += count }
         return bytes[position..<position + count]
-    }
-
-    /// One of an enum's cases, by its place.
-    mutating func element<Value>(of values: [Value]) throws(ReplayError) -> Value {
-        let index: Int = try number()
-        guard values.indices.contains(index) else { throw .damaged(at: position) }
-        return values[index]
-    }
-}
-
-extension Int: Logged {
-    func write(to log: inout LogWriter) { log.write(number: self) }
-    init(from log: inout LogReader) throws(ReplayError) { self = try log.number() }
-}
-
-extension String: Logged {
-    func write(to log: inout LogWriter) { log.write(self) }
-    init(from log: inout LogReader) throws(ReplayError) { self = try log.text() }
-}
-
-extension Instant: Logged {
-    func write(to log: inout LogWriter) { log.write(number: nanoseconds) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(nanoseconds: try log.number())
-    }
-}
-
-extension Timestamp: Logged {
-    func write(to log: inout LogWriter) { log.write(number: milliseconds) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(milliseconds: try log.number())
-    }
-}
-
-extension Moment: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(instant)
-        log.write(timestamp)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(instant: try log.value(), timestamp: try log.value())
-    }
-}
-
-extension Duration: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(number: components.seconds)
-        log.write(number: components.attoseconds)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            secondsComponent: try log.number(),
-            attosecondsComponent: try log.number()
-        )
-    }
-}
-
-extension DeliveryID: Logged {
-    func write(to log: inout LogWriter) { log.write(number: rawValue) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(rawValue: try log.number())
-    }
-}
-
-extension ConnectionID: Logged {
-    func write(to log: inout LogWriter) { log.write(number: rawValue) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(rawValue: try log.number())
-    }
-}
-
-extension PartitionID: Logged {
-    func write(to log: inout LogWriter) { log.write(index) }
-    init(from log: inout LogReader) throws(ReplayError) { self.init(index: try log.number()) }
-}
-
-extension Offset: Logged {
-    func write(to log: inout LogWriter) { log.write(number: rawValue) }
-    init(from log: inout LogReader) throws(ReplayError) { self.init(try log.number()) }
-}
-
-extension KeyedHash: Logged {
-    func write(to log: inout LogWriter) { log.write(number: rawValue) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(rawValue: try log.number())
-    }
-}
-
-extension PublicationTag: Logged {
-    func write(to log: inout LogWriter) { log.write(number: rawValue) }
-    init(from log: inout LogReader) throws(ReplayError) {
-        guard let tag = PublicationTag(rawValue: try log.number()) else {
-            throw .damaged(at: log.position)
-        }
-        self = tag
-    }
-}
-
-extension Reason: Logged {
-    func write(to log: inout LogWriter) {
-        switch self {
-        case .apns, .unknownAPNs: log.write(false)
-        case .local: log.write(true)
-        }
-        log.write(text)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        let isLocal = try log.flag()
-        let text = try log.text()
-        guard isLocal else {
-            self.init(apnsText: text)
-            return
-        }
-        guard let reason = LocalReason(rawValue: text) else { throw .damaged(at: log.position) }
-        self = .local(reason)
-    }
-}
-
-extension SchemaReference: Logged {
-    func write(to log: inout LogWriter) {
-        switch self {
-        case .id(let id):
-            log.write(false)
-            log.write(number: id)
-        case .guid(let guid):
-            log.write(true)
-            log.write(guid)
-        }
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self = try log.flag() ? .guid(try log.text()) : .id(try log.number())
-    }
-}
-
-extension APNsAnswer: Logged {
-    /// Without `apnsUniqueID`: nothing is decided by it.
-    func write(to log: inout LogWriter) {
-        log.write(status)
-        log.write(reason)
-        log.write(unregisteredAt)
-        log.write(retryAfter)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            status: try log.number(),
-            reason: try log.optional(),
-            unregisteredAt: try log.optional(),
-            retryAfter: try log.optional()
-        )
-    }
-}
-
-extension AssignedPartition: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(id)
-        log.write(name.topic.name)
-        log.write(number: name.partition)
-        log.write(source)
-        log.write(isOfRetryTopic)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            try log.value(),
-            named: TopicPartition(
-                topic: KafkaTopic(try log.text()),
-                partition: try log.number()
-            ),
-            source: try log.number(),
-            isOfRetryTopic: try log.flag()
-        )
-    }
-}
-
-extension CommittedPosition: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(offset)
-        log.write(metadata)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(offset: try log.value(), metadata: try log.text())
-    }
-}
-
-extension ArrivalFacts: Logged {
-    func write(to log: inout LogWriter) {
-        log.write(partition)
-        log.write(offset)
-        log.write(number: fingerprint)
-        log.write(byteCount)
-        log.write(source)
-        log.write(number: kind.rawValue)
-        log.write(receivedAt)
-        log.write(history)
-        log.write(awaitedSchema)
-        log.write(invalidReason?.rawValue)
-        log.write(isBroadcast)
-        log.write(pushType.rawValue)
-        log.write(route?.index)
-        log.write(names?.target)
-        log.write(names?.notification)
-        log.write(deadSince)
-        log.write(tokenRegisteredAt)
-        log.write(expiration.map(Int.init))
-        log.write(collapse)
-        log.write(rateLimit)
-    }
-
-    init(from log: inout LogReader) throws(ReplayError) {
-        self.init(
-            partition: try log.value(),
-            offset: try log.value(),
-            fingerprint: try log.number(),
-            byteCount: try log.number(),
-            source: try log.number(),
-            kind: try log.element(of: [.event, .invalid, .tombstone]),
-            receivedAt: try log.value(),
-            history: try log.optional(),
-            awaitedSchema: try log.optional(),
-            invalidReason: try log.optional(String.self).flatMap(LocalReason.init)
-        )
-        isBroadcast = try log.flag()
-        guard let pushType = PushType(rawValue: try log.text()) else {
-            throw .damaged(at: log.position)
-        }
-        self.pushType = pushType
-        route = try log.optional(Int.self).map(Route.init(index:))
-        let target = try log.optional(KeyedHash.self)
-        let notification = try log.optional(KeyedHash.self)
-        if let target, let notification {
-            names = DeliveryNames(target: target, notification: notification)
-        }
-        deadSince = try log.optional()
-        tokenRegisteredAt = try log.optional()
-        expiration = try log.optional(Int.self).map(Int64.init)
-        collapse = try log.optional()
-        rateLimit = try log.optional()
-    }
-}
-
-extension RetryHistory: Logged {
-    /// Without the origin and its timestamp: the engine passes them on, and looks at neither.
-    func write(to log: inout LogWriter) {
-        log.write(receivedAt)
-        log.write(attempts)
-        log.write(firstFailedAt)
-        log.write(dueAt)
-        log.write(writtenAt)
-        log.write(tier)
-        log.write(reason)
-    }
-    init(from log: inout LogReader) throws(ReplayError) {
-        let nowhere = TopicPartition(topic: KafkaTopic(""), partition: 0)
-        self.init(
-            origin: RecordPosition(partition: nowhere, offset: Offset(0)),
-            timestamp: nil,
-            receivedAt: try log.value(),
-            attempts: try log.number(),
-            firstFailedAt: try log.value(),
-            dueAt: try log.value(),
-            writtenAt: try log.optional(),
-            tier: try log.number(),
-            reason: try log.text()
-        )
     }
 }

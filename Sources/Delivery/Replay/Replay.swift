@@ -29,11 +29,11 @@ public struct Replay {
         self.log = log
         position = 0
         guard var head = try Self.nextBlock(of: log, &position),
-            try head.text() == InputLog.magic
+            try head.value(String.self) == InputLog.magic
         else { throw .noLog }
         let format: Int = try head.number()
         guard format == InputLog.format else { throw .otherFormat(format) }
-        version = try head.text()
+        version = try head.value()
         let seed: UInt64 = try head.number()
         settings = try head.value()
         engine = DeliveryEngine(settings: settings, seed: seed)

@@ -46,7 +46,9 @@ struct APNsRequests {
         tokens.forget()
     }
 
-    /// Takes over credentials that have been reloaded. Call it between two turns.
+    /// Takes over credentials that have been reloaded.
+    ///
+    /// Call it between two turns.
     ///
     /// - Returns: The indices of the credentials that have changed; nil if nothing was reloaded.
     mutating func takeCredentials() -> [Int]? {

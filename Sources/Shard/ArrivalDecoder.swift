@@ -103,7 +103,9 @@ package struct ArrivalDecoder: ~Copyable {
 
     // MARK: - Schemas
 
-    /// Takes the operator's schemas if they have been reloaded. Call it between two records.
+    /// Takes the operator's schemas if they have been reloaded.
+    ///
+    /// Call it between two records.
     mutating func takePayloadSchemas() {
         guard let newer = schemas.payloadSchemas(&schemasVersion) else { return }
         decoder.payloadSchemas = newer

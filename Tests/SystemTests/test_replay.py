@@ -33,8 +33,8 @@ def logs(broker, simulators, benches, tmp_path):
 
 def test_a_run_is_repeated_from_its_logs(logs):
     folder, events = logs
-    files = sorted(folder.iterdir())
-    assert [file.name.partition("-shard-")[2] for file in files] == ["0", "1"]
+    files = list(folder.iterdir())
+    assert sorted(file.name.partition("-shard-")[2] for file in files) == ["0", "1"]
     records = 0
     for file in files:
         assert file.stat().st_mode & 0o777 == 0o600

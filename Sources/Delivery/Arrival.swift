@@ -6,16 +6,15 @@ public import Vocabulary
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference in place of twenty.
 public final class Arrival: Sendable {
+    /// All that the engine looks at. First, so that the caches have it when they have the beginning.
+    let facts: ArrivalFacts
     public let record: Record
     /// Of no meaning unless `isEvent`; not optional, because to read one field of an optional the
     /// compiler copies all of them.
     public let content: Event
     /// What the event's request names the app by; see `APNsTopicRule.topic(of:)`.
     public let topic: APNsTopic
-    /// What could be read of a record that is no valid event.
-    public let invalid: InvalidEvent?
-    /// All that the engine looks at; in place, because it is large.
-    let facts: ArrivalFacts
+    private let rejected: RejectedEvent?
 
     fileprivate init(
         _ record: consuming Record,
@@ -24,12 +23,15 @@ public final class Arrival: Sendable {
         invalid: consuming InvalidEvent?,
         _ facts: consuming ArrivalFacts
     ) {
+        self.facts = facts
         self.record = record
         self.content = content
         self.topic = topic
-        self.invalid = invalid
-        self.facts = facts
+        rejected = invalid.map(RejectedEvent.init)
     }
+
+    /// What could be read of a record that is no valid event.
+    public var invalid: InvalidEvent? { rejected?.event }
 
     /// False for a record that is no valid event.
     public var isEvent: Bool { facts.kind == .event }
@@ -58,6 +60,15 @@ public final class Arrival: Sendable {
     /// In the first round.
     public var firstReceivedAt: Timestamp {
         facts.history?.receivedAt ?? facts.receivedAt.timestamp
+    }
+}
+
+/// In an object of its own, because it is large and few are.
+private final class RejectedEvent: Sendable {
+    let event: InvalidEvent
+
+    init(_ event: InvalidEvent) {
+        self.event = event
     }
 }
 

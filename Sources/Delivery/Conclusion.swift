@@ -2,13 +2,11 @@ import APNsRules
 public import Vocabulary
 
 /// What a delivery comes to in this shard; decided once, and shared by the records that tell it.
-///
-/// Indirect: each delivery has room for one all its life.
-public indirect enum Conclusion: Sendable {
+public enum Conclusion: Sendable {
     /// The event has ended.
     case ended(Ending)
     /// The event goes on in a retry topic.
-    case deferred(Deferral)
+    indirect case deferred(Deferral)
 
     public var deferral: Deferral? {
         if case .deferred(let deferral) = self { deferral } else { nil }
@@ -31,16 +29,16 @@ extension Arrival {
         return Outcome(
             kind: ending.kind,
             reason: ending.reason,
-            decidedBy: ending.decidedBy,
-            tokenAction: ending.tokenAction,
+            decidedBy: ending.finding.decidedBy,
+            tokenAction: ending.finding.tokenAction,
             of: content,
             topic: topic,
             environment: route?.environment ?? content.environment,
             credential: ending.credential,
-            httpStatus: ending.httpStatus,
-            apnsUniqueID: ending.apnsUniqueID,
-            unregisteredAt: ending.unregisteredAt,
-            isTokenReadmitted: ending.isTokenReadmitted,
+            httpStatus: ending.finding.httpStatus,
+            apnsUniqueID: ending.finding.apnsUniqueID,
+            unregisteredAt: ending.finding.unregisteredAt,
+            isTokenReadmitted: ending.finding.isTokenReadmitted,
             attempts: ending.attempts,
             receivedAt: firstReceivedAt,
             completedAt: ending.completedAt
@@ -51,7 +49,7 @@ extension Arrival {
         Outcome(
             kind: ending.kind,
             reason: ending.reason,
-            decidedBy: ending.decidedBy,
+            decidedBy: ending.finding.decidedBy,
             subject: OutcomeSubject(of: invalid),
             violations: invalid.violations,
             attempts: ending.attempts,
@@ -73,7 +71,7 @@ extension Arrival {
             return ending.reason == .local(.expired) && !facts.isExpired(at: firstReceivedAt)
         case .rejected:
             let verdict = Verdict.classify(
-                status: ending.httpStatus ?? 0,
+                status: ending.finding.httpStatus ?? 0,
                 reason: ending.reason,
                 kind: facts.isBroadcast ? .broadcast : .device
             )
@@ -83,23 +81,49 @@ extension Arrival {
 }
 
 /// How an event ends: what its outcome says and its record does not.
-public struct Ending: Sendable {
-    public internal(set) var kind: OutcomeKind
+///
+/// An object, because it is large, and is looked at again when Kafka has its records.
+public final class Ending: Sendable {
+    let finding: Finding
+    /// The name of the delivery's credential.
+    let credential: String?
+    /// Streams opened in all rounds.
+    let attempts: Int
+    /// When the last stream was asked for, and when APNs answered last; in this round.
+    public let sentAt: Instant?
+    public let answeredAt: Instant?
+    public let completedAt: Timestamp
+
+    init(
+        _ finding: consuming Finding,
+        credential: String?,
+        attempts: Int,
+        sentAt: Instant?,
+        answeredAt: Instant?,
+        completedAt: Timestamp
+    ) {
+        self.finding = finding
+        self.credential = credential
+        self.attempts = attempts
+        self.sentAt = sentAt
+        self.answeredAt = answeredAt
+        self.completedAt = completedAt
+    }
+
+    public var kind: OutcomeKind { finding.kind }
+    public var reason: Reason? { finding.reason }
+}
+
+/// What an event's end comes from: APNs' answer, or a rule of ours.
+struct Finding: Sendable {
+    let kind: OutcomeKind
     var decidedBy = Outcome.Decider.heliograph
     var tokenAction = TokenAction.keep
     var isTokenReadmitted = false
     var httpStatus: Int?
-    public internal(set) var reason: Reason?
+    var reason: Reason?
     var apnsUniqueID: String?
     var unregisteredAt: Timestamp?
-    /// Of the delivery's credential.
-    var credential: String?
-    /// Streams opened in all rounds.
-    var attempts = 0
-    /// When the last stream was asked for, and when APNs answered last; in this round.
-    public internal(set) var sentAt: Instant?
-    public internal(set) var answeredAt: Instant?
-    public internal(set) var completedAt = Timestamp(milliseconds: 0)
 
     /// A token-status record goes out with the outcome of a notification.
     var concernsToken: Bool { kind.tokenStatus(reason) != nil || isTokenReadmitted }
@@ -108,8 +132,8 @@ public struct Ending: Sendable {
         if case .accepted = kind { true } else { false }
     }
 
-    static func accepted(_ answer: APNsAnswer) -> Ending {
-        Ending(
+    static func accepted(_ answer: APNsAnswer) -> Finding {
+        Finding(
             kind: .accepted,
             decidedBy: .apns,
             // Another 2xx counts as its class's first (RFC 9110, 15), which is what outcomes promise.
@@ -118,8 +142,8 @@ public struct Ending: Sendable {
         )
     }
 
-    static func refused(_ answer: APNsAnswer, _ verdict: Verdict) -> Ending {
-        Ending(
+    static func refused(_ answer: APNsAnswer, _ verdict: Verdict) -> Finding {
+        Finding(
             kind: verdict.disposition == .unregistered ? .unregistered : .rejected,
             decidedBy: .apns,
             tokenAction: verdict.tokenAction,
@@ -131,25 +155,25 @@ public struct Ending: Sendable {
     }
 
     /// The record is no valid event.
-    static func invalid(_ reason: LocalReason) -> Ending {
-        Ending(kind: .invalid, reason: .local(reason))
+    static func invalid(_ reason: LocalReason) -> Finding {
+        Finding(kind: .invalid, reason: .local(reason))
     }
 
-    static var expired: Ending { Ending(kind: .expired, reason: .local(.expired)) }
+    static var expired: Finding { Finding(kind: .expired, reason: .local(.expired)) }
 
     /// A newer event took its place.
-    static var superseded: Ending { Ending(kind: .expired, reason: .local(.superseded)) }
+    static var superseded: Finding { Finding(kind: .expired, reason: .local(.superseded)) }
 
-    static func undeliverable(_ reason: Reason, status: Int?) -> Ending {
-        Ending(kind: .undeliverable, httpStatus: status, reason: reason)
+    static func undeliverable(_ reason: Reason, status: Int?) -> Finding {
+        Finding(kind: .undeliverable, httpStatus: status, reason: reason)
     }
 
-    static func suppressed(since: Timestamp) -> Ending {
-        Ending(kind: .suppressed, reason: .local(.tokenUnregistered), unregisteredAt: since)
+    static func suppressed(since: Timestamp) -> Finding {
+        Finding(kind: .suppressed, reason: .local(.tokenUnregistered), unregisteredAt: since)
     }
 
-    static var duplicate: Ending {
-        Ending(kind: .duplicate, reason: .local(.duplicateEvent))
+    static var duplicate: Finding {
+        Finding(kind: .duplicate, reason: .local(.duplicateEvent))
     }
 }
 

@@ -86,6 +86,14 @@ extension Delivery {
     public var event: Event? { arrival.event }
     public var receivedAt: Moment { arrival.receivedAt }
     public var history: RetryHistory? { arrival.history }
+    /// What it came to, of a delivery that is being published.
+    var concluded: Conclusion {
+        guard let conclusion else {
+            preconditionFailure("a delivery is published that has come to nothing")
+        }
+        return conclusion
+    }
+
     /// By whom it is sent; nil for what is never sent.
     public var route: Route? { arrival.route }
 

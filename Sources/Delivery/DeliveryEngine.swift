@@ -371,23 +371,25 @@ public struct DeliveryEngine: Sendable {
     /// The delivery waits for this record no more.
     @inline(__always)
     private mutating func ended(_ tag: PublicationTag) -> PublishedRecord? {
-        guard var awaited = awaitedRecords(of: tag),
-            let conclusion = deliveries[tag.delivery].conclusion
-        else { return nil }
+        guard var awaited = awaitedRecords(of: tag) else { return nil }
         awaited.remove(tag.publication)
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
             if awaited.isEmpty { publishing.memberFinished() }
             return PublishedRecord(
                 arrival: deliveries[tag.delivery].arrival,
-                conclusion: conclusion,
+                conclusion: deliveries[tag.delivery].concluded,
                 isLast: false
             )
         }
         let delivery = remove(tag.delivery, isUndone: false)
-        if conclusion.isEnd { counts.terminal += 1 } else { counts.deferred += 1 }
+        if tag.publication == .retry { counts.deferred += 1 } else { counts.terminal += 1 }
         assignment.settle(delivery.facts.partition, delivery.ledgerEntry)
-        return PublishedRecord(arrival: delivery.arrival, conclusion: conclusion, isLast: true)
+        return PublishedRecord(
+            arrival: delivery.arrival,
+            conclusion: delivery.concluded,
+            isLast: true
+        )
     }
 
     /// Kafka did not take one of the outcome's records; it will be produced again.
@@ -481,9 +483,7 @@ public struct DeliveryEngine: Sendable {
         var committed: [(written: OutcomeTransactions.Written, record: PublishedRecord)] = []
         for member in members where deliveries.contains(member.delivery) {
             let delivery = remove(member.delivery, isUndone: false)
-            guard let conclusion = delivery.conclusion else {
-                preconditionFailure("a delivery is committed that has come to nothing")
-            }
+            let conclusion = delivery.concluded
             if conclusion.isEnd { counts.terminal += 1 } else { counts.deferred += 1 }
             assignment.settleCommitted(delivery.settledRecord)
             committed.append(
@@ -690,14 +690,12 @@ public struct DeliveryEngine: Sendable {
     private mutating func takeRecords() {
         for tag in publishing.takeRecords() {
             // Kafka may have acknowledged what was to be produced again.
-            guard awaitedRecords(of: tag) != nil,
-                let conclusion = deliveries[tag.delivery].conclusion
-            else { continue }
+            guard awaitedRecords(of: tag) != nil else { continue }
             decision.publications.append(
                 OutgoingRecord(
                     tag: tag,
                     arrival: deliveries[tag.delivery].arrival,
-                    conclusion: conclusion
+                    conclusion: deliveries[tag.delivery].concluded
                 )
             )
         }
@@ -854,7 +852,7 @@ public struct DeliveryEngine: Sendable {
         let isDrained = assignment.isReleasing && !isAnyUnfinished(now: now)
         decision.group += assignment.timeAdvanced(now: now.instant, isDrained: isDrained)
         if assignment.partitions.count < owned { releaseWaiting() }
-        if assignment.hasWaitedTooLong(now: now.instant) { decision.stop = .offsetsUnknown }
+        if assignment.hasWaitedTooLong(now: now.instant) { stop(because: .offsetsUnknown) }
     }
 
     /// Whether a delivery of the present assignment is in hand that may still come to its end; in a
@@ -1360,16 +1358,15 @@ public struct DeliveryEngine: Sendable {
     /// Decides the outcome of an event and has it published.
     private mutating func conclude(
         _ id: DeliveryID,
-        with ending: Ending,
+        with finding: consuming Finding,
         now: Moment
     ) {
-        var ending = ending
         if settings.isTransactional, !isKept(id) { return }
         leaveLine(id)
         let arrival = deliveries[id].arrival
         if let names = arrival.facts.names {
             let words = hygiene.ended(
-                &ending,
+                &finding,
                 arrival,
                 names,
                 deadSince: deliveries[id].deadSince,
@@ -1377,25 +1374,26 @@ public struct DeliveryEngine: Sendable {
             )
             for word in words { spread(word) }
         }
-        if let route = arrival.facts.route {
-            ending.credential = settings.credentials[route.credential].name
-        }
-        ending.attempts = deliveries[id].totalAttempts
-        ending.sentAt = deliveries[id].sentAt
-        ending.answeredAt = deliveries[id].answeredAt
-        ending.completedAt = now.timestamp
         var records: Publications = .outcome
         // Most are accepted, and nothing more is to be published than the outcome.
-        if !ending.isAccepted || ending.isTokenReadmitted {
-            if settings.publishesTokenStatus, ending.concernsToken, !arrival.facts.isBroadcast {
+        if !finding.isAccepted || finding.isTokenReadmitted {
+            if settings.publishesTokenStatus, finding.concernsToken, !arrival.facts.isBroadcast {
                 records.insert(.tokenStatus)
             }
-            if settings.publishesDeadLetters, ending.kind.isDeadLetter {
+            if settings.publishesDeadLetters, finding.kind.isDeadLetter {
                 records.insert(.deadLetter)
             }
         }
-        let conclusion = Conclusion.ended(ending)
-        deliveries.update(id) { $0.conclusion = conclusion }
+        let credential = arrival.facts.route.map { settings.credentials[$0.credential].name }
+        let ending = Ending(
+            finding,
+            credential: credential,
+            attempts: deliveries[id].totalAttempts,
+            sentAt: deliveries[id].sentAt,
+            answeredAt: deliveries[id].answeredAt,
+            completedAt: now.timestamp
+        )
+        deliveries.update(id) { $0.conclusion = .ended(ending) }
         publish(records, of: id)
     }
 
@@ -1479,9 +1477,14 @@ public struct DeliveryEngine: Sendable {
     private mutating func transactionEnded(_ answer: OutcomeTransactions.Answer) {
         switch answer {
         case .undone: undone()
-        case .ended(let reason): decision.stop = reason
+        case .ended(let reason): stop(because: .transactionsEnded(reason))
         case .committed, .nothing: break
         }
+    }
+
+    /// The first reason is the one that is told.
+    private mutating func stop(because reason: StopReason) {
+        decision.stop = decision.stop ?? reason
     }
 
     // MARK: - Queries

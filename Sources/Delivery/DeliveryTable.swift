@@ -153,7 +153,9 @@ struct DeliveryTable: Sendable {
     }
 
     func prefetchArrival(_ id: DeliveryID) {
-        if contains(id) { slots[id.index].delivery.arrival.prefetch() }
+        guard contains(id) else { return }
+        slots[id.index].delivery.arrival.prefetch()
+        if case .ended(let ending) = slots[id.index].delivery.conclusion { ending.prefetch() }
     }
 
     func prefetchBytes(_ id: DeliveryID) {

@@ -9,6 +9,7 @@ import Vocabulary
 /// 0025.
 public enum DeliveryPart: CaseIterable, Sendable {
     case delivery
+    /// What arrived, and what came of it if that is decided.
     case arrival
     /// The record's value and key, or the beginning of it.
     case bytes
@@ -48,6 +49,14 @@ extension [OutgoingRecord] {
     }
 }
 
+extension Ending {
+    func prefetch() {
+        // SAFETY: the address is not read.
+        let start = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        unsafe hg_prefetch(start, 16 + MemoryLayout<Finding>.stride)
+    }
+}
+
 extension DeliveryTable {
     @inline(__always)
     func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
@@ -58,10 +67,10 @@ extension DeliveryTable {
 }
 
 extension Arrival {
-    /// About what the object takes, and the allocator's word in front of what follows.
+    /// About what the object takes, behind its header of two words.
     private static let byteCountInMemory =
-        16 + MemoryLayout<Record>.stride + MemoryLayout<Event>.stride
-        + MemoryLayout<ArrivalFacts>.stride
+        16 + MemoryLayout<ArrivalFacts>.stride + MemoryLayout<Record>.stride
+        + MemoryLayout<Event>.stride + MemoryLayout<APNsTopic>.stride
 
     /// Longer values are read from one end to the other, which the CPU foresees by itself.
     private static let maxBytes = 512

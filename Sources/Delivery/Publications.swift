@@ -30,6 +30,14 @@ public struct Publications: OptionSet, Hashable, Sendable {
         rawValue & 1 << publication.rawValue != 0
     }
 
+    /// In the order in which they are produced.
+    @inline(__always)
+    func forEach(_ act: (Publication) -> Void) {
+        for number in 0..<UInt8(4) where rawValue & 1 << number != 0 {
+            if let publication = Publication(rawValue: number) { act(publication) }
+        }
+    }
+
     public mutating func remove(_ publication: Publication) {
         self = Publications(rawValue: rawValue & ~(1 << publication.rawValue))
     }

@@ -72,9 +72,7 @@ struct Publishing: Sendable {
         var tags: [PublicationTag] = []
         tags.reserveCapacity(due.count)
         for entry in due {
-            for publication in Publication.allCases where entry.records.contains(publication) {
-                tags.append(PublicationTag(entry.delivery, publication))
-            }
+            entry.records.forEach { tags.append(PublicationTag(entry.delivery, $0)) }
         }
         due.removeAll(keepingCapacity: true)
         return tags

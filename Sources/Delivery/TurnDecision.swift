@@ -21,8 +21,7 @@ public struct TurnDecision: Sendable {
     public var transactions: [TransactionStep] = []
     public var publications: [OutgoingRecord] = []
     public var group: [GroupStep] = []
-    /// The process cannot go on: its transactions have come to an end.
-    public var stop: TransactionEnd?
+    public var stop: StopReason?
 
     public init() {}
 
@@ -39,6 +38,13 @@ public struct TurnDecision: Sendable {
         group.removeAll(keepingCapacity: true)
         stop = nil
     }
+}
+
+/// Why the process cannot go on.
+public enum StopReason: Hashable, Sendable {
+    case transactionsEnded(TransactionEnd)
+    /// Kafka does not say where the group stands: without that nothing may be read.
+    case offsetsUnknown
 }
 
 /// The provider token with which a credential sent at that moment has expired.

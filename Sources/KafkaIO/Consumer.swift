@@ -22,7 +22,7 @@ public final class Consumer {
         case assigned
         /// `partitionsRevoked` waits for `unassign`. Next: `unassigning`, `idle`, `closed`.
         case revoking
-        /// `unassign` waits for a restart under way: see `PartitionRestarts.isSettling`.
+        /// `unassign` waits for a restart under way: see `PartitionRestarts.settledAt`.
         /// Next: `idle`, `revoking`, `closed`.
         case unassigning
         case closed
@@ -123,6 +123,7 @@ public final class Consumer {
                 return true
             }
         }
+        let hasRelapses = restarts.hasRelapses
         events: for _ in 0..<budget {
             guard let event = client.nextEvent() else {
                 if let last = endOfQueue() { _ = take(last) }
@@ -141,7 +142,7 @@ public final class Consumer {
             case .skip: continue
             case .replaced: guard take(.partitionReplaced(record.partition)) else { break events }
             case .deliver:
-                restarts.recordArrived(record.partition)
+                if hasRelapses { restarts.recordArrived(record.partition) }
                 guard take(.recordArrived(record)) else { break events }
             }
         }
@@ -257,7 +258,7 @@ public final class Consumer {
     public var nextDeadline: Instant? {
         switch phase {
         case .assigned: restarts.nextDeadline
-        case .unassigning: restarts.settles
+        case .unassigning: restarts.settledAt
         case .idle, .offered, .revoking, .closed: nil
         }
     }
@@ -268,7 +269,7 @@ public final class Consumer {
         case .assigned:
             let due = restarts.takeDue(now: now)
             if !due.isEmpty { try restart(due) }
-        case .unassigning: if !restarts.isSettling(now: now) { try giveUpAssignment() }
+        case .unassigning: if restarts.settledAt <= now { try giveUpAssignment() }
         case .idle, .offered, .revoking, .closed: break
         }
     }

@@ -23,7 +23,8 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     private var restarts: [PartitionID: Restart] = [:]
     private var relapses: [PartitionID: Relapse] = [:]
-    private var settledAt = Instant(nanoseconds: .min)
+    /// Until then the last restart is under way, and the assignment must not be touched.
+    public private(set) var settledAt = Instant(nanoseconds: .min)
 
     public init() {}
 
@@ -46,10 +47,7 @@ public struct PartitionRestarts: Hashable, Sendable {
     }
 
     /// A record came of the partition: it can be read.
-    @inline(__always)
-    public mutating func recordArrived(_ partition: PartitionID) {
-        if !relapses.isEmpty { relapses[partition] = nil }
-    }
+    public mutating func recordArrived(_ partition: PartitionID) { relapses[partition] = nil }
 
     /// The restarts that are due, all in one; the caller carries them out.
     public mutating func takeDue(now: Instant) -> [PartitionID: StartPosition] {
@@ -69,19 +67,16 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     // MARK: Queries
 
+    /// Whether a record that arrives is of interest.
+    public var hasRelapses: Bool { !relapses.isEmpty }
+
     /// Partitions that failed more than once, and have come no further.
     public var stuck: [PartitionID] {
         relapses.filter { $0.value.count > 0 }.keys.sorted()
     }
 
-    /// Whether the assignment must not be touched: the last restart is under way.
-    public func isSettling(now: Instant) -> Bool { now < settledAt }
-
     /// When something is to be done; what is owed to the group waits until all is settled.
     public var nextDeadline: Instant? {
         restarts.values.map(\.dueAt).min().map { max($0, settledAt) }
     }
-
-    /// When the assignment may be touched again.
-    public var settles: Instant { settledAt }
 }

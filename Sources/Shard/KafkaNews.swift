@@ -3,9 +3,23 @@ package import KafkaIO
 import Telemetry
 package import Vocabulary
 
-/// What came of an event of the consumer's, for who looks on.
+/// What came of the consumer's events in one turn, for who looks on.
+package struct KafkaReport: Sendable {
+    /// Apart from the other news, because they are many and small.
+    package var records: [ArrivedRecord] = []
+    package var news: [KafkaNews] = []
+
+    package init() {}
+
+    /// Forgets everything, and keeps the room for the next turn's.
+    mutating func removeAll() {
+        records.removeAll(keepingCapacity: true)
+        news.removeAll(keepingCapacity: true)
+    }
+}
+
+/// What came of an event of the consumer's that brought no record.
 package enum KafkaNews: Sendable {
-    case recordArrived(ArrivedRecord)
     case partitionsAssigned([PartitionID])
     case partitionsRevoked([PartitionID], lost: Bool)
     /// Kafka said of all partitions where the group stands.

@@ -63,7 +63,8 @@ package struct KafkaSide: ~Copyable {
     /// The names of the partitions.
     package var partitions: PartitionTable { consumer.partitions }
 
-    func name(of partition: PartitionID) -> TopicPartition { consumer.name(of: partition) }
+    /// Of a partition that a record came from.
+    func name(of partition: PartitionID) -> TopicPartition { roles[partition].name }
 
     /// Those that cannot be read on.
     var stuckPartitions: [PartitionID] { consumer.stuckPartitions }
@@ -95,14 +96,14 @@ package struct KafkaSide: ~Copyable {
         budget: Int,
         _ engine: inout DeliveryEngine,
         now: Moment,
-        _ news: inout [KafkaNews]
+        _ report: inout KafkaReport
     ) {
         guard hasMore, budget > 0 else { return }
         // Here, and not at each record: all shards count references to it.
         let deadTokens = deadTokens
         var timeLimit = DecodeTimeLimit(from: SystemClock.now)
         hasMore = consumer.poll(budget: budget, now: now.instant) {
-            let reply = happened($0, deadTokens, &engine, now: now, &news)
+            let reply = happened($0, deadTokens, &engine, now: now, &report)
             timeLimit.recordDecoded(now: SystemClock.now)
             return reply?.stopsReading != true && !timeLimit.isOver
         }
@@ -116,47 +117,47 @@ package struct KafkaSide: ~Copyable {
         _ deadTokens: SuppressedTokens,
         _ engine: inout DeliveryEngine,
         now: Moment,
-        _ news: inout [KafkaNews]
+        _ report: inout KafkaReport
     ) -> ArrivalReply? {
         switch consume event {
         case .recordArrived(let record):
-            return recordArrived(record, deadTokens, &engine, now, &news)
+            return recordArrived(record, deadTokens, &engine, now, &report.records)
         case .endSeen(let partition, let end):
             if let ignored = engine.endSeen(partition, end) {
-                news.append(.metadataIgnored(ignored))
+                report.news.append(.metadataIgnored(ignored))
             }
         case .endReached(let partition, let end): engine.endReached(partition, end)
         case .partitionsAssigned(let partitions):
-            news.append(.partitionsAssigned(partitions))
+            report.news.append(.partitionsAssigned(partitions))
             engine.partitionsAssigned(partitions.map { assigned($0) })
         case .partitionsRevoked(let partitions, let lost):
-            news.append(.partitionsRevoked(partitions, lost: lost))
+            report.news.append(.partitionsRevoked(partitions, lost: lost))
             engine.partitionsRevoked(lost: lost, now: now)
         case .storedOffsetsFetched(.success(let offsets)):
-            storedOffsetsFetched(offsets, &engine, now, &news)
+            storedOffsetsFetched(offsets, &engine, now, &report.news)
         case .storedOffsetsFetched(.failure(let error)):
-            news.append(.positionsUnknown([], error))
+            report.news.append(.positionsUnknown([], error))
             engine.storedOffsetsFetched([:], now: now)
         case .commitFinished(let results):
             if results.contains(where: { $0.error?.code == .offsetMetadataTooLarge }) {
-                news.append(.commitMetadataRefused(limit: engine.commitMetadataRefused()))
+                report.news.append(.commitMetadataRefused(limit: engine.commitMetadataRefused()))
             }
-            news.append(.commitFinished(results))
+            report.news.append(.commitFinished(results))
             let refused = results.filter { $0.error?.isOfPartition == true }.map(\.partition)
             if !refused.isEmpty { engine.commitRefused(refused, now: now) }
             engine.commitFinished(failed: results.filter { $0.error != nil }.map(\.partition))
         case .statistics(let text):
-            news.append(.statistics(text, unsettled: unsettledOffsets(&engine)))
+            report.news.append(.statistics(text, unsettled: unsettledOffsets(&engine)))
         case .partitionFailed(let partition, let error, let offset):
-            partitionFailed(partition, error, at: offset, &engine, now.instant, &news)
+            partitionFailed(partition, error, at: offset, &engine, now.instant, &report.news)
         case .partitionReplaced(let partition):
             // Other records than those of the committed offset: all of them are new.
             let position = engine.position(of: partition)
-            news.append(.partitionReplaced(partition, position: position))
+            report.news.append(.partitionReplaced(partition, position: position))
             engine.partitionRestarted(partition)
             consumer.restart(partition, from: .beginning, now: now.instant)
-        case .failed(let error): failed(error, &news)
-        case .logged(let line): news.append(.logged(line))
+        case .failed(let error): failed(error, &report.news)
+        case .logged(let line): report.news.append(.logged(line))
         case .closed: hasClosed = true
         }
         return nil
@@ -167,19 +168,17 @@ package struct KafkaSide: ~Copyable {
         _ deadTokens: SuppressedTokens,
         _ engine: inout DeliveryEngine,
         _ now: Moment,
-        _ news: inout [KafkaNews]
+        _ records: inout [ArrivedRecord]
     ) -> ArrivalReply {
         let role = role(of: record.partition)
         let (arrival, framing) = arrivals.read(record, as: role, deadTokens, now: now)
         let reply = engine.recordArrived(arrival)
-        news.append(
-            .recordArrived(
-                ArrivedRecord(
-                    isTaken: reply.isTaken,
-                    framing: framing,
-                    metricRow: role.metricRow,
-                    isRetry: arrival.isRetry
-                )
+        records.append(
+            ArrivedRecord(
+                isTaken: reply.isTaken,
+                framing: framing,
+                metricRow: role.metricRow,
+                isRetry: arrival.isRetry
             )
         )
         return reply
@@ -320,37 +319,47 @@ package struct KafkaSide: ~Copyable {
     /// Lets the consumer do what its time has come for.
     mutating func timeAdvanced(now: Instant) {
         guard let deadline = consumer.nextDeadline, deadline <= now else { return }
-        callConsumer { consumer throws(KafkaError) in try consumer.timeAdvanced(now: now) }
+        callConsumer(to: "restart a partition") { consumer throws(KafkaError) in
+            try consumer.timeAdvanced(now: now)
+        }
+        lookAgain()
     }
 
     mutating func carryOut(_ step: GroupStep, now: Instant) {
         switch step {
         case .fetchStoredOffsets(let partitions):
             let isTransactional = isTransactional
-            callConsumer {
-                $0.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
-            }
+            consumer.fetchStoredOffsets(of: partitions, waitingForTransactions: isTransactional)
         case .assign(let starts):
-            callConsumer { consumer throws(KafkaError) in try consumer.assign(starts) }
+            callConsumer(to: "assign partitions") { consumer throws(KafkaError) in
+                try consumer.assign(starts)
+            }
         case .unassign:
-            callConsumer { consumer throws(KafkaError) in try consumer.unassign(now: now) }
+            callConsumer(to: "give partitions back") { consumer throws(KafkaError) in
+                try consumer.unassign(now: now)
+            }
         case .commit(let commits):
-            callConsumer { consumer throws(KafkaError) in try consumer.commit(commits) }
-        case .pause(let partitions): callConsumer { $0.pause(partitions) }
-        case .resume(let partitions): callConsumer { $0.resume(partitions) }
+            callConsumer(to: "commit offsets") { consumer throws(KafkaError) in
+                try consumer.commit(commits)
+            }
+        case .pause(let partitions): consumer.pause(partitions)
+        case .resume(let partitions): consumer.resume(partitions)
         case .leave:
-            callConsumer { $0.beginClose() }
+            consumer.beginClose()
             closeDeadline = now + Self.closeTimeout
         }
+        lookAgain()
     }
 
-    /// What the consumer cannot do there is fatal; its queue is looked at afterwards.
-    private mutating func callConsumer(_ act: (Consumer) throws(KafkaError) -> Void) {
+    /// What the consumer cannot do there is fatal.
+    private mutating func callConsumer(
+        to task: String,
+        _ act: (Consumer) throws(KafkaError) -> Void
+    ) {
         do throws(KafkaError) {
             try act(consumer)
         } catch {
-            failure = ServiceError(text: "Kafka: \(error)")
+            failure = ServiceError(text: "Kafka: cannot \(task): \(error)")
         }
-        hasMore = true
     }
 }

@@ -162,6 +162,7 @@ package struct OutcomeProducer: ~Copyable {
             guard error.isFatal else { return .failed(error) }
             if isTransactional {
                 // One that a call meets as well is that call's to tell of.
+                lastTransactionError = error
                 engine.transactionalProducerFailed(TransactionError(error).kind, now: now)
                 return .producerFailed(error, isReplaced: false)
             }
@@ -292,6 +293,7 @@ package struct OutcomeProducer: ~Copyable {
         }
         switch answer {
         case .success:
+            lastTransactionError = nil
             let committed = engine.transactionCallSucceeded()
             for (written, _) in committed { records.concluded(written.delivery) }
             return .transactionCallSucceeded(committed)
@@ -310,7 +312,7 @@ package struct OutcomeProducer: ~Copyable {
     }
 
     /// The process cannot go on with its transactions.
-    mutating func stopped(because reason: TransactionEnd) {
+    mutating func transactionsEnded(because reason: TransactionEnd) {
         let cause = lastTransactionError.map { ": \($0)" } ?? ""
         let problem =
             switch reason {
@@ -318,7 +320,6 @@ package struct OutcomeProducer: ~Copyable {
                 "another process has taken over this one's results.transactional_id"
             case .inDoubt: "nobody knows whether the last transaction is committed"
             case .refused: "the producer cannot be made ready for transactions"
-            case .offsetsUnknown: "the group's committed offsets cannot be read for 30 minutes"
             }
         failure = ServiceError(text: "Kafka: \(problem)\(cause)")
     }

@@ -44,7 +44,7 @@ package struct Shard: ~Copyable {
     private var outcomes: OutcomeProducer
     private var observer: ShardObserver
     private var decision = TurnDecision()
-    private var kafkaNews: [KafkaNews] = []
+    private var kafkaReport = KafkaReport()
     /// Nil: not wanted, or it is full.
     private var inputLog: InputLogFile?
     /// This turn's moment.
@@ -67,6 +67,14 @@ package struct Shard: ~Copyable {
         log: Log
     ) throws {
         let requests = APNsRequests(credentials)
+        // What throws comes before the parts: what cannot be copied must not stand half made.
+        let clients = try ShardClients(
+            on: loop,
+            shard: index,
+            settings: settings,
+            control: control,
+            endpoints: requests.endpoints
+        )
         if let folder = settings.inputLog?.folder {
             do throws(SystemError) {
                 inputLog = try InputLogFile(in: folder, shard: index, now: SystemClock.wallClock)
@@ -76,14 +84,6 @@ package struct Shard: ~Copyable {
                 )
             }
         }
-        // First, because what cannot be copied must not stand half made when something throws.
-        let clients = try ShardClients(
-            on: loop,
-            shard: index,
-            settings: settings,
-            control: control,
-            endpoints: requests.endpoints
-        )
         self.settings = settings
         self.control = control
         observer = ShardObserver(settings, control: control, metrics: metrics, log: log)
@@ -242,10 +242,11 @@ package struct Shard: ~Copyable {
     }
 
     private mutating func takeRecords(budget: Int) {
-        kafka.takeEvents(budget: budget, &engine, now: now, &kafkaNews)
+        kafka.takeEvents(budget: budget, &engine, now: now, &kafkaReport)
+        for record in kafkaReport.records { observer.saw(record) }
         let partitions = kafka.partitions
-        for news in kafkaNews { observer.saw(news, partitions, now: now) }
-        kafkaNews.removeAll(keepingCapacity: true)
+        for news in kafkaReport.news { observer.saw(news, partitions, now: now) }
+        kafkaReport.removeAll()
     }
 
     private mutating func takeReports() {
@@ -284,6 +285,8 @@ package struct Shard: ~Copyable {
             decision.sends.lookAhead(from: index)
             send(decision.sends[index])
         }
+        // Here, while the caches have what is let go of; the next turn's end would fetch it again.
+        decision.sends.removeAll(keepingCapacity: true)
         for step in decision.connections {
             switch step {
             case .connect: observer.connecting()
@@ -314,8 +317,16 @@ package struct Shard: ~Copyable {
             let source = kafka.name(of: record.arrival.record.partition)
             hear(outcomes.publish(record, source: source, &engine, now: now))
         }
+        decision.publications.removeAll(keepingCapacity: true)
         for step in decision.group { kafka.carryOut(step, now: now.instant) }
-        if let reason = decision.stop { outcomes.stopped(because: reason) }
+        switch decision.stop {
+        case .transactionsEnded(let reason): outcomes.transactionsEnded(because: reason)
+        case .offsetsUnknown:
+            loopFailure = ServiceError(
+                text: "Kafka: the group's committed offsets could not be read for 30 minutes"
+            )
+        case nil: break
+        }
         swap(&decision, &self.decision)
     }
 

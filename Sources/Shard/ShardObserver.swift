@@ -69,7 +69,6 @@ package struct ShardObserver {
 
     package mutating func saw(_ news: KafkaNews, _ partitions: PartitionTable, now: Moment) {
         switch news {
-        case .recordArrived(let record): recordArrived(record)
         case .partitionsAssigned(let assigned):
             metrics.rebalances.add()
             progress &+= 1
@@ -173,7 +172,7 @@ package struct ShardObserver {
         )
     }
 
-    private mutating func recordArrived(_ record: ArrivedRecord) {
+    package mutating func saw(_ record: ArrivedRecord) {
         progress &+= 1
         guard record.isTaken else { return }
         if let framing = record.framing {
@@ -210,8 +209,12 @@ package struct ShardObserver {
 
     // MARK: - What is written
 
-    package mutating func saw(_ news: OutcomeNews, _ partitions: PartitionTable, now: Moment) {
-        switch news {
+    package mutating func saw(
+        _ news: consuming OutcomeNews,
+        _ partitions: PartitionTable,
+        now: Moment
+    ) {
+        switch consume news {
         case .written(let publication, let record):
             faults.recordTaken(publication)
             metrics.countRecord(publication, of: record?.conclusion)
@@ -221,6 +224,7 @@ package struct ShardObserver {
             faults.kafkaWorked()
             if !committed.isEmpty { metrics.commits[.ok].add() }
             for (written, record) in committed {
+                faults.partitionTaken(record.arrival.record.partition)
                 for publication in Publication.allCases
                 where written.records.contains(publication) {
                     metrics.countRecord(publication, of: record.conclusion)
@@ -283,19 +287,24 @@ package struct ShardObserver {
         metrics.endToEnd.record(
             milliseconds: ending.completedAt.milliseconds &- start.milliseconds
         )
-        tell(ending, of: arrival, partitions)
+        let isFault = ending.kind.isFault
+        if log.isEnabled(isFault ? .info : .debug) {
+            tell(ending, of: arrival, isFault: isFault, partitions)
+        }
     }
 
     /// Tells what became of an event.
     ///
     /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
     /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
-    private func tell(_ ending: Ending, of arrival: Arrival, _ partitions: PartitionTable) {
-        let isFault = ending.kind.isFault
-        let level: LogLevel = isFault ? .info : .debug
-        guard log.isEnabled(level) else { return }
+    private mutating func tell(
+        _ ending: Ending,
+        of arrival: Arrival,
+        isFault: Bool,
+        _ partitions: PartitionTable
+    ) {
         log.log(
-            level,
+            isFault ? .info : .debug,
             isFault ? "event not delivered" : "event concluded",
             facts(of: arrival.outcome(ending), arrival, partitions)
         )

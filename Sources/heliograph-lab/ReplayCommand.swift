@@ -5,16 +5,17 @@ import Foundation
 enum ReplayCommand {
     static let command = Command(
         "replay",
-        "Live a shard's run again from the log of its inputs.",
+        "Replay a shard's run from its input log.",
         text: """
-            The service writes such logs where log.inputs_folder says. The same inputs lead to the \
-            same decisions, in the version that wrote the log; where they do not, the turn and \
-            what differs are printed. A log may break off anywhere: what is whole is replayed.
+            The service writes input logs to log.inputs_folder. In the version that wrote the log, \
+            the same inputs lead to the same decisions. The first turn that differs is printed, \
+            with what differs, and ends the replay. A log may break off anywhere: every complete \
+            turn is replayed.
             """,
         parameters: [file],
         exitCodes: [
-            0: "Every decision is the one that was logged.",
-            1: "One is not, or the file is damaged or no log.",
+            0: "Every decision is the logged one.",
+            1: "A decision differs, or the file is damaged or not an input log.",
         ]
     ) { arguments in
         let path = arguments[file]
@@ -32,9 +33,9 @@ enum ReplayCommand {
         let counts = replay.engine.counts
         Terminal.print(
             """
-            \(replay.turns) turns decide as logged: \(counts.consumed) records, \
+            \(replay.turns) turns decided as logged: \(counts.consumed) records, \
             \(counts.attempts) attempts, \(counts.terminal) outcomes, \
-            \(counts.deferred) put off, \(replay.engine.inFlightEvents) in hand at the end
+            \(counts.deferred) deferred, \(replay.engine.inFlightEvents) in hand at the end
             """
         )
     }

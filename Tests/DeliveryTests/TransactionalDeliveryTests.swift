@@ -247,7 +247,7 @@ struct TransactionalDeliveryTests {
             now: bench.bench.now
         )
         let actions = bench.bench.turn(after: .seconds(5))
-        #expect(actions.stop == end)
+        #expect(actions.stop == .transactionsEnded(end))
         #expect(actions.publications.isEmpty)
     }
 }

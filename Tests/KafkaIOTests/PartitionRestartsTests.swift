@@ -85,14 +85,12 @@ import Vocabulary
 
     @Test func `after a restart the assignment is left alone for a moment`() {
         var restarts = restarts(after: [(0, .outOfReach(0, .end))])
-        #expect(!restarts.isSettling(now: time(249)))
+        #expect(restarts.settledAt <= time(249))
         _ = restarts.takeDue(now: time(300))
-        #expect(restarts.settles == time(550))
-        #expect(restarts.isSettling(now: time(549)))
-        #expect(!restarts.isSettling(now: time(550)))
+        #expect(restarts.settledAt == time(550))
         // The next assignment finds the library as busy as this one left it.
         restarts.assignmentEnded()
-        #expect(restarts.isSettling(now: time(549)))
+        #expect(restarts.settledAt == time(550))
     }
 
     @Test(

@@ -43,7 +43,6 @@ PAUSES = "Delivery/Flow/PartitionPauses.swift"
 HYGIENE = "Delivery/Hygiene/Hygiene.swift"
 FUSE = "Delivery/Hygiene/TokenFuse.swift"
 BREAKER = "Delivery/Policy/CircuitBreaker.swift"
-ANSWERS = "Delivery/Policy/CircuitBreaker.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
@@ -429,7 +428,7 @@ MUTATIONS = [
     ),
     Mutation(
         "open the breaker for one device that fails often",
-        [expression(ANSWERS, "!isKnown", "true")],
+        [expression(BREAKER, "!isKnown", "true")],
     ),
     Mutation(
         "let one failed probe decide",

@@ -37,10 +37,10 @@ import Vocabulary
 
         /// What came of an event.
         func words(_ event: ConsumerEvent, _ kafka: inout KafkaSide) -> [String] {
-            var news: [KafkaNews] = []
-            let reply = kafka.happened(event, dead, &parts.engine, now: parts.now, &news)
+            var report = KafkaReport()
+            let reply = kafka.happened(event, dead, &parts.engine, now: parts.now, &report)
             #expect(reply == nil)
-            return news.map { "\($0)" }.map { String($0.prefix { $0 != "(" }) }
+            return report.news.map { "\($0)" }.map { String($0.prefix { $0 != "(" }) }
         }
     }
 

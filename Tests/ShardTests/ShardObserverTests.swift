@@ -155,7 +155,7 @@ import Vocabulary
                         metricRow: 0,
                         isRetry: isRetry
                     )
-                    observer.saw(.recordArrived(record), bench.partitions, now: bench.now)
+                    observer.saw(record)
                 }
             }
         }
@@ -168,13 +168,14 @@ import Vocabulary
         var observer = bench.observer
         var seen: [UInt64] = []
         let record = ArrivedRecord(isTaken: false, framing: nil, metricRow: nil, isRetry: false)
-        for news in [
-            .recordArrived(record), .partitionsAssigned([]), .positionsFetched,
-        ] as [KafkaNews] {
-            observer.saw(news, bench.partitions, now: bench.now)
+        observer.saw(record)
+        for news in [.partitionsAssigned([]), .positionsFetched] as [KafkaNews] {
             observer.show(&bench.engine, bench.status, now: bench.now)
             seen.append(bench.control.watchdogReading.progress)
+            observer.saw(news, bench.partitions, now: bench.now)
         }
+        observer.show(&bench.engine, bench.status, now: bench.now)
+        seen.append(bench.control.watchdogReading.progress)
         #expect(seen == [1, 2, 2])
     }
 

@@ -79,37 +79,37 @@ struct Hygiene: Sendable {
     /// An event has ended: draws the lessons, and holds its token back while the fuse is blown.
     ///
     /// - Parameters:
-    ///   - ending: How it ended.
+    ///   - finding: How it ends; says less of the token while the fuse is blown.
     ///   - arrival: The event.
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
     ///   - now: This turn's moment.
     /// - Returns: words for the process's list, in order.
     mutating func ended(
-        _ ending: inout Ending,
+        _ finding: inout Finding,
         _ arrival: Arrival,
         _ names: DeliveryNames,
         deadSince: Timestamp?,
         now: Moment
     ) -> [TokenWord] {
-        if !ending.isAccepted { window.withdraw(names.notification, from: arrival.facts.place) }
+        if !finding.isAccepted { window.withdraw(names.notification, from: arrival.facts.place) }
         // No answer to a broadcast says anything about a token.
-        guard case .apns = ending.decidedBy, !arrival.facts.isBroadcast,
+        guard case .apns = finding.decidedBy, !arrival.facts.isBroadcast,
             let route = arrival.facts.route
         else { return [] }
-        let isCondemned = if case .keep = ending.tokenAction { false } else { true }
-        if isCondemned || ending.isAccepted, !fuses.isEmpty {
+        let isCondemned = if case .keep = finding.tokenAction { false } else { true }
+        if isCondemned || finding.isAccepted, !fuses.isEmpty {
             fuses[route.index].answered(isCondemned: isCondemned, now: now.instant)
-            if isCondemned, fuses[route.index].isBlown { ending.tokenAction = .hold }
+            if isCondemned, fuses[route.index].isBlown { finding.tokenAction = .hold }
         }
         guard settings.suppressesUnregistered else { return [] }
-        switch (ending.kind, ending.tokenAction) {
+        switch (finding.kind, finding.tokenAction) {
         case (.unregistered, .hold):
             return [said(names, nil), said(names, SuppressionList.noted)]
         case (.unregistered, _):
-            return [said(names, ending.unregisteredAt ?? now.timestamp)]
+            return [said(names, finding.unregisteredAt ?? now.timestamp)]
         case (.accepted, _) where deadSince != nil:
-            ending.isTokenReadmitted = true
+            finding.isTokenReadmitted = true
             return [said(names, nil)]
         case (_, .keep):
             return []

@@ -237,8 +237,10 @@ struct PartitionLedgers: Sendable {
     mutating func restarted(_ partition: PartitionID) {
         guard let place = place(of: partition) else { return }
         owned[place].ledger.restarted()
-        // What was committed speaks of another log.
+        // What was committed, and what was refused, speaks of another log.
         owned[place].isBlind = false
+        owned[place].refusals = 0
+        owned[place].repeatsAt = nil
     }
 
     // MARK: Commit

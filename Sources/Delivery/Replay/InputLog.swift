@@ -105,7 +105,7 @@ extension TurnDecision {
             }
         case .sends:
             for send in sends {
-                take(send.delivery.rawValue)
+                // Not the delivery's number, which says in which order slots were given back.
                 take(UInt64(send.connection.rawValue))
                 take(UInt64(send.route.index))
                 send.arrival.forEachWord(take)
@@ -120,7 +120,7 @@ extension TurnDecision {
         case .transactions: for step in transactions { step.forEachWord(take) }
         case .publications:
             for record in publications {
-                take(record.tag.rawValue)
+                take(UInt64(record.tag.publication.rawValue))
                 record.arrival.forEachWord(take)
                 record.conclusion.forEachWord(take)
             }
@@ -156,11 +156,11 @@ extension Conclusion {
         case .ended(let ending):
             take(ending.kind.rawValue.word)
             take((ending.reason?.text ?? "").word)
-            take(ending.tokenAction.rawValue.word)
-            take(UInt64(ending.httpStatus ?? 0))
+            take(ending.finding.tokenAction.rawValue.word)
+            take(UInt64(ending.finding.httpStatus ?? 0))
             take(UInt64(ending.attempts))
-            take(ending.unregisteredAt?.word ?? 1)
-            take(ending.isTokenReadmitted ? 1 : 0)
+            take(ending.finding.unregisteredAt?.word ?? 1)
+            take(ending.finding.isTokenReadmitted ? 1 : 0)
             take(ending.completedAt.word)
         case .deferred(let deferral):
             take(UInt64(deferral.tier))

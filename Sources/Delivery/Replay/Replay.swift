@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Lives a run again from its input log: the same inputs have to lead to the same decisions.
+/// Replays a run from its input log: the same inputs have to lead to the same decisions.
 public struct Replay {
     /// Where the engine decides otherwise than the one that wrote the log.
     public struct Difference: Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct Replay {
         engine = DeliveryEngine(settings: settings, seed: seed)
     }
 
-    /// Lives one turn.
+    /// Replays one turn.
     ///
     /// - Returns: Where it differs; nil: nowhere, or the log is at its end (see `isAtEnd`).
     public mutating func next() throws(ReplayError) -> Difference? {

@@ -31,8 +31,6 @@ public enum TransactionEnd: Hashable, Sendable {
     case inDoubt
     /// The producer could not be made ready for transactions.
     case refused
-    /// Kafka does not tell where the group stands: without that nothing may be read.
-    case offsetsUnknown
 }
 
 /// The transactions of one shard, one after the other: which outcomes are in the present one, and

@@ -105,8 +105,8 @@ extension World {
     }
 
     /// The process ends by itself, and is started again.
-    mutating func memberStops(_ member: Member, because reason: TransactionEnd) {
-        guard reason == .inDoubt else {
+    mutating func memberStops(_ member: Member, because reason: StopReason) {
+        guard reason == .transactionsEnded(.inDoubt) else {
             return found(.endsForACause, "\(reason), but it has no twin")
         }
         coverage.note(.commitInDoubt)

@@ -6,7 +6,9 @@ public import Vocabulary
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
 /// the record out of it, counts one reference in place of twenty.
 public final class Arrival: Sendable {
-    /// All that the engine looks at. First, so that the caches have it when they have the beginning.
+    /// All that the engine looks at.
+    ///
+    /// First, so that the caches have it when they have the beginning.
     let facts: ArrivalFacts
     public let record: Record
     /// Of no meaning unless `isEvent`; not optional, because to read one field of an optional the

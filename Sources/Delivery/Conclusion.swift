@@ -215,8 +215,3 @@ extension Arrival {
         )
     }
 }
-
-/// The headers of a retry record.
-///
-/// Decimal numbers and times in epoch milliseconds, as text, so that any console tool shows them.
-/// The prefix is the service's own: whatever else carries it is replaced, never appended to.

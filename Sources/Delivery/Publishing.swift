@@ -85,8 +85,6 @@ struct Publishing: Sendable {
 
     // MARK: Transactions
 
-    var isTransactional: Bool { transactions != nil }
-
     /// Kafka will never take this record; its delivery goes without it.
     mutating func withdraw(_ tag: PublicationTag) { transactions?.withdraw(tag) }
 

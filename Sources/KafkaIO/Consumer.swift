@@ -268,7 +268,7 @@ public final class Consumer {
         switch phase {
         case .assigned:
             let due = restarts.takeDue(now: now)
-            if !due.isEmpty { try restart(due) }
+            if !due.isEmpty { try carryOutRestarts(due) }
         case .unassigning: if restarts.settledAt <= now { try giveUpAssignment() }
         case .idle, .offered, .revoking, .closed: break
         }
@@ -279,16 +279,16 @@ public final class Consumer {
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
     /// the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process when it
     /// is told to stop a partition that is stopping already.
-    private func restart(_ anew: [PartitionID: StartPosition]) throws(KafkaError) {
+    private func carryOutRestarts(_ due: [PartitionID: StartPosition]) throws(KafkaError) {
         let assignment = starts.keys.sorted()
         let list = PartitionList(assignment.map { reader.partitions[$0] })
         if let error = KafkaError(unlessSuccess: unsafe rd_kafka_position(client.raw, list.raw)) {
             throw error
         }
         let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
-        for partition in anew.keys { checks[partition] = nil }
+        for partition in due.keys { checks[partition] = nil }
         let next = zip(assignment, positions).map { partition, position in
-            if let start = anew[partition] { return (partition, start) }
+            if let start = due[partition] { return (partition, start) }
             // A partition that has delivered nothing yet has no position.
             return (partition, position >= 0 ? .at(Offset(position)) : starts[partition] ?? .stored)
         }

@@ -35,8 +35,9 @@ extension PartitionAnswer {
 extension CommitResult {
     /// One for each partition whose commit was asked for; `table` has their names.
     ///
-    /// The request's own error goes to each partition that has none of its own, unless it is but that
-    /// of a partition: with the last one's the library calls a whole commit failed.
+    /// An error of the whole request goes to each partition that has none of its own. But the library
+    /// also reports a request as failed with the error of its last partition: that copy says nothing
+    /// about the others.
     public static func results(
         of asked: [PartitionID],
         in table: PartitionTable,
@@ -45,8 +46,8 @@ extension CommitResult {
     ) -> [CommitResult] {
         var errors: [TopicPartition: KafkaError] = [:]
         for answer in answers { errors[answer.partition] = answer.error }
-        let isOfPartition = errors.values.contains { $0.code == general?.code }
-        let rest = isOfPartition ? nil : general
+        let isCopy = errors.values.contains { $0.code == general?.code }
+        let rest = isCopy ? nil : general
         return asked.map { CommitResult(partition: $0, error: errors[table[$0]] ?? rest) }
     }
 }

@@ -355,3 +355,13 @@ final class APNsConnections {
         )
     }
 }
+
+extension Span<ConnectionEvent> {
+    /// The delivery that is answered so far ahead; its bytes are of no interest.
+    func delivery(ahead part: DeliveryPart) -> DeliveryID? {
+        guard part != .bytes, part.distance < count,
+            case .responseArrived(let tag, _) = self[part.distance]
+        else { return nil }
+        return DeliveryID(rawValue: tag)
+    }
+}

@@ -600,11 +600,12 @@ package struct ShardObserver {
         show(&engine, consumer, now: now)
     }
 
-    /// Until Kafka tells where the group stands, nothing is read; a moment of that is no trouble.
+    /// Nothing is read before Kafka has returned the group's offsets; a moment of that is no trouble.
     private func missingOffsets(since start: Instant?, now: Instant) -> String? {
         guard let start, now - start >= Self.offsetPatience else { return nil }
         let seconds = (now - start).components.seconds
-        return "the group's committed offsets are not told for \(seconds) s, and nothing is read"
+        return
+            "Kafka has not returned the group's committed offsets for \(seconds) s; nothing is read until it does"
     }
 
     /// Shows the other threads how the shard does.

@@ -218,22 +218,22 @@ private struct RecentAnswers: Hashable, Sendable {
     private var next = 0
 
     /// Nothing yet; at most so many answers will count, and none that is older.
-    public init(maxCount: Int, maxAge: Duration) {
+    init(maxCount: Int, maxAge: Duration) {
         self.maxCount = maxCount
         self.maxAge = maxAge
     }
 
-    public mutating func succeeded(now: Instant) {
+    mutating func succeeded(now: Instant) {
         append(Answer(at: now, failedDevice: nil))
     }
 
-    public mutating func failed(_ device: KeyedHash, now: Instant) {
+    mutating func failed(_ device: KeyedHash, now: Instant) {
         let isKnown = answers.contains { $0.failedDevice == device && isRecent($0, now) }
         if !isKnown { append(Answer(at: now, failedDevice: device)) }
     }
 
     /// Devices that were failed, and answers in all.
-    public func tally(now: Instant) -> (failures: Int, answers: Int) {
+    func tally(now: Instant) -> (failures: Int, answers: Int) {
         answers.reduce(into: (failures: 0, answers: 0)) { tally, answer in
             guard isRecent(answer, now) else { return }
             tally.answers += 1

@@ -1,5 +1,17 @@
 public import Vocabulary
 
+/// What an answer shows of the connection that it came on; each shows what those before it do.
+public enum AnswerWorth: Hashable, Sendable, Comparable, CaseIterable {
+    /// The peer is there, and sends this side away: "not on this connection".
+    case presence
+    /// It serves, though with an error of its own, or of the credential's.
+    case service
+    /// The connection works.
+    case success
+    /// And the provider token was looked at and found valid.
+    case credential
+}
+
 /// The accounting of one connection: whether streams may open on it, and whether it is alive.
 public struct ConnectionMachine: Hashable, Sendable {
     /// A connection that closes leaves the pool, whatever its phase.
@@ -7,8 +19,8 @@ public struct ConnectionMachine: Hashable, Sendable {
         /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `draining`
         /// (its credential was replaced or parked meanwhile).
         case connecting(since: Instant)
-        /// One stream at a time, until the peer accepted the provider token ("Establishing a
-        /// token-based connection to APNs"). Next: `ready`, `draining`.
+        /// One stream at a time, until the peer has found the provider token valid ("Establishing
+        /// a token-based connection to APNs"). Next: `ready`, `draining`.
         case proving
         /// Streams may open, up to the peer's limit. Next: `draining`.
         case ready
@@ -41,10 +53,10 @@ public struct ConnectionMachine: Hashable, Sendable {
     private let requiresProof: Bool
     /// A stream was opened.
     public private(set) var wasAsked = false
-    /// A stream was answered.
-    public private(set) var hasAnswered = false
-    /// A stream was answered, and the answer did not condemn the credential.
-    public private(set) var isProven = false
+    /// The best that a stream was answered; nil: none was.
+    public private(set) var worth: AnswerWorth?
+    /// Its end was held against the peer already.
+    public private(set) var isBlamed = false
     /// It was given up for another credential; how it ends says nothing about the peer.
     public private(set) var isSuperseded = false
     /// It was given up because nothing on it was answered, or allowed.
@@ -82,25 +94,24 @@ public struct ConnectionMachine: Hashable, Sendable {
         wasAsked = true
     }
 
-    /// A stream ended.
-    ///
-    /// `isAnswered`: the peer did its part. `provesCredential`: and it did not condemn the credential.
-    public mutating func streamEnded(isAnswered: Bool, provesCredential: Bool, now: Instant) {
+    /// A stream ended; `answer`: what its answer shows; nil: it had none.
+    public mutating func streamEnded(_ answer: AnswerWorth?, now: Instant) {
         precondition(openStreams > 0, "more streams ended than opened on connection \(id)")
         openStreams -= 1
         if openStreams == 0 { idleSince = now }
-        if isAnswered {
-            heard(now: now)
-            unansweredSince = openStreams > 0 ? now : nil
-            hasAnswered = true
-        }
-        guard provesCredential else { return }
-        isProven = true
-        if phase == .proving { phase = .ready }
+        guard let answer else { return }
+        heard(now: now)
+        unansweredSince = openStreams > 0 ? now : nil
+        worth = max(worth ?? answer, answer)
+        if answer == .credential, phase == .proving { phase = .ready }
     }
 
     public mutating func drainingBegan() {
         phase = .draining
+    }
+
+    public mutating func blamed() {
+        isBlamed = true
     }
 
     public mutating func superseded() {
@@ -124,6 +135,9 @@ public struct ConnectionMachine: Hashable, Sendable {
     }
 
     // MARK: Queries
+
+    /// It brought an answer that shows that it works.
+    public var hasWorked: Bool { worth.map { $0 >= .success } ?? false }
 
     /// How many streams may be open now.
     public var streamLimit: Int {

@@ -50,7 +50,7 @@ public struct PoolMachine: Hashable, Sendable {
     public enum Action: Hashable, Sendable {
         case connect(ConnectionID)
         case ping(ConnectionID)
-        /// Send GOAWAY, let open streams finish, close.
+        /// Let open streams finish, send GOAWAY, close.
         case drain(ConnectionID)
         /// The same, because the peer answers PINGs and no stream, or allows none: worth a line in
         /// the log.
@@ -68,7 +68,7 @@ public struct PoolMachine: Hashable, Sendable {
     }
 
     private let limits: Limits
-    /// Token authentication: one stream until the peer accepted the token.
+    /// Token authentication: one stream until the peer has found the token valid.
     private let requiresProof: Bool
     public private(set) var connections: [ConnectionMachine] = []
     private var backoff: ReconnectBackoff
@@ -136,38 +136,44 @@ public struct PoolMachine: Hashable, Sendable {
     /// The peer answered a stream, `duration` after it was opened.
     public mutating func streamAnswered(
         on id: ConnectionID,
-        provesCredential: Bool,
+        shows worth: AnswerWorth,
         after duration: Duration,
         now: Instant
     ) {
         guard let index = index(of: id) else { return }
         responseTimes.answered(after: duration, now: now)
-        connections[index].streamEnded(
-            isAnswered: true,
-            provesCredential: provesCredential,
-            now: now
-        )
-        // Only a connection that proved itself ends the backoff: a peer that accepts connections
-        // and then refuses everything must not be hammered.
-        if provesCredential { backoff.connectSucceeded() }
+        connections[index].streamEnded(worth, now: now)
+        // Only a connection that works ends the backoff: a peer that accepts connections and then
+        // refuses everything, or sends everybody away, must not be hammered.
+        if worth >= .success { backoff.connectSucceeded() }
     }
 
     /// A stream ended without an answer: reset, cancelled, or its connection broke.
     public mutating func streamBroke(on id: ConnectionID, now: Instant) {
         guard let index = index(of: id) else { return }
-        connections[index].streamEnded(isAnswered: false, provesCredential: false, now: now)
+        connections[index].streamEnded(nil, now: now)
     }
 
-    public mutating func goAwayReceived(_ id: ConnectionID) {
+    public mutating func goAwayReceived(
+        _ id: ConnectionID,
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
         guard let index = index(of: id) else { return }
         connections[index].drainingBegan()
+        sentAway(index, now: now, using: &random)
     }
 
     /// Takes a connection out of use: what APNs said means "not on this one".
-    public mutating func connectionRetired(_ id: ConnectionID, actions: inout [Action]) {
+    public mutating func connectionRetired(
+        _ id: ConnectionID,
+        now: Instant,
+        using random: inout some RandomNumberGenerator,
+        actions: inout [Action]
+    ) {
         guard let index = index(of: id), connections[index].isUsable else { return }
-        connections[index].drainingBegan()
-        actions.append(.drain(id))
+        drain(index, actions: &actions)
+        sentAway(index, now: now, using: &random)
     }
 
     /// Lets every connection finish, and opens none until `resumed`.
@@ -207,7 +213,7 @@ public struct PoolMachine: Hashable, Sendable {
         // everybody away, that would be churn for ever. Nor did one that took requests and answered
         // none.
         let isInnocent =
-            connection.isProven || connection.isSuperseded
+            connection.hasWorked || connection.isSuperseded || connection.isBlamed
             || !connection.wasAsked && connection.age(now: now) >= limits.pingAfterIdle
         if !isInnocent || connection.isStalled {
             backoff.connectFailed(now: now, using: &random)
@@ -256,6 +262,27 @@ public struct PoolMachine: Hashable, Sendable {
 
     // MARK: Private
 
+    /// The peer wants no more of a connection on which nothing has worked yet.
+    ///
+    /// It counts at once: the last of its streams may end much later than its successor opens.
+    private mutating func sentAway(
+        _ index: Int,
+        now: Instant,
+        using random: inout some RandomNumberGenerator
+    ) {
+        let connection = connections[index]
+        guard connection.wasAsked, !connection.hasWorked, !connection.isSuperseded,
+            !connection.isBlamed
+        else { return }
+        connections[index].blamed()
+        backoff.connectFailed(now: now, using: &random)
+    }
+
+    private mutating func drain(_ index: Int, actions: inout [Action]) {
+        connections[index].drainingBegan()
+        actions.append(.drain(connections[index].id))
+    }
+
     /// Open connections finish; what is being opened is given up.
     private mutating func retireAll(actions: inout [Action]) {
         for index in connections.indices {
@@ -263,8 +290,8 @@ public struct PoolMachine: Hashable, Sendable {
             if connection.isConnecting {
                 connections[index].superseded()
                 actions.append(.close(connection.id, .superseded))
-            } else {
-                connectionRetired(connection.id, actions: &actions)
+            } else if connection.isUsable {
+                drain(index, actions: &actions)
             }
         }
     }
@@ -321,8 +348,7 @@ public struct PoolMachine: Hashable, Sendable {
             connections[index].stalled()
             actions.append(.drainStalled(connection.id))
         } else if isSurplus(connection), connection.idleSince + limits.idleTimeout <= now {
-            connections[index].drainingBegan()
-            actions.append(.drain(connection.id))
+            drain(index, actions: &actions)
         } else {
             connections[index].pingSent(now: now)
             actions.append(.ping(connection.id))
@@ -382,9 +408,9 @@ extension PoolMachine {
     private mutating func shrink(now: Instant, actions: inout [Action]) {
         guard let shrinksAt, shrinksAt <= now else { return }
         roomySince = now
-        let ready = connections.filter { $0.phase == .ready }
-        guard let idlest = ready.min(by: { $0.openStreams < $1.openStreams }) else { return }
-        connectionRetired(idlest.id, actions: &actions)
+        let ready = connections.indices.filter { connections[$0].phase == .ready }
+        let idlest = ready.min { connections[$0].openStreams < connections[$1].openStreams }
+        if let idlest { drain(idlest, actions: &actions) }
     }
 }
 

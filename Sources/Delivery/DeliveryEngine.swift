@@ -234,7 +234,7 @@ public struct DeliveryEngine: Sendable {
                 now: now
             )
         case .retryElsewhere:
-            decision.connections += dispatch.retire(attempt)
+            decision.connections += dispatch.retire(attempt, now: now.instant, using: &random)
             tryAgain(id, after: failure, retryAfter: answer.retryAfter, now: now)
         case .refreshProviderToken:
             refreshProviderToken(id, after: failure, now: now)

@@ -209,7 +209,7 @@ struct Dispatch: Sendable {
         wakes.touch(lane)
         lanes[lane].pool.streamAnswered(
             on: attempt.connection,
-            provesCredential: !verdict.isOfCredential,
+            shows: verdict.worth,
             after: now - attempt.sentAt,
             now: now
         )
@@ -220,11 +220,11 @@ struct Dispatch: Sendable {
         case .nobody, .event, .token, .channel, .credential:
             lanes[lane].breaker.requestSucceeded(sentAt: attempt.sentAt, now: now)
         }
-        if verdict.isOfCredential {
+        if verdict.worth == .credential {
+            parking[credential].worked()
+        } else {
             // What the delivery comes to parks it, or leaves it to the next probe.
             parking[credential].requestAbandoned()
-        } else {
-            parking[credential].worked()
         }
         if let line = attempt.line, !verdict.throttlesDevice { pacing.relieved(line) }
         return hasFailed
@@ -272,9 +272,18 @@ struct Dispatch: Sendable {
     }
 
     /// The connection answers, but is not to be used again.
-    mutating func retire(_ attempt: Attempt) -> [ConnectionStep] {
+    mutating func retire(
+        _ attempt: Attempt,
+        now: Instant,
+        using random: inout SeededGenerator
+    ) -> [ConnectionStep] {
         var steps: [PoolMachine.Action] = []
-        lanes[attempt.route.index].pool.connectionRetired(attempt.connection, actions: &steps)
+        lanes[attempt.route.index].pool.connectionRetired(
+            attempt.connection,
+            now: now,
+            using: &random,
+            actions: &steps
+        )
         wakes.touch(attempt.route.index)
         return connectionSteps(steps, lane: attempt.route.index)
     }
@@ -340,7 +349,7 @@ struct Dispatch: Sendable {
     ) -> Bool {
         guard let lane = laneOfConnection[id] else { return false }
         wakes.touch(lane)
-        lanes[lane].pool.goAwayReceived(id)
+        lanes[lane].pool.goAwayReceived(id, now: now, using: &random)
         guard let reason,
             Verdict.goAway(reason: reason).disposition == .parkCredential,
             !lanes[lane].pool.connections.contains(where: { $0.id == id && $0.isSuperseded })
@@ -615,13 +624,13 @@ struct Dispatch: Sendable {
 }
 
 extension ConnectionMachine {
-    /// Whether the endpoint did its part: it answered, or nobody asked it for anything.
+    /// Whether the endpoint did its part: it served, or nobody asked it for anything.
     ///
     /// `isWanted`: something waits to be sent.
     fileprivate func wasOfUse(isWanted: Bool) -> Bool {
         if isSuperseded { return true }
         if isConnecting || isStalled && shutSince != nil { return false }
-        return hasAnswered || !wasAsked && !isWanted
+        return worth.map { $0 >= .service } ?? (!wasAsked && !isWanted)
     }
 }
 
@@ -634,8 +643,17 @@ extension Verdict {
         }
     }
 
-    fileprivate var isOfCredential: Bool {
-        if case .credential = fault { true } else { false }
+    /// What the answer shows of its connection.
+    ///
+    /// APNs looks at the provider token before it looks for the device, but perhaps not before it
+    /// looks at the rest of the request ("Sending notification requests to APNs").
+    fileprivate var worth: AnswerWorth {
+        switch fault {
+        case .connection: .presence
+        case .server, .credential: .service
+        case .event: .success
+        case .nobody, .token, .channel: .credential
+        }
     }
 }
 

@@ -146,7 +146,7 @@ struct DeadPeer {
         if stream.isAnswered {
             bench.pool.streamAnswered(
                 on: id,
-                provesCredential: true,
+                shows: .credential,
                 after: Self.latency,
                 now: now
             )

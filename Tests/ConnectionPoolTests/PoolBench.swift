@@ -31,7 +31,28 @@ struct PoolBench {
     mutating func open(_ id: UInt32, streams: Int = 100, proven: Bool = false) {
         pool.connectionOpened(ConnectionID(rawValue: id), maxConcurrentStreams: streams, now: now)
         guard proven, let id = wantStream() else { return }
-        pool.streamAnswered(on: id, provesCredential: true, after: .zero, now: now)
+        pool.streamAnswered(on: id, shows: .credential, after: .zero, now: now)
+    }
+
+    /// Opens a stream and answers it so; nil: it stays open.
+    mutating func ask(_ answer: AnswerWorth?) {
+        guard let id = wantStream(), let answer else { return }
+        pool.streamAnswered(on: id, shows: answer, after: .zero, now: now)
+    }
+
+    mutating func goAway(_ id: UInt32) {
+        pool.goAwayReceived(ConnectionID(rawValue: id), now: now, using: &random)
+    }
+
+    mutating func retire(_ id: UInt32) -> [PoolMachine.Action] {
+        var actions: [PoolMachine.Action] = []
+        pool.connectionRetired(
+            ConnectionID(rawValue: id),
+            now: now,
+            using: &random,
+            actions: &actions
+        )
+        return actions
     }
 
     mutating func close(_ id: UInt32) {
@@ -46,6 +67,6 @@ struct PoolBench {
     /// Opens a stream and answers it.
     mutating func exchange(after duration: Duration) {
         guard let id = wantStream() else { return }
-        pool.streamAnswered(on: id, provesCredential: true, after: duration, now: now)
+        pool.streamAnswered(on: id, shows: .credential, after: duration, now: now)
     }
 }

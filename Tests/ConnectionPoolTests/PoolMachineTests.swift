@@ -53,17 +53,19 @@ private let second = ConnectionID(rawValue: 2)
         bench.open(1, streams: 3)
         #expect(bench.wantStream() == first)
         #expect(bench.wantStream() == nil)
-        bench.pool.streamAnswered(on: first, provesCredential: true, after: .zero, now: bench.now)
+        bench.pool.streamAnswered(on: first, shows: .credential, after: .zero, now: bench.now)
         #expect((0..<4).map { _ in bench.wantStream() } == [first, first, first, nil])
     }
 
-    @Test func `an answer that condemns the credential proves nothing`() {
+    @Test(arguments: [AnswerWorth.presence, .service, .success])
+    func `an answer that does not show the provider token valid opens no more streams`(
+        answer: AnswerWorth
+    ) {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1)
-        _ = bench.wantStream()
-        bench.pool.streamAnswered(on: first, provesCredential: false, after: .zero, now: bench.now)
+        bench.ask(answer)
         #expect(bench.wantStream() == first)
         #expect(bench.wantStream() == nil)
     }
@@ -132,7 +134,7 @@ private let second = ConnectionID(rawValue: 2)
             #expect(bench.advanceToDeadline() == [.connect(ConnectionID(rawValue: id))])
             if id > 1 { #expect(bench.now - before >= .milliseconds(500) * (1 << (id - 2))) }
             bench.open(id)
-            bench.pool.goAwayReceived(ConnectionID(rawValue: id))
+            bench.goAway(id)
             bench.close(id)
         }
         // One that stood for long and was asked for nothing says nothing against the peer.
@@ -200,7 +202,7 @@ private let second = ConnectionID(rawValue: 2)
         bench.pool.useBegan()
         _ = bench.advance()
         bench.open(1, proven: true)
-        bench.pool.goAwayReceived(first)
+        bench.goAway(1)
         #expect(bench.wantStream() == nil)
         #expect(bench.advance() == [.connect(second)])
     }

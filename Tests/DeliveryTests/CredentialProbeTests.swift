@@ -90,4 +90,73 @@ extension BulkheadBench {
     fileprivate func connection(to route: Route) -> ConnectionID? {
         routes.filter { $0.value == route }.keys.max()
     }
+
+    @Test(
+        arguments: [
+            (200, nil, true), (400, .badDeviceToken, true), (410, .unregistered, true),
+            (429, .tooManyRequests, true),
+            // Perhaps judged before the provider token is looked at.
+            (400, .badPriority, false), (404, .badPath, false), (413, .payloadTooLarge, false),
+            (500, .internalServerError, false), (503, .serviceUnavailable, false),
+            (403, .forbidden, false), (400, .topicDisallowed, false),
+            // Pages of a proxy.
+            (404, nil, false), (403, nil, false), (502, nil, false),
+        ] as [(Int, APNsReason?, Bool)]
+    )
+    func `one stream is open until APNs has found the provider token valid`(
+        status: Int,
+        reason: APNsReason?,
+        isProof: Bool
+    ) throws {
+        var bench = try BulkheadBench()
+        let first = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.goAwayReceived(first, reason: nil, now: bench.now)
+        bench.turn()
+        let second = try #require(bench.lastTurn.connection)
+        bench.engine.connectionClosed(first, now: bench.now)
+        bench.engine.connectionOpened(second, maxConcurrentStreams: 100, now: bench.now)
+        for name in ["1", "2", "3"] { try bench.arrive(name) }
+        #expect(bench.turn() == ["1"])
+        bench.answer("1", status, reason)
+        #expect(bench.turn().count == (isProof ? 2 : 1))
+    }
+
+    @Test(
+        arguments: [
+            (503, .shutdown), (400, .idleTimeout), (403, .unrelatedKeyIdInToken), (301, nil),
+            (421, nil),
+        ] as [(Int, APNsReason?)]
+    )
+    func `an endpoint that ends every connection with its first answer is left alone`(
+        status: Int,
+        reason: APNsReason?
+    ) throws {
+        var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
+        let first = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.goAwayReceived(first, reason: nil, now: bench.now)
+        bench.engine.connectionClosed(first, now: bench.now)
+        for number in 0..<200 { try bench.arrive("\(number)") }
+        var connects = 0
+        var wasLeftAlone = false
+        for _ in 0..<3000 {
+            let sent = bench.turn(after: .milliseconds(100))
+            for step in bench.lastTurn.connections {
+                switch step {
+                case .connect(let id, BulkheadBench.news):
+                    connects += 1
+                    bench.engine.connectionOpened(id, maxConcurrentStreams: 1, now: bench.now)
+                case .drain(let id): bench.engine.connectionClosed(id, now: bench.now)
+                case .ping(let id): bench.engine.pingAnswered(id, now: bench.now)
+                default: break
+                }
+            }
+            for name in sent { bench.answer(name, status, reason) }
+            let phase = bench.engine.breaker(of: BulkheadBench.news).phase
+            wasLeftAlone = wasLeftAlone || phase != .closed
+        }
+        #expect(wasLeftAlone)
+        // Waits of 1, 2, 4, ... 60, 60 seconds, each between the half of it and the whole, until all
+        // events are in the retry topic.
+        #expect((3...16).contains(connects), "\(connects) connections in 300 s")
+    }
 }

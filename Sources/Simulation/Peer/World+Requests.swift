@@ -113,7 +113,7 @@ extension World {
             noteProcessed(key.delivery, by: member)
             let isOwing = member.connections[key.connection]?.streams.isEmpty == false
             member.connections[key.connection]?.askedAt = isOwing ? now : nil
-            if answer.status != 403 { member.connections[key.connection]?.isProven = true }
+            if provesToken(answer) { member.connections[key.connection]?.isProven = true }
             // A server that goes down says nothing about the endpoint.
             if let stream = state.streams[key.delivery], answer.reason != .apns(.shutdown) {
                 let isFailure = answer.status >= 500

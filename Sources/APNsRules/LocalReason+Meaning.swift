@@ -10,23 +10,11 @@ extension LocalReason {
             [.invalid]
         case .expired, .superseded: [.expired]
         case .noCredential, .certificateRefused, .requestTimeout, .streamBroken,
-            .schemaUnavailable, .endpointUnavailable, .routeCongested, .deviceCongested:
+            .schemaUnavailable, .endpointUnavailable, .routeCongested, .deviceCongested,
+            .unexplainedStatus:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
         case .duplicateEvent: [.duplicate]
-        case .unexplainedStatus: [.rejected, .unregistered, .undeliverable]
-        }
-    }
-
-    /// The outcomes with the reason that say something else of the token than to keep it.
-    ///
-    /// Where APNs answered without a reason, the table of statuses decides.
-    public var otherTokenActions: [(outcome: OutcomeKind, action: TokenAction)] {
-        guard self == .unexplainedStatus else { return [] }
-        return outcomes.compactMap { outcome in
-            let rows = ReasonTable.statusRows.filter { $0.verdict.disposition.outcome == outcome }
-            let actions = rows.map(\.verdict.tokenAction)
-            return actions.first { $0 != .keep }.map { (outcome: outcome, action: $0) }
         }
     }
 
@@ -65,7 +53,8 @@ extension LocalReason {
         case .streamBroken:
             "The stream or its connection broke before the last attempt's answer, or the answer was"
                 + " malformed."
-        case .unexplainedStatus: "APNs answered with an undocumented status or without a reason."
+        case .unexplainedStatus:
+            "The answers had an undocumented status or no reason, as APNs' own never do."
         }
     }
 
@@ -91,7 +80,7 @@ extension LocalReason {
         case .duplicateEvent: "Nothing; give notifications that differ ids that differ."
         case .requestTimeout, .streamBroken:
             "Check the network; the notification may have arrived all the same."
-        case .unexplainedStatus: "Look for a proxy in between."
+        case .unexplainedStatus: "Look for a proxy, a firewall or a portal in between."
         }
     }
 }

@@ -163,6 +163,7 @@ extension ReasonTable {
             Row(
                 429,
                 nil,
+                needsReason: true,
                 Verdict(.retryHere, .channel),
                 "Too many requests.",
                 remedy: "Send less to this channel; only this channel waits."

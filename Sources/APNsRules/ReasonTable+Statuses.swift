@@ -1,12 +1,14 @@
 import Vocabulary
 
-/// Answers that are judged by their status alone, such as a bare 410: the token is dead.
+/// Answers that are judged by their status, because their reason does not say.
 ///
 /// Source: "Handling notification responses from APNs", tables of statuses and of error strings.
 extension ReasonTable {
     /// What a status means with no reason, with an unknown one, or with one that belongs elsewhere.
     ///
-    /// An unknown status acts as the first of its class (RFC 9110, 15).
+    /// An unknown status acts as the first of its class (RFC 9110, 15). APNs gives a reason whenever
+    /// it refuses: a refusal without one is somebody else's, and neither ends an event nor condemns
+    /// a token or a credential.
     static let statusRows: [Row] = [
         Row(
             200...299,
@@ -18,9 +20,11 @@ extension ReasonTable {
         Row(
             403,
             nil,
-            Verdict(.rejected, .credential),
-            "APNs refuses the credential, with a reason that is unknown, misplaced or missing.",
-            remedy: "Look the reason up in Apple's current documentation and report it."
+            needsReason: true,
+            Verdict(.parkCredential, .credential),
+            "APNs refuses the credential, for a reason that is unknown or belongs elsewhere.",
+            remedy: "Look the reason up in Apple's current documentation and report it; then send"
+                + " the dead letters again."
         ),
         Row(
             408,
@@ -32,8 +36,10 @@ extension ReasonTable {
         Row(
             410,
             nil,
+            needsReason: true,
             Verdict(.unregistered, .token, token: .remove),
-            "The device token is no longer active for the topic.",
+            "The device token is no longer active for the topic, for a reason that is unknown or"
+                + " belongs elsewhere.",
             remedy: "Remove the token unless the app has registered it again since then."
         ),
         Row(
@@ -46,6 +52,7 @@ extension ReasonTable {
         Row(
             429,
             nil,
+            needsReason: true,
             Verdict(.retryHere, .token),
             "Too many requests in a row for this device token.",
             remedy: "Send less to this device; only this device waits."
@@ -53,9 +60,19 @@ extension ReasonTable {
         Row(
             400...499,
             nil,
+            needsReason: true,
             Verdict(.rejected, .event),
-            "APNs refuses the request, with a reason that is unknown, misplaced or missing.",
+            "APNs refuses the request, for a reason that is unknown or belongs elsewhere.",
             remedy: "Look the reason up in Apple's current documentation and report it."
+        ),
+        Row(
+            400...499,
+            nil,
+            // Of the way to APNs: the breaker tells what concerns one event from what concerns all.
+            Verdict(.retryHere, .server),
+            "APNs gives a reason whenever it refuses: something in between answers in its place.",
+            remedy: "Look for a proxy, a firewall or a portal in between; check"
+                + " `apns.endpoints`."
         ),
         Row(
             500...599,

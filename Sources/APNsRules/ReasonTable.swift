@@ -17,6 +17,8 @@ public enum ReasonTable {
         public let statuses: ClosedRange<Int>
         /// Nil: any reason that has no row of its own with this status, or none.
         public let reason: APNsReason?
+        /// Whether an answer without any reason is none of the row's.
+        public let needsReason: Bool
         public let verdict: Verdict
         /// One sentence: what APNs says.
         public let explanation: String
@@ -26,12 +28,14 @@ public enum ReasonTable {
         init(
             _ statuses: ClosedRange<Int>,
             _ reason: APNsReason?,
+            needsReason: Bool = false,
             _ verdict: Verdict,
             _ explanation: String,
             remedy: String
         ) {
             self.statuses = statuses
             self.reason = reason
+            self.needsReason = needsReason
             self.verdict = verdict
             self.explanation = explanation
             self.remedy = remedy
@@ -40,15 +44,28 @@ public enum ReasonTable {
         init(
             _ status: Int,
             _ reason: APNsReason?,
+            needsReason: Bool = false,
             _ verdict: Verdict,
             _ explanation: String,
             remedy: String
         ) {
-            self.init(status...status, reason, verdict, explanation, remedy: remedy)
+            self.init(
+                status...status,
+                reason,
+                needsReason: needsReason,
+                verdict,
+                explanation,
+                remedy: remedy
+            )
         }
 
         /// What it means and what to do, in two lines.
         public var advice: [String] { [explanation, "To do: \(remedy)"] }
+
+        /// The name of the reason, or what stands for it.
+        public func reasonText(other: String, any: String) -> String {
+            reason?.rawValue ?? (needsReason ? other : any)
+        }
 
         /// `403`, or `500-599`.
         public var statusText: String {
@@ -76,7 +93,9 @@ public enum ReasonTable {
             }
         }
         let statusRows = kind == .device ? statusRows : broadcastStatusRows
-        for row in statusRows where row.statuses.contains(status) { return row }
+        for row in statusRows where row.statuses.contains(status) {
+            if !row.needsReason || reason != nil { return row }
+        }
         return everythingElse
     }
 
@@ -87,7 +106,9 @@ public enum ReasonTable {
         let rows = rows(of: kind)
         if let status = Int(text), (200...599).contains(status) {
             let named = rows.filter { $0.reason != nil && $0.statuses.contains(status) }
-            return named + [row(status: status, reason: nil, kind: kind)]
+            let other = row(status: status, reason: .unknownAPNs(""), kind: kind)
+            let none = row(status: status, reason: nil, kind: kind)
+            return named + (other == none ? [none] : [other, none])
         }
         let wanted = text.lowercased()
         for reason in APNsReason.allCases where reason.rawValue.lowercased() == wanted {

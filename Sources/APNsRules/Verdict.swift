@@ -41,7 +41,7 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case channel
     case credential
     case connection
-    /// APNs itself.
+    /// APNs itself, or what answers in its place.
     case server
 }
 
@@ -61,7 +61,8 @@ public struct Verdict: Hashable, Sendable {
     /// Judges an HTTP answer: by status first, then by reason.
     ///
     /// A reason that comes with another status than Apple documents has no say. It is nil when the
-    /// answer has no body, or one without a reason (HTML). The kind is that of the request.
+    /// answer has no body, or one without a reason (HTML): then it is hardly of APNs. The kind is
+    /// that of the request.
     public static func classify(
         status: Int,
         reason: Reason?,

@@ -112,7 +112,7 @@ struct Episode: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         /// Connections to the environment are refused, and the open ones break.
         case connectionsRefused(APNsEnvironment)
-        /// The environment answers 503 with an HTML page.
+        /// A proxy answers for the environment, with pages.
         case serverErrors(APNsEnvironment)
         /// The environment takes requests and says nothing, not even to a PING.
         case silence(APNsEnvironment)

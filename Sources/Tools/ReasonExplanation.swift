@@ -26,7 +26,10 @@ package enum ReasonExplanation {
     private static func apns(_ rows: [ReasonTable.Row], about kind: String) -> String? {
         guard !rows.isEmpty else { return nil }
         return rows.map { row in
-            let name = row.reason?.rawValue ?? "Any other reason, or none"
+            let name = row.reasonText(
+                other: "Any other reason",
+                any: "Any other reason, or none"
+            )
             return text(
                 of: row,
                 heading: "\(name) (APNs, status \(row.statusText)\(kind))",
@@ -81,15 +84,12 @@ package enum ReasonExplanation {
 
     private static func text(for reason: LocalReason) -> String {
         let outcomes = reason.outcomes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-        let actions = reason.otherTokenActions.reduce(TokenAction.keep.rawValue) {
-            "\($0), \($1.action.rawValue) for `\($1.outcome.rawValue)`"
-        }
         return """
             \(reason.rawValue) (Heliograph)
               \(reason.explanation)
               To do:        \(reason.remedy)
               Heliograph:   Outcome \(outcomes).
-              Token action: \(actions)
+              Token action: \(TokenAction.keep.rawValue)
             """
     }
 }

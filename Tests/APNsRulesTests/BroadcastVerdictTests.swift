@@ -52,15 +52,17 @@ import Vocabulary
     static let others: [Case] = [
         Case(200, nil, .delivered, .nobody),
         Case(503, "ServiceUnavailable", .retryHere, .server),
-        Case(429, nil, .retryHere, .channel),
-        Case(403, nil, .rejected, .credential),
-        Case(400, nil, .rejected, .event),
+        Case(429, nil, .retryHere, .server),
+        Case(429, "BadMood", .retryHere, .channel),
+        Case(403, nil, .retryHere, .server),
+        Case(403, "BadMood", .parkCredential, .credential),
+        Case(400, nil, .retryHere, .server),
         Case(502, nil, .retryHere, .server),
         Case(301, nil, .retryElsewhere, .connection),
         // What only devices know has no say here.
         Case(400, "BadDeviceToken", .rejected, .event),
         Case(410, "Unregistered", .rejected, .event),
-        Case(410, nil, .rejected, .event),
+        Case(410, nil, .retryHere, .server),
     ]
 
     @Test(arguments: documented + others)

@@ -11,7 +11,9 @@ extension ReasonTable {
             `heliograph explain REASON` prints one row.
 
             An answer is judged by its status first, then by its reason. A reason that is unknown, \
-            or comes with another status than its own, has no say: the table of statuses decides.
+            or comes with another status than its own, has no say: the table of statuses decides. \
+            APNs gives a reason whenever it refuses. A refusal without one comes from something in \
+            between, a proxy for instance: it ends no event, and condemns no token and no credential.
 
             | disposition | what Heliograph does |
             |---|---|
@@ -47,8 +49,7 @@ extension ReasonTable {
 
             ## Reasons of Heliograph itself
 
-            `decided_by` is `heliograph`, or `apns` for an `UnexplainedStatus` that is `rejected` \
-            or `unregistered`: then the answer's status decided.
+            `decided_by` is `heliograph`.
 
             | reason | outcome | token action | meaning | what to do |
             |---|---|---|---|---|
@@ -67,7 +68,8 @@ extension ReasonTable {
 
 extension ReasonTable.Row {
     fileprivate var markdown: String {
-        let reasonText = reason.map { "`\($0.rawValue)`" } ?? "any"
+        let reasonText =
+            reason.map { "`\($0.rawValue)`" } ?? reasonText(other: "another", any: "any")
         return "| \(statusText) | \(reasonText) | `\(verdict.disposition.rawValue)`"
             + " | `\(verdict.tokenAction.rawValue)` | \(verdict.fault.rawValue)"
             + " | \(explanation) | \(remedy) |\n"
@@ -77,9 +79,7 @@ extension ReasonTable.Row {
 extension LocalReason {
     fileprivate var markdown: String {
         let kinds = outcomes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-        let actions = otherTokenActions.reduce("`\(TokenAction.keep.rawValue)`") {
-            "\($0), `\($1.action.rawValue)` for `\($1.outcome.rawValue)`"
-        }
-        return "| `\(rawValue)` | \(kinds) | \(actions) | \(explanation) | \(remedy) |\n"
+        return "| `\(rawValue)` | \(kinds) | `\(TokenAction.keep.rawValue)` | \(explanation)"
+            + " | \(remedy) |\n"
     }
 }

@@ -117,23 +117,36 @@ import Vocabulary
             fault: .credential
         ),
         // No reason: HTML, or no body at all.
-        Case(status: 400, disposition: .rejected, fault: .event),
-        Case(status: 403, disposition: .rejected, fault: .credential),
+        Case(status: 400, disposition: .retryHere, fault: .server),
+        Case(status: 403, disposition: .retryHere, fault: .server),
+        Case(status: 404, disposition: .retryHere, fault: .server),
+        Case(status: 405, disposition: .retryHere, fault: .server),
+        Case(status: 407, disposition: .retryHere, fault: .server),
         Case(status: 408, disposition: .retryHere, fault: .connection),
-        Case(status: 410, disposition: .unregistered, fault: .token, token: .remove),
-        Case(status: 413, disposition: .rejected, fault: .event),
+        Case(status: 410, disposition: .retryHere, fault: .server),
+        Case(status: 413, disposition: .retryHere, fault: .server),
+        Case(status: 418, disposition: .retryHere, fault: .server),
         Case(status: 421, disposition: .retryElsewhere, fault: .connection),
-        Case(status: 429, disposition: .retryHere, fault: .token),
+        Case(status: 429, disposition: .retryHere, fault: .server),
         Case(status: 500, disposition: .retryHere, fault: .server),
         Case(status: 502, disposition: .retryHere, fault: .server),
         Case(status: 599, disposition: .retryHere, fault: .server),
         // A reason of the future acts by its status.
         Case(status: 400, text: "BadMood", disposition: .rejected, fault: .event),
+        Case(status: 403, text: "BadMood", disposition: .parkCredential, fault: .credential),
+        Case(
+            status: 410,
+            text: "BadMood",
+            disposition: .unregistered,
+            fault: .token,
+            token: .remove
+        ),
         Case(status: 429, text: "BadMood", disposition: .retryHere, fault: .token),
         Case(status: 503, text: "BadMood", disposition: .retryHere, fault: .server),
         // A reason with a foreign status has no say: above all no token is removed.
         Case(status: 400, text: "Unregistered", disposition: .rejected, fault: .event),
         Case(status: 400, text: "ExpiredToken", disposition: .rejected, fault: .event),
+        Case(status: 403, text: "Unregistered", disposition: .parkCredential, fault: .credential),
         Case(status: 503, text: "Unregistered", disposition: .retryHere, fault: .server),
         Case(status: 500, text: "BadDeviceToken", disposition: .retryHere, fault: .server),
         // Not HTTP as APNs speaks it.
@@ -161,11 +174,12 @@ import Vocabulary
     }
 
     @Test(arguments: 0...999)
-    func `only 410 removes a token, only 200 to 299 delivers`(status: Int) {
+    func `only 410 with a reason removes a token, only 200 to 299 delivers`(status: Int) {
         for reason in [nil, Reason.unknownAPNs("?")] + APNsReason.allCases.map(Reason.apns) {
             let verdict = Verdict.classify(status: status, reason: reason)
-            #expect((verdict.tokenAction == .remove) == (status == 410))
-            #expect((verdict.disposition == .unregistered) == (status == 410))
+            let isDead = status == 410 && reason != nil
+            #expect((verdict.tokenAction == .remove) == isDead)
+            #expect((verdict.disposition == .unregistered) == isDead)
             #expect((verdict.disposition == .delivered) == (200...299).contains(status))
         }
     }

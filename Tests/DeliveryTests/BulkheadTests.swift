@@ -129,6 +129,30 @@ import Vocabulary
         #expect(bench.engine.breaker(of: BulkheadBench.news).phase == .closed)
     }
 
+    @Test(arguments: [400, 403, 404, 407, 410, 413, 429])
+    func `pages of a proxy break the route and lose nothing`(status: Int) throws {
+        var bench = try BulkheadBench {
+            $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 1)
+            $0.later = RetryTiers([.seconds(60)])
+        }
+        let names = ["1", "2", "3", "4"]
+        for name in names { try bench.arrive(name) }
+        bench.turn()
+        for name in names { bench.answer(name, status) }
+        #expect(bench.turn() == [])
+        #expect(bench.engine.breaker(of: BulkheadBench.news).phase != .closed)
+        #expect(bench.engine.parking(of: 0).isWorking)
+        for _ in 0..<60 {
+            let probes = bench.turn(after: .milliseconds(500))
+            #expect(probes.count <= 1)
+            for name in probes { bench.answer(name, status) }
+        }
+        for name in names {
+            #expect(bench.outcomes[name] == nil)
+            #expect(bench.deferrals[name] != nil, "\(name) goes to a retry topic")
+        }
+    }
+
     @Test func `one device that APNs always fails closes its endpoint to nobody`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 2, openFor: .seconds(5))

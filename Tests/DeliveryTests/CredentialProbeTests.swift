@@ -100,7 +100,7 @@ extension BulkheadBench {
             (500, .internalServerError, false), (503, .serviceUnavailable, false),
             (403, .forbidden, false), (400, .topicDisallowed, false),
             // Pages of a proxy.
-            (404, nil, false), (403, nil, false), (502, nil, false),
+            (404, nil, false), (403, nil, false), (410, nil, false), (502, nil, false),
         ] as [(Int, APNsReason?, Bool)]
     )
     func `one stream is open until APNs has found the provider token valid`(

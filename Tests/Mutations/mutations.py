@@ -46,6 +46,7 @@ BREAKER = "Delivery/Policy/CircuitBreaker.swift"
 QUEUES = "Delivery/Policy/WeightedQueues.swift"
 CONNECTION = "ConnectionPool/ConnectionMachine.swift"
 POOL = "ConnectionPool/PoolMachine.swift"
+REASONS = "APNsRules/ReasonTable.swift"
 RETRY = "Delivery/Retry.swift"
 TIERS = "Delivery/Later/RetryHistory.swift"
 PUBLISHING = "Delivery/Publishing.swift"
@@ -170,10 +171,10 @@ MUTATIONS = [
         [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
     ),
     Mutation(
-    Mutation(
         "take any answer for a proof of the provider token",
         [expression(CONNECTION, "answer == .credential", "true")],
     ),
+    Mutation(
         "wait for an answer for ever",
         [expression(ENGINE, "deadline <= now.instant", "false")],
     ),
@@ -437,6 +438,10 @@ MUTATIONS = [
     Mutation(
         "let one failed probe decide",
         [expression(BREAKER, "trial.failed.count * 2 > limits.probes", "true")],
+    ),
+    Mutation(
+        "take the page of a proxy for a word of APNs",
+        [expression(REASONS, "!row.needsReason || reason != nil", "true")],
     ),
     # Broadcasts
     Mutation(

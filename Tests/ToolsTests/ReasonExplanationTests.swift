@@ -16,11 +16,8 @@ import Vocabulary
     }
 
     @Test(arguments: LocalReason.allCases)
-    func `a reason of Heliograph keeps the token but for a 410 without one`(
-        reason: LocalReason
-    ) throws {
-        let action = reason == .unexplainedStatus ? "keep, remove for `unregistered`" : "keep"
+    func `a reason of Heliograph keeps the token`(reason: LocalReason) throws {
         let text = try #require(ReasonExplanation.text(for: reason.rawValue))
-        #expect(text.hasSuffix("\n  Token action: \(action)"))
+        #expect(text.hasSuffix("\n  Token action: keep"))
     }
 }

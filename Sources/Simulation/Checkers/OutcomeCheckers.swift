@@ -79,6 +79,10 @@ extension World {
         if outcome.kind == .accepted, event.pushes == 0 {
             found(.outcomeIsTrue, "accepted, but APNs never took event \(event.identity)")
         }
+        let isFinal = outcome.kind == .unregistered || outcome.kind == .rejected
+        if isFinal, outcome.reason == .local(.unexplainedStatus) {
+            found(.outcomeIsTrue, "event \(event.identity) was ended by the page of a proxy")
+        }
         if outcome.kind == .invalid, event.content != .invalid {
             found(.outcomeIsTrue, "event \(event.identity) is called invalid")
         }

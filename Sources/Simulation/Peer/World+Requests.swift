@@ -116,7 +116,7 @@ extension World {
             if provesToken(answer) { member.connections[key.connection]?.isProven = true }
             // A server that goes down says nothing about the endpoint.
             if let stream = state.streams[key.delivery], answer.reason != .apns(.shutdown) {
-                let isFailure = answer.status >= 500
+                let isFailure = answer.status != 200 && answer.reason == nil || answer.status >= 500
                 noteForBreaker(stream, isFailure: isFailure, on: state.route, by: member)
             }
             member.engine.responseArrived(answer, for: key.delivery, now: moment)
@@ -160,8 +160,7 @@ extension World {
         case .answered, .answerLost, .silent, .refused: break
         }
         let device = apns.devices[Int(events[Int(key.event)].device)]
-        // A proxy's page: no reason in it.
-        if apns.failing[route.environment, default: 0] > 0 { return APNsAnswer(status: 503) }
+        if apns.failing[route.environment, default: 0] > 0 { return page(to: key) }
         if apns.revoked[route.credential] > 0 {
             return APNsAnswer(status: 403, reason: .apns(.invalidProviderToken))
         }
@@ -182,6 +181,21 @@ extension World {
             return APNsAnswer(status: 200)
         }
         return unregistered(key, since: SimulatedAPNs.timestamp(diedAt))
+    }
+
+    /// Whether APNs has looked at the provider token and found it valid, which it does before it looks
+    /// for the device or the channel.
+    private func provesToken(_ answer: APNsAnswer) -> Bool {
+        let reasons: [APNsReason] = [
+            .badDeviceToken, .unregistered, .channelNotRegistered, .tooManyRequests,
+        ]
+        return answer.status == 200 || reasons.contains { answer.reason == .apns($0) }
+    }
+
+    /// A proxy's page has any status, and no reason in it.
+    private func page(to key: StreamKey) -> APNsAnswer {
+        let statuses = [503, 403, 410, 404, 429]
+        return APNsAnswer(status: statuses[Int(key.event) % statuses.count])
     }
 
     private mutating func unregistered(_ key: StreamKey, since: Timestamp) -> APNsAnswer {

@@ -188,7 +188,10 @@ public final class ClientConnection {
         state.ping()
     }
 
-    /// Says GOAWAY and closes once every open stream has ended.
+    /// Takes no more requests; says GOAWAY and closes once every open stream has ended.
+    ///
+    /// Not before: some peers answer nothing more after a GOAWAY. The owner bounds how long that
+    /// takes, by `cancel`.
     public func shutdown() {
         state.shutdown()
     }
@@ -235,12 +238,14 @@ private struct ClientState: ~Copyable {
         case settling
         /// Next: `draining`, `closed`.
         case open
-        /// GOAWAY came or went: open streams finish. Next: `closed`.
+        /// GOAWAY came, or will go: open streams finish. Next: `closed`.
         case draining
         case closed
     }
 
     var phase = Phase.connecting
+    /// GOAWAY goes out once the last open stream has ended.
+    var isLeaving = false
     var headers = HeaderQueue()
     let tunnel: ProxyTunnel?
     var proxyHandshake = ProxyHandshake()
@@ -344,10 +349,7 @@ private struct ClientState: ~Copyable {
             finish(.closedHere)
         case .open:
             phase = .draining
-            let lastStreamID = channel.session.lastProcessedStreamID
-            attempt { (session) throws(HTTP2Error) in
-                try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
-            }
+            isLeaving = true
         case .draining, .closed:
             break
         }
@@ -357,6 +359,8 @@ private struct ClientState: ~Copyable {
         guard phase != .closed else { return }
         do throws(ConnectionFailure) {
             try sendFrames()
+            // What was cancelled is closed by now, too.
+            if sayGoodbye() { try sendFrames() }
         } catch {
             hearOut()
             return finish(error)
@@ -580,6 +584,17 @@ extension ClientState {
         } catch {
             throw failure(of: error)
         }
+    }
+
+    /// - Returns: whether there is a GOAWAY to send.
+    private mutating func sayGoodbye() -> Bool {
+        guard isLeaving, openStreamCount == 0 else { return false }
+        isLeaving = false
+        let lastStreamID = channel.session.lastProcessedStreamID
+        attempt { (session) throws(HTTP2Error) in
+            try session.submitGoAway(lastStreamID: lastStreamID, errorCode: 0, debugData: [])
+        }
+        return phase != .closed
     }
 
     /// Two parts of the state, so that one may look into the other's work.

@@ -125,7 +125,8 @@ final class APNsConnections {
         }
     }
 
-    /// Says goodbye on every connection; the process is about to end.
+    /// Says goodbye on every connection without open requests; the process is about to end, and waits
+    /// for no answer any more.
     func closeAll(_ loop: borrowing EventLoop) {
         for attempt in links.all.flatMap(\.attempts) {
             attempt.connection.shutdown()

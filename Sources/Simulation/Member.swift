@@ -170,6 +170,8 @@ struct SimulatedConnection {
     let route: Route
     var isOpen = false
     var isDraining = false
+    /// The member says GOAWAY once its last stream has ended.
+    var isLeaving = false
     var limit = 0
     /// Something was accepted on it.
     var isProven = false

@@ -203,7 +203,8 @@ extension World {
         case .ping(let connection): pinged(connection, by: member)
         case .drain(let connection), .drainStalled(let connection):
             member.connections[connection]?.isDraining = true
-            after(.seconds(2), .connectionEnded(member.id, connection))
+            member.connections[connection]?.isLeaving = true
+            sayGoodbye(on: connection, by: member)
         case .close(let connection, _): after(.zero, .connectionEnded(member.id, connection))
         }
     }

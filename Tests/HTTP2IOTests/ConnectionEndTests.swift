@@ -91,6 +91,38 @@ import Vocabulary
         )
     }
 
+    @Test(arguments: [true, false])
+    func `GOAWAY goes out after the last answer, or the last request that is given up`(
+        isAnswered: Bool
+    ) throws {
+        let server = try RawServer()
+        for tag in UInt64(1)...2 {
+            try server.client.submit(requestHeaders(), body: [1], tag: tag)
+        }
+        try server.exchange()
+        func goodbyes() -> Int { server.frames.count { $0.type == RawFrame.goAway } }
+        // END_STREAM and END_HEADERS; ":status: 200" of the static table.
+        func answer(_ streamID: UInt32) throws {
+            try server.send([
+                RawFrame(type: RawFrame.headers, flags: 5, streamID: streamID, payload: [0x88])
+            ])
+        }
+        server.client.shutdown()
+        try server.exchange()
+        #expect(goodbyes() == 0)
+        try answer(1)
+        #expect(goodbyes() == 0 && !server.client.isClosed)
+        if isAnswered {
+            try answer(3)
+        } else {
+            server.client.cancel(2)
+            try server.exchange()
+        }
+        #expect(goodbyes() == 1)
+        #expect(server.events.last == .closed(.closedHere))
+        #expect(server.frames.last?.type == RawFrame.goAway)
+    }
+
     @Test func `closing fails every open request once, and tells what was never written`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)

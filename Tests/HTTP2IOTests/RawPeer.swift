@@ -13,6 +13,7 @@ struct RawFrame: Hashable {
     static let priority: UInt8 = 2
     static let reset: UInt8 = 3
     static let settings: UInt8 = 4
+    static let goAway: UInt8 = 7
 
     var bytes: [UInt8] {
         let length = payload.count

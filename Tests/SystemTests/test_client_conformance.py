@@ -1,5 +1,6 @@
 """What the client says on the wire, seen by HTTP/2 servers that share no code with it."""
 
+import collections
 import contextlib
 import subprocess
 import urllib.parse
@@ -200,6 +201,39 @@ def test_goaway_with_last_stream_zero_gives_everything_back(bench, peer):
     assert {(outcome["outcome"], outcome["attempts"]) for outcome in outcomes} == {("accepted", 1)}
     told = service.log_lines("APNs closes a connection")
     assert told[0]["reason"] == "Shutdown"
+
+
+def test_open_requests_are_answered_before_the_client_says_goaway(bench, peer):
+    """The peer answers nothing more once GOAWAY has come, as many do."""
+    goodbyes = []
+
+    def script(connection, request):
+        first = server.connections[0]
+        if connection is not first:
+            connection.answer(request)
+            # Its first answers were held until the client had gone on elsewhere.
+            for held in first.unanswered:
+                first.answer(held)
+            first.send()
+        elif connection.answers == 0:
+            connection.answer(request)
+        elif len(connection.unanswered) == 5:
+            connection.answer(request, 503, b'{"reason":"Shutdown"}')
+
+    def goaway_came(connection):
+        goodbyes.append(len(connection.unanswered))
+        connection.close()
+
+    server = peer(script, max_concurrent_streams=5)
+    server.goaway_came = goaway_came
+    bench.produce([record(new_event()) for _ in range(6)])
+    service = bench.run(server)
+    bench.wait_for_outcomes(6)
+    assert accepted_count(bench) == 6
+    sent = collections.Counter(request["apns-id"] for request in server.requests)
+    assert sorted(sent.values()) == [1, 1, 1, 1, 1, 2], "only what got Shutdown is sent again"
+    eventually(lambda: goodbyes, 10, service.child.told)
+    assert goodbyes == [0]
 
 
 def test_a_push_by_hand_keeps_to_the_rules(bench, peer, tmp_path):

@@ -159,6 +159,14 @@ extension World {
         let device = events[Int(stream.event)].device
         member.streamsByDevice[device, default: 1] -= 1
         if member.streamsByDevice[device] == 0 { member.streamsByDevice[device] = nil }
+        sayGoodbye(on: connection, by: member)
         return true
+    }
+
+    /// GOAWAY goes out after the last answer, and the peer closes.
+    mutating func sayGoodbye(on connection: ConnectionID, by member: Member) {
+        guard let state = member.connections[connection], state.isLeaving, state.streams.isEmpty
+        else { return }
+        after(.seconds(2), .connectionEnded(member.id, connection))
     }
 }

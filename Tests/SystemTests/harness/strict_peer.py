@@ -157,6 +157,10 @@ class Connection:
                 self._happened(event)
             self._send()
 
+    def send(self):
+        """What another connection's script says on this one."""
+        self._send()
+
     def _send(self):
         if (octets := self._h2.data_to_send()) and not self._is_silent:
             self._socket.sendall(octets)
@@ -191,6 +195,8 @@ class Connection:
             request = self._request(event.stream_id)
             request.is_whole = True
             self._peer.script(self, request)
+        elif isinstance(event, h2.events.ConnectionTerminated):
+            self._peer.goaway_came(self)
         elif isinstance(event, h2.events.StreamReset):
             self._open.discard(event.stream_id)
         elif isinstance(event, h2.events.PingAckReceived):
@@ -210,6 +216,7 @@ class StrictPeer:
     def __init__(self, folder, script=answer_at_once, **initial):
         self.script = script
         self.ping_answered = lambda connection, octets: None
+        self.goaway_came = lambda connection: None
         # Set: what a GOAWAY says that comes before the SETTINGS of each connection.
         self.farewell = None
         self.initial = {

@@ -14,7 +14,8 @@ public enum VerifyingKeyError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4).
+/// Signs with ECDSA on P-256 and SHA-256: `ES256` of JSON Web Tokens (RFC 7518, 3.4), with the nonces
+/// of RFC 6979.
 public final class ES256Signer: Sendable {
     private let key: PublicKeyPair
 
@@ -32,35 +33,12 @@ public final class ES256Signer: Sendable {
     /// The key's public half as a PEM SubjectPublicKeyInfo.
     public var publicKeyPEM: [UInt8] { key.publicKeyPEM }
 
-    /// The signature: r and s, 32 big-endian octets each.
+    /// The signature: r and s, 32 big-endian octets each; the same for the same message.
     public func sign(_ message: [UInt8]) -> [UInt8] {
-        guard let context = unsafe EVP_MD_CTX_new() else { fatalError("out of memory") }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        // A P-256 signature in DER has 72 octets at most.
-        var der = [UInt8](repeating: 0, count: 128)
-        var length = der.count
-        // SAFETY: writes at most `length` octets and stores how many.
-        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key.raw) == 1,
-            unsafe EVP_DigestSign(context, &der, &length, message, message.count) == 1,
-            let signature = Self.fixedSize(der[..<length])
-        else { fatalError("cannot sign: \(OpenSSLErrors.takeText())") }
+        let signature = DeterministicECDSA(key).signature(ofDigest: SHA256.digest(of: message))
+        // Of one message, a right signature and one that came out wrong give the key away.
+        precondition(ES256Verifier.isValid(signature, of: message, key), "a signature is wrong")
         return signature
-    }
-
-    private static func fixedSize(_ der: ArraySlice<UInt8>) -> [UInt8]? {
-        unsafe der.withUnsafeBufferPointer { der in
-            var start = der.baseAddress
-            guard let signature = unsafe d2i_ECDSA_SIG(nil, &start, der.count) else { return nil }
-            defer { unsafe ECDSA_SIG_free(signature) }
-            var fixed = [UInt8](repeating: 0, count: 64)
-            let isWritten = unsafe fixed.withUnsafeMutableBufferPointer { fixed in
-                guard let base = fixed.baseAddress else { return false }
-                // SAFETY: BN_bn2binpad writes exactly 32 octets, or fails.
-                return unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), base, 32) == 32
-                    && BN_bn2binpad(ECDSA_SIG_get0_s(signature), base + 32, 32) == 32
-            }
-            return isWritten ? fixed : nil
-        }
     }
 }
 
@@ -77,7 +55,15 @@ public final class ES256Verifier: Sendable {
 
     /// Whether `signature` is r and s, 32 big-endian octets each, of this message by this key.
     public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        guard signature.count == 64, let der = Self.der(signature),
+        Self.isValid(signature, of: message, key)
+    }
+
+    fileprivate static func isValid(
+        _ signature: [UInt8],
+        of message: [UInt8],
+        _ key: PublicKeyPair
+    ) -> Bool {
+        guard signature.count == 64, let der = der(signature),
             let context = unsafe EVP_MD_CTX_new()
         else { return false }
         defer {

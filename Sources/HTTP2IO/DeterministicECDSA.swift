@@ -1,0 +1,145 @@
+import COpenSSL
+
+/// ECDSA on P-256 with SHA-256 whose nonce follows from the key and the message (RFC 6979), so that
+/// everybody with the key makes the same bytes of the same message.
+///
+/// OpenSSL can do this from 3.2 on. Ours serves every version: the bytes cannot depend on which one
+/// a machine has (decision 0037). All arithmetic is OpenSSL's. Time tells nothing of the secrets:
+/// k·G is of constant time for a curve of this kind, the inverse is a power with a public exponent
+/// in constant time, and whatever else touches key or nonce is multiplied by a random number first.
+@safe struct DeterministicECDSA: ~Copyable {
+    private let group: OpaquePointer
+    private let context: OpaquePointer
+    /// n, of which the group is the owner.
+    private let order: OpaquePointer
+    /// d, the private key.
+    private let secret: OpaquePointer
+
+    private static let byteCount = 32
+
+    /// - Parameter key: A private key on P-256.
+    init(_ key: PublicKeyPair) {
+        guard let group = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1),
+            let order = unsafe EC_GROUP_get0_order(group),
+            let context = unsafe BN_CTX_secure_new()
+        else { fatalError("no P-256: \(OpenSSLErrors.takeText())") }
+        var secret: OpaquePointer?
+        // SAFETY: on success a number is stored, which `deinit` frees.
+        guard unsafe EVP_PKEY_get_bn_param(key.raw, OSSL_PKEY_PARAM_PRIV_KEY, &secret) == 1,
+            let secret = unsafe secret
+        else { fatalError("no private key: \(OpenSSLErrors.takeText())") }
+        unsafe BN_set_flags(secret, BN_FLG_CONSTTIME)
+        unsafe (self.group, self.order) = (group, order)
+        unsafe (self.context, self.secret) = (context, secret)
+    }
+
+    deinit {
+        unsafe BN_clear_free(secret)
+        unsafe BN_CTX_free(context)
+        unsafe EC_GROUP_free(group)
+    }
+
+    /// r and s, 32 big-endian octets each.
+    func signature(ofDigest digest: [UInt8]) -> [UInt8] {
+        unsafe BN_CTX_start(context)
+        defer { unsafe BN_CTX_end(context) }
+        let (hash, nonce, r, s) = unsafe (number(), number(), number(), number())
+        // SAFETY: reads 32 octets. SHA-256 is as long as n, so the number is the digest (2.3.2).
+        unsafe must(BN_bin2bn(digest, Int32(Self.byteCount), hash) != nil)
+        unsafe must(BN_nnmod(hash, hash, order, context) == 1)
+        var nonces = NonceSource(secret: unsafe octets(secret), hash: unsafe octets(hash))
+        while true {
+            let bytes = nonces.next()
+            // SAFETY: reads 32 octets.
+            unsafe must(BN_bin2bn(bytes, Int32(Self.byteCount), nonce) != nil)
+            guard unsafe BN_is_zero(nonce) == 0, unsafe BN_ucmp(nonce, order) < 0 else { continue }
+            unsafe BN_set_flags(nonce, BN_FLG_CONSTTIME)
+            unsafe commit(to: nonce, r)
+            unsafe answer(hash, nonce, r, s)
+            if unsafe BN_is_zero(r) == 0 && BN_is_zero(s) == 0 {
+                return unsafe octets(r) + octets(s)
+            }
+        }
+    }
+
+    /// r = (k·G).x mod n.
+    private func commit(to nonce: OpaquePointer, _ r: OpaquePointer) {
+        guard let point = unsafe EC_POINT_new(group) else { fatalError("out of memory") }
+        defer { unsafe EC_POINT_clear_free(point) }
+        unsafe must(EC_POINT_mul(group, point, nonce, nil, nil, context) == 1)
+        unsafe must(EC_POINT_get_affine_coordinates(group, point, r, nil, context) == 1)
+        unsafe must(BN_nnmod(r, r, order, context) == 1)
+    }
+
+    /// s = (b·k)⁻¹ · (b·z + b·r·d) mod n, with b random: it falls out again.
+    private func answer(
+        _ hash: OpaquePointer,
+        _ nonce: OpaquePointer,
+        _ r: OpaquePointer,
+        _ s: OpaquePointer
+    ) {
+        unsafe BN_CTX_start(context)
+        defer { unsafe BN_CTX_end(context) }
+        let (blind, inverse, exponent) = unsafe (number(), number(), number())
+        repeat {
+            unsafe must(BN_priv_rand_range(blind, order) == 1)
+        } while unsafe BN_is_zero(blind) == 1
+        unsafe multiply(inverse, blind, nonce)
+        unsafe BN_set_flags(inverse, BN_FLG_CONSTTIME)
+        // n is prime: the inverse is the power n - 2.
+        unsafe must(BN_copy(exponent, order) != nil && BN_sub_word(exponent, 2) == 1)
+        unsafe must(
+            BN_mod_exp_mont_consttime(inverse, inverse, exponent, order, context, nil) == 1
+        )
+        unsafe multiply(s, blind, r)
+        unsafe multiply(s, s, secret)
+        unsafe multiply(blind, blind, hash)
+        unsafe must(BN_mod_add_quick(s, s, blind, order) == 1)
+        unsafe multiply(s, s, inverse)
+    }
+
+    private func multiply(_ product: OpaquePointer, _ a: OpaquePointer, _ b: OpaquePointer) {
+        unsafe must(BN_mod_mul(product, a, b, order, context) == 1)
+    }
+
+    /// A number that lives until `BN_CTX_end`, and is wiped with the context.
+    private func number() -> OpaquePointer {
+        guard let number = unsafe BN_CTX_get(context) else { fatalError("out of memory") }
+        return unsafe number
+    }
+
+    private func octets(_ number: OpaquePointer) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: Self.byteCount)
+        // SAFETY: BN_bn2binpad writes exactly 32 octets, or fails.
+        unsafe must(BN_bn2binpad(number, &octets, Int32(Self.byteCount)) == Self.byteCount)
+        return octets
+    }
+
+    private func must(_ isDone: Bool) {
+        guard isDone else { fatalError("cannot sign: \(OpenSSLErrors.takeText())") }
+    }
+}
+
+/// The candidates for the nonce, in their order (RFC 6979, 3.2).
+private struct NonceSource {
+    private var key = [UInt8](repeating: 0, count: 32)
+    private var value = [UInt8](repeating: 1, count: 32)
+    private var isFirst = true
+
+    /// Private key and hash, as `int2octets` and `bits2octets` write them.
+    init(secret: [UInt8], hash: [UInt8]) {
+        for step: UInt8 in [0, 1] { stir(step, secret + hash) }
+    }
+
+    mutating func next() -> [UInt8] {
+        if !isFirst { stir(0, []) }
+        isFirst = false
+        value = KeyedCode.hmacSHA256(of: value, key: key)
+        return value
+    }
+
+    private mutating func stir(_ step: UInt8, _ seed: [UInt8]) {
+        key = KeyedCode.hmacSHA256(of: value + [step] + seed, key: key)
+        value = KeyedCode.hmacSHA256(of: value, key: key)
+    }
+}

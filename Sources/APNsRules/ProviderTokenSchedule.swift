@@ -1,94 +1,80 @@
 public import Vocabulary
 
-/// When to mint a provider token.
+/// Which provider token to send with: that of which `iat`.
 ///
-/// APNs wants one at most every 20 minutes and at least every 60 ("Establishing a token-based
-/// connection to APNs"). Tokens are numbered, so that many answers about the same stale token
-/// lead to one refresh.
+/// APNs wants a key's token replaced after 20 minutes at the earliest, and takes none that is older
+/// than an hour ("Establishing a token-based connection to APNs"). It counts over all who have the
+/// key. So `iat` is no moment of somebody's minting but the start of a slot that follows from key
+/// and wall clock alone, and everybody has the same one (decision 0037).
 ///
-/// The monotonic clock decides how often. The wall clock decides as well how old: APNs looks at
-/// `iat`, which a clock that was set since has made too old, or put into the future.
+/// A slot's token is sent with 15 to 45 minutes after its `iat`. So it is right as long as the clock
+/// is less than 15 minutes wrong, either way.
 public struct ProviderTokenSchedule: Hashable, Sendable {
-    public enum Action: Hashable, Sendable {
-        /// Send with the token there is.
-        case useCurrent
-        /// Make one, then call `minted`.
-        case mint
-        /// Neither helps: the credential waits until then.
-        case wait(until: Instant)
-    }
-
     public static let minInterval: Duration = .seconds(20 * 60)
     public static let maxAge: Duration = .seconds(60 * 60)
-    /// By the wall clock; the rest of the hour is for the difference to APNs' own clock.
-    public static let maxWallClockAge: Duration = .seconds(50 * 60)
-    /// So far in the future an `iat` may be: clocks are corrected by seconds all the time.
-    public static let clockTolerance: Duration = .seconds(60)
+    /// From one `iat` to the next.
+    public static let slotSeconds: Int64 = 30 * 60
+    /// A slot's token is sent with from this age on.
+    public static let restSeconds: Int64 = 15 * 60
 
-    private struct Token: Hashable, Sendable {
-        var serial: Int
-        var mintedAt: Instant
-        /// Its `iat`.
-        var issuedAt: Timestamp
-        /// It replaced a token that APNs called expired.
-        var isEarly: Bool
+    /// Where the slots of this key begin, so that not all keys change at once.
+    private let shift: Int64
+    /// The token that is sent with; its `iat` is the slot's start.
+    private var slot: Int64?
+    /// Nil: the token is the first.
+    private var changedAt: Instant?
+
+    public init(_ identity: ProviderTokenIdentity) {
+        // FNV-1a: any machine and any later version must come to the same.
+        let hash = (identity.teamID + identity.keyID).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
+        shift = Int64(hash % UInt64(Self.slotSeconds))
     }
 
-    private let refreshAfter: Duration
-    private var current: Token?
-    /// The next token replaces one that APNs called expired.
-    private var refreshIsEarly = false
-
-    /// - Parameter refreshAfter: age at which a token is replaced, 20 to 60 minutes exclusive
-    ///   of the latter.
-    public init(refreshAfter: Duration = .seconds(45 * 60)) {
-        precondition(
-            refreshAfter >= Self.minInterval && refreshAfter < Self.maxAge,
-            "a provider token lives between 20 and 60 minutes"
-        )
-        self.refreshAfter = refreshAfter
+    /// The `iat` of the token to send with.
+    public mutating func issueTime(now: Moment) -> Timestamp {
+        let due = slot(at: now.timestamp, age: Self.restSeconds)
+        guard let slot else {
+            self.slot = due
+            return start(of: due)
+        }
+        // A token that was taken early stays, unless the clock was set back before it.
+        if due > slot || start(of: slot) > now.timestamp { change(to: due, now.instant) }
+        return start(of: self.slot ?? due)
     }
 
-    /// Asked before sending; never says `wait`.
-    public func tokenWanted(now: Moment) -> Action {
-        guard let current else { return .mint }
-        let age = now.instant - current.mintedAt
-        let isDue = age >= refreshAfter || Self.isStrange(current.issuedAt, now.timestamp)
-        return isDue && age >= Self.minInterval ? .mint : .useCurrent
-    }
-
-    /// A token was made.
+    /// APNs called the token expired with which something was sent at that moment.
     ///
-    /// - Returns: the token's number, to be named when APNs calls it expired.
-    public mutating func minted(now: Moment) -> Int {
-        let serial = (current?.serial ?? 0) + 1
-        current = Token(
-            serial: serial,
-            mintedAt: now.instant,
-            issuedAt: now.timestamp,
-            isEarly: refreshIsEarly
-        )
-        refreshIsEarly = false
-        return serial
+    /// Then this clock is behind, and the next slot has begun for all others. Its token is taken 20
+    /// minutes after this one's turn came: by then `iat` is in the past for this clock, too.
+    public mutating func expired(sentAt: Instant, now: Moment) {
+        guard let slot, changedAt.map({ $0 <= sentAt }) ?? true else { return }
+        let interval = Self.minInterval.components.seconds
+        guard self.slot(at: now.timestamp, age: Self.restSeconds + interval) >= slot else { return }
+        change(to: slot + 1, now.instant)
     }
 
-    /// APNs answered `ExpiredProviderToken` to a request with that token.
-    ///
-    /// One early refresh heals a clock that had jumped. If its token is called expired as well,
-    /// the clock is wrong and minting more tokens would only add `TooManyProviderTokenUpdates`.
-    public mutating func expired(serial: Int, now: Instant) -> Action {
-        guard let current else { return .mint }
-        guard serial == current.serial else { return .useCurrent }
-        let regular = current.mintedAt + refreshAfter
-        let next = current.isEarly ? regular : min(regular, current.mintedAt + Self.minInterval)
-        guard now >= next else { return .wait(until: next) }
-        refreshIsEarly = true
-        return .mint
+    /// How old the token is that is sent with; nil: none was wanted yet.
+    public func age(now: Timestamp) -> Duration? {
+        slot.map { .milliseconds(now.milliseconds - start(of: $0).milliseconds) }
     }
 
-    /// Whether the wall clock makes the token older than APNs takes it, or not made yet.
-    private static func isStrange(_ issuedAt: Timestamp, _ now: Timestamp) -> Bool {
-        let age = Duration.milliseconds(now.milliseconds - issuedAt.milliseconds)
-        return age > maxWallClockAge || age < .zero - clockTolerance
+    /// However the wall clock jumps, one change follows another after 20 minutes.
+    private mutating func change(to next: Int64, _ now: Instant) {
+        if let changedAt, now - changedAt < Self.minInterval { return }
+        slot = next
+        changedAt = now
+    }
+
+    /// The newest slot that began so many seconds ago.
+    private func slot(at now: Timestamp, age: Int64) -> Int64 {
+        let seconds = now.seconds - shift - age
+        let (quotient, remainder) = seconds.quotientAndRemainder(dividingBy: Self.slotSeconds)
+        return remainder < 0 ? quotient - 1 : quotient
+    }
+
+    private func start(of slot: Int64) -> Timestamp {
+        Timestamp(milliseconds: (slot * Self.slotSeconds + shift) * 1000)
     }
 }

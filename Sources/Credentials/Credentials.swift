@@ -29,7 +29,6 @@ package struct CredentialInUse: Sendable {
 package final class Credentials: Sendable {
     private struct State {
         var inUse: [CredentialInUse] = []
-        var sources = ProviderTokenSources()
         var endpoints: APNsEndpoints
         /// Why a credential's present files are not in use.
         var problems: [String?]
@@ -70,7 +69,7 @@ package final class Credentials: Sendable {
             problems: materials.map { _ in nil }
         )
         for material in materials {
-            state.inUse.append(try Self.use(material, generation: 0, &state))
+            state.inUse.append(try Self.use(material, generation: 0, state))
         }
         self.state = Mutex(state)
         do throws(SystemError) {
@@ -135,7 +134,7 @@ package final class Credentials: Sendable {
     }
 
     private func readings() -> [CredentialMetrics.Reading] {
-        let now = SystemClock.now
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
         return zip(apns.credentials, state.withLock(\.inUse)).map { credential, inUse in
             CredentialMetrics.Reading(
                 credential: credential.name,
@@ -204,7 +203,7 @@ package final class Credentials: Sendable {
                     state.inUse[index] = try Self.use(
                         material,
                         generation: old.generation + 1,
-                        &state
+                        state
                     )
                 } catch {
                     throw CredentialMaterialError(
@@ -228,7 +227,7 @@ package final class Credentials: Sendable {
                     var next = state
                     next.endpoints = endpoints
                     next.inUse = try state.inUse.map { old throws(ServiceError) in
-                        try Self.use(old.material, generation: old.generation + 1, &next)
+                        try Self.use(old.material, generation: old.generation + 1, next)
                     }
                     next.commonProblem = nil
                     state = next
@@ -252,14 +251,12 @@ package final class Credentials: Sendable {
     private static func use(
         _ material: CredentialMaterial,
         generation: Int,
-        _ state: inout State
+        _ state: State
     ) throws(ServiceError) -> CredentialInUse {
         let token = material.signingKey.map { key in
-            state.sources.source(
-                for: key,
-                inUse: state.inUse.compactMap(\.token),
-                now: SystemClock.now
-            )
+            // The same key has one, whichever credential names it.
+            state.inUse.lazy.compactMap(\.token).first { $0.key.isSame(as: key) }
+                ?? ProviderTokenSource(key)
         }
         return CredentialInUse(
             material: material,

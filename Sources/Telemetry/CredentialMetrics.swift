@@ -60,7 +60,7 @@ public struct CredentialMetrics: Sendable {
             ),
             Self.gauge(
                 "provider_token_age_seconds",
-                "Age of the provider token in use, replaced after 45 minutes; none while nothing is sent.",
+                "Age of the provider token in use, by its iat, replaced at 45 minutes; none while nothing is sent.",
                 readings,
                 \.tokenAge
             ),

@@ -3,133 +3,149 @@ import Testing
 import Vocabulary
 
 @Suite struct ProviderTokenScheduleTests {
-    private static let start = Instant(nanoseconds: 7)
+    private let identity: ProviderTokenIdentity
 
-    private func at(minutes: Int, seconds: Int = 0) -> Instant {
-        Self.start + .seconds(minutes * 60 + seconds)
+    init() throws {
+        identity = try #require(ProviderTokenIdentity(keyID: "ABC123DEFG", teamID: "DEF123GHIJ"))
     }
 
-    /// `wallMinutes` is what the wall clock shows; nil: it agrees with the monotonic one.
-    private func moment(minutes: Int, seconds: Int = 0, wallMinutes: Int? = nil) -> Moment {
-        let wallSeconds = wallMinutes.map { $0 * 60 } ?? minutes * 60 + seconds
-        return Moment(
-            instant: at(minutes: minutes, seconds: seconds),
-            timestamp: Timestamp(milliseconds: 1_437_179_036_000 + Int64(wallSeconds) * 1000)
+    /// The start of some slot of that key.
+    private static let slotStart: Int64 = 1_437_178_676
+
+    /// `wall` is what the wall clock shows, in seconds of the slot; `elapsed` what the other one does.
+    private func moment(wall: Int64, elapsed: Int64? = nil) -> Moment {
+        Moment(
+            instant: Instant(nanoseconds: 7) + .seconds(elapsed ?? wall),
+            timestamp: Timestamp(milliseconds: (Self.slotStart + wall) * 1000)
         )
     }
 
-    @Test(arguments: [
-        // The clocks agree.
-        (20, 20, false), (44, 44, false), (45, 45, true),
-        // The wall clock jumped forward: `iat` is old for APNs, but 20 minutes must pass.
-        (21, 50, false), (21, 51, true), (19, 500, false), (20, 500, true),
-        // It was set back: `iat` lies in the future.
-        (21, -1, false), (21, -2, true), (19, -500, false), (20, -500, true),
-        // A wall clock that stands still keeps no token beyond its age.
-        (45, 0, true),
-    ])
-    func `a token is replaced when the wall clock makes it strange, never within 20 minutes`(
-        minutes: Int,
-        wallMinutes: Int,
-        isMinted: Bool
-    ) {
-        var schedule = ProviderTokenSchedule()
-        _ = schedule.minted(now: moment(minutes: 0))
-        let now = moment(minutes: minutes, wallMinutes: wallMinutes)
-        #expect((schedule.tokenWanted(now: now) == .mint) == isMinted)
-        guard isMinted else { return }
-        _ = schedule.minted(now: now)
-        // The new one is as strange as the clock is: not at all.
-        #expect(schedule.tokenWanted(now: now) == .useCurrent)
-    }
-
-    @Test(arguments: 0..<40)
-    func `whatever the wall clock does, tokens are 20 to 60 minutes apart`(seed: UInt64) {
-        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-        func dice(_ sides: UInt64) -> Int {
-            random ^= random << 13
-            random ^= random >> 7
-            random ^= random << 17
-            return Int(random % sides)
-        }
-        var schedule = ProviderTokenSchedule()
-        var mintedAt = [0]
-        var serial = schedule.minted(now: moment(minutes: 0))
-        for minute in 1...600 {
-            let now = moment(minutes: minute, wallMinutes: minute + dice(400) - 200)
-            // A share of the answers calls the token expired.
-            let isRefused = dice(4) == 0
-            let action =
-                isRefused
-                ? schedule.expired(serial: serial, now: now.instant)
-                : schedule.tokenWanted(now: now)
-            guard action == .mint else { continue }
-            serial = schedule.minted(now: now)
-            mintedAt.append(minute)
-        }
-        for (earlier, later) in zip(mintedAt, mintedAt.dropFirst()) {
-            #expect((20..<60).contains(later - earlier))
-        }
-    }
-
-    @Test func `a token is minted first, used, and replaced at its age`() {
-        var schedule = ProviderTokenSchedule()
-        #expect(schedule.tokenWanted(now: moment(minutes: 0)) == .mint)
-        #expect(schedule.minted(now: moment(minutes: 0)) == 1)
-        #expect(schedule.tokenWanted(now: moment(minutes: 44, seconds: 59)) == .useCurrent)
-        #expect(schedule.tokenWanted(now: moment(minutes: 45)) == .mint)
-        #expect(schedule.minted(now: moment(minutes: 45)) == 2)
-        #expect(schedule.tokenWanted(now: moment(minutes: 46)) == .useCurrent)
+    /// By how many slots the token is ahead of the first one.
+    private func slot(_ schedule: inout ProviderTokenSchedule, _ now: Moment) -> Int64 {
+        let seconds = schedule.issueTime(now: now).seconds - Self.slotStart
+        return seconds.isMultiple(of: 1800) ? seconds / 1800 : .min
     }
 
     @Test(arguments: [
-        (0, 0, ProviderTokenSchedule.Action.wait(until: start + .seconds(1200))),
-        (19, 59, .wait(until: start + .seconds(1200))),
-        (20, 0, .mint),
-        (44, 59, .mint),
+        (899, -1), (900, 0), (1799, 0), (1800, 0), (2699, 0), (2700, 1), (4500, 2), (-900, -1),
     ])
-    func `a token called expired is replaced early, 20 minutes after it was made`(
-        minutes: Int,
-        seconds: Int,
-        expected: ProviderTokenSchedule.Action
+    func `a slot's token is sent with from 15 minutes after its start to 45`(
+        seconds: Int64,
+        expected: Int64
     ) {
-        var schedule = ProviderTokenSchedule()
-        let serial = schedule.minted(now: moment(minutes: 0))
+        var fresh = ProviderTokenSchedule(identity)
+        #expect(slot(&fresh, moment(wall: seconds)) == expected)
         #expect(
-            schedule.expired(serial: serial, now: at(minutes: minutes, seconds: seconds))
-                == expected
+            fresh.age(now: moment(wall: seconds).timestamp) == .seconds(seconds - expected * 1800)
         )
+        // Who has sent for long comes to the same.
+        var old = ProviderTokenSchedule(identity)
+        _ = slot(&old, moment(wall: seconds - 86_400))
+        #expect(slot(&old, moment(wall: seconds)) == expected)
+    }
+
+    @Test func `slots of different keys begin at different times`() throws {
+        let starts = try (0..<200).map { number in
+            let keyID = "KEY\(1_000_000 + number)"
+            var schedule = ProviderTokenSchedule(
+                try #require(ProviderTokenIdentity(keyID: keyID, teamID: "DEF123GHIJ"))
+            )
+            return schedule.issueTime(now: moment(wall: 0)).seconds % 1800
+        }
+        #expect(Set(starts).count > 150)
+        #expect(starts.contains { $0 < 300 } && starts.contains { $0 > 1500 })
+    }
+
+    /// The token of slot 0 is used since second 900; nobody may take the next one before 2100.
+    @Test(arguments: [(901, 0), (2099, 0), (2100, 1), (2699, 1), (2700, 1)])
+    func `a token called expired gives way to the next, 20 minutes after its turn came`(
+        seconds: Int64,
+        expected: Int64
+    ) {
+        for began: Int64 in [900, 2000] {
+            var schedule = ProviderTokenSchedule(identity)
+            _ = schedule.issueTime(now: moment(wall: min(began, seconds)))
+            let now = moment(wall: seconds)
+            schedule.expired(sentAt: now.instant, now: now)
+            #expect(slot(&schedule, now) == expected)
+        }
     }
 
     @Test func `answers about an older token change nothing`() {
-        var schedule = ProviderTokenSchedule()
-        let old = schedule.minted(now: moment(minutes: 0))
-        #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .mint)
-        let new = schedule.minted(now: moment(minutes: 30))
-        #expect(schedule.expired(serial: old, now: at(minutes: 30)) == .useCurrent)
-        #expect(schedule.expired(serial: old, now: at(minutes: 60)) == .useCurrent)
-        #expect(new == old + 1)
-    }
-
-    @Test func `there is one early refresh, then the regular age counts`() {
-        var schedule = ProviderTokenSchedule()
-        let first = schedule.minted(now: moment(minutes: 0))
-        #expect(schedule.expired(serial: first, now: at(minutes: 25)) == .mint)
-        let early = schedule.minted(now: moment(minutes: 25))
-        let regular = ProviderTokenSchedule.Action.wait(until: at(minutes: 70))
-        #expect(schedule.expired(serial: early, now: at(minutes: 25)) == regular)
-        #expect(schedule.expired(serial: early, now: at(minutes: 50)) == regular)
-        #expect(schedule.tokenWanted(now: moment(minutes: 70)) == .mint)
-        let next = schedule.minted(now: moment(minutes: 70))
-        #expect(schedule.expired(serial: next, now: at(minutes: 90)) == .mint)
-    }
-
-    @Test func `a refresh age outside 20 to 60 minutes is a programmer's error`() async {
-        await #expect(processExitsWith: .failure) {
-            _ = ProviderTokenSchedule(refreshAfter: .seconds(20 * 60 - 1))
+        var schedule = ProviderTokenSchedule(identity)
+        let sent = moment(wall: 1000)
+        _ = schedule.issueTime(now: sent)
+        for seconds: Int64 in [2100, 2101, 3600, 3900] {
+            schedule.expired(sentAt: sent.instant, now: moment(wall: seconds))
+            #expect(slot(&schedule, moment(wall: seconds)) == 1, "\(seconds)")
         }
-        await #expect(processExitsWith: .failure) {
-            _ = ProviderTokenSchedule(refreshAfter: .seconds(60 * 60))
+    }
+
+    @Test func `a clock that is behind is kept ahead of, one slot in 20 minutes at most`() {
+        var schedule = ProviderTokenSchedule(identity)
+        var changes: [Int64] = []
+        var last: Int64 = 0
+        for seconds: Int64 in 900..<14_400 {
+            let now = moment(wall: seconds)
+            // A bad peer: all have expired.
+            schedule.expired(sentAt: now.instant, now: now)
+            let slot = slot(&schedule, now)
+            if slot != last { changes.append(seconds) }
+            last = slot
+            #expect(schedule.issueTime(now: now) < now.timestamp)
+        }
+        #expect(changes == [2100, 3900, 5700, 7500, 9300, 11_100, 12_900])
+    }
+
+    @Test(arguments: [
+        // Forward by an hour, in the first 20 minutes after a change and later.
+        (2701, 6301, 1), (3899, 7499, 1), (3900, 7500, 3),
+        // Back by an hour.
+        (3899, 299, 1), (3900, 300, -1),
+        // Back a little: the token is older than 15 minutes all the same.
+        (3900, 2600, 1), (3900, 1801, 1), (3900, 1799, 0),
+    ])
+    func `after a jump of the wall clock the token is right again, 20 minutes after its change`(
+        elapsed: Int64,
+        wall: Int64,
+        expected: Int64
+    ) {
+        var schedule = ProviderTokenSchedule(identity)
+        _ = schedule.issueTime(now: moment(wall: 1000))
+        _ = schedule.issueTime(now: moment(wall: 2700))
+        #expect(slot(&schedule, moment(wall: wall, elapsed: elapsed)) == expected)
+    }
+
+    @Test func `a clock that is set right after the start heals at once`() {
+        var schedule = ProviderTokenSchedule(identity)
+        _ = schedule.issueTime(now: moment(wall: -1_000_000, elapsed: 0))
+        #expect(slot(&schedule, moment(wall: 1000, elapsed: 3)) == 0)
+    }
+
+    @Test(arguments: 0..<40)
+    func `whatever the wall clock does, changes are 20 minutes apart`(seed: UInt64) {
+        var random = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func dice(_ sides: UInt64) -> Int64 {
+            random ^= random << 13
+            random ^= random >> 7
+            random ^= random << 17
+            return Int64(random % sides)
+        }
+        var schedule = ProviderTokenSchedule(identity)
+        var changedAt: [Int64] = []
+        var last = schedule.issueTime(now: moment(wall: 0))
+        for minute: Int64 in 1...600 {
+            let wall = (minute + dice(400) - 200) * 60
+            let now = moment(wall: wall, elapsed: minute * 60)
+            // A share of the answers calls the token expired.
+            if dice(4) == 0 { schedule.expired(sentAt: now.instant, now: now) }
+            let issuedAt = schedule.issueTime(now: now)
+            if issuedAt != last { changedAt.append(minute) }
+            last = issuedAt
+        }
+        #expect(changedAt.count > 10)
+        for (earlier, later) in zip(changedAt, changedAt.dropFirst()) {
+            #expect(later - earlier >= 20)
         }
     }
 }

@@ -108,9 +108,11 @@ extension RunningSimulator {
     func authorization() throws -> String {
         let key = try #require(signingKey)
         let identity = try #require(ProviderTokenIdentity(keyID: key.keyID, teamID: key.teamID))
+        var schedule = ProviderTokenSchedule(identity)
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
         let input = ProviderTokenText.signingInput(
             identity: identity,
-            issuedAt: SystemClock.wallClock
+            issuedAt: schedule.issueTime(now: now)
         )
         return try Fixture.sign(input, with: key.pem)
     }

@@ -1,3 +1,4 @@
+import APNsRules
 import APNsSimulator
 import ConnectionPool
 import Credentials
@@ -158,22 +159,26 @@ import Vocabulary
         #expect(bench.apns.statistics.connections == 1)
     }
 
-    /// The token is 25 minutes old, and APNs' clock 40 minutes ahead.
+    /// The token is some 40 minutes old, and APNs' clock 40 minutes ahead.
     @Test func `An expired provider token is replaced, and the request sent again`() throws {
         var scenario = Scenario()
         scenario.clockOffset = .seconds(40 * 60)
-        let bench = try ShardBench(scenario)
+        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
+        let keyID = try #require(
+            (0..<1000).lazy.map { "KEY\(1_000_000 + $0)" }
+                .first { keyID in
+                    ProviderTokenIdentity(keyID: keyID, teamID: ShardBench.teamID).map { identity in
+                        var schedule = ProviderTokenSchedule(identity)
+                        _ = schedule.issueTime(now: now)
+                        let age = schedule.age(now: now.timestamp) ?? .zero
+                        return (.seconds(37 * 60)..<(.seconds(42 * 60))).contains(age)
+                    } ?? false
+                }
+        )
+        let bench = try ShardBench(scenario, keyID: keyID)
         var version = 0
         let source = try #require(bench.credentials.inUse(newerThan: &version)?.first?.token)
-        let age = 25 * 60
-        let old = source.token(
-            now: Moment(
-                instant: SystemClock.now + .seconds(-age),
-                timestamp: Timestamp(
-                    milliseconds: SystemClock.wallClock.milliseconds - Int64(age) * 1000
-                )
-            )
-        )
+        let old = source.token(now: now)
         try bench.write(event("late", to: device(0)))
         let shard = try bench.start()
         try bench.wait(for: "the outcome") { try bench.outcomes().count == 1 }
@@ -181,7 +186,6 @@ import Vocabulary
 
         #expect(try bench.outcomes().first?.outcome == "accepted")
         #expect(try bench.requests().map(\.reason) == ["ExpiredProviderToken", nil])
-        let now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
         #expect(source.token(now: now) != old)
     }
 

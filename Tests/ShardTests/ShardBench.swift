@@ -35,7 +35,7 @@ final class ShardBench {
     /// Kept, for a shard never ends its clients: they would look for their brokers again and again.
     private static let ownKafkas = Mutex<[EmbeddedKafka]>([])
     private static let names = Atomic(0)
-    private static let teamID = "DEF123GHIJ"
+    static let teamID = "DEF123GHIJ"
 
     let kafka: EmbeddedKafka
     let apns: RunningSimulator
@@ -62,6 +62,7 @@ final class ShardBench {
     ///   - scenario: What APNs does.
     ///   - partitions: Of the source.
     ///   - ownsKafka: Faults of the cluster are to meet no other test.
+    ///   - keyID: Of the key in use; what the age of its provider token follows from.
     ///   - change: Sets what is not as usual.
     ///   - fetchSchema: Asks the Schema Registry; nil: there is none.
     /// - Throws: What keeps the peers from starting.
@@ -69,6 +70,7 @@ final class ShardBench {
         _ scenario: Scenario = Scenario(),
         partitions: Int = 1,
         ownsKafka: Bool = false,
+        keyID: String = "KEYOFAPP01",
         _ change: (inout ShardSettings) -> Void = { _ in },
         fetchSchema: (@Sendable (SchemaReference, ShardControl) -> Void)? = nil
     ) throws {
@@ -81,7 +83,7 @@ final class ShardBench {
         try Data().write(to: folder.appending(path: "requests"))
         requestLog = try FileHandle(forWritingTo: folder.appending(path: "requests"))
         keys = [
-            AppKey(bundleID: "com.example.app", keyID: "KEYOFAPP01"),
+            AppKey(bundleID: "com.example.app", keyID: keyID),
             AppKey(bundleID: "com.example.news", keyID: "KEYOFNEWS1"),
         ]
         apns = try Self.simulator(scenario, keys, requestLog.fileDescriptor)

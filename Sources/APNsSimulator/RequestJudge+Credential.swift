@@ -29,7 +29,8 @@ extension RequestJudge {
         guard providerTokens.key(token.key).environments.contains(connection.environment) else {
             return Refusal(403, .badEnvironmentKeyIdInToken)
         }
-        if let refusal = bindingRefusal(token, connection) ?? updateRefusal(token, connection) {
+        if let refusal = bindingRefusal(token, connection) ?? updateRefusal(token, connection, now)
+        {
             return refusal
         }
         if connection.providerToken == nil {
@@ -53,40 +54,39 @@ extension RequestJudge {
         return isRelated ? nil : Refusal(403, .unrelatedKeyIdInToken)
     }
 
-    /// By the time of issue: a connection may well be opened shortly before a due refresh.
+    /// By the time of issue: a sender may well begin shortly before a due refresh.
     private mutating func updateRefusal(
         _ token: VerifiedProviderToken,
-        _ connection: ConnectionFacts
+        _ connection: ConnectionFacts,
+        _ now: Timestamp
     ) -> Refusal? {
-        let name: String
-        switch strictness.tokenUpdates {
-        case .off: return nil
-        case .connection:
-            // Related keys share a connection, each with its own token.
-            guard let bound = connection.providerToken, bound.keyID == token.keyID else {
-                return nil
-            }
-            return Self.isTooSoon(token, after: bound)
-        case .key: name = token.keyID
-        case .team: name = token.teamID
-        }
-        if let newest = newestTokens[name], newest.authorization != token.authorization,
-            let refusal = Self.isTooSoon(token, after: newest)
+        // Related keys share a connection, each with its own token.
+        if strictness.tokenUpdates != .off, let bound = connection.providerToken,
+            bound.keyID == token.keyID,
+            token.issuedAt < bound.issuedAt + Self.updateInterval
         {
-            return refusal
+            return Refusal(429, .tooManyProviderTokenUpdates)
         }
-        newestTokens[name] = token
+        let scope: String
+        switch strictness.tokenUpdates {
+        case .off, .connection: return nil
+        case .key: scope = "\(token.teamID) \(token.keyID)"
+        case .team: scope = token.teamID
+        }
+        // Old ones and new ones are about at the same time: senders' clocks differ.
+        var known = takenTokens[scope, default: []]
+        guard known.allSatisfy({ $0.authorization != token.authorization }) else { return nil }
+        known.removeAll { ageRefusal($0, now) != nil }
+        guard
+            known.allSatisfy({
+                $0.issuedAt.distance(to: token.issuedAt).magnitude >= Self.updateInterval
+            })
+        else { return Refusal(429, .tooManyProviderTokenUpdates) }
+        takenTokens[scope] = known + [token]
         return nil
     }
 
-    private static func isTooSoon(
-        _ token: VerifiedProviderToken,
-        after former: VerifiedProviderToken
-    ) -> Refusal? {
-        let interval = ProviderTokenSchedule.minInterval.components.seconds
-        return token.issuedAt < former.issuedAt + interval
-            ? Refusal(429, .tooManyProviderTokenUpdates) : nil
-    }
+    private static let updateInterval = ProviderTokenSchedule.minInterval.components.seconds
 
     /// At most an hour old; from the future, as far ahead as is allowed.
     private func ageRefusal(_ token: VerifiedProviderToken, _ now: Timestamp) -> Refusal? {

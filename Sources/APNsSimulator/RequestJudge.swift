@@ -15,8 +15,8 @@ package struct RequestJudge {
     package internal(set) var channels = ChannelStore()
     /// What devices have received; nil when nobody asks.
     package var devices: DeviceStore?
-    /// The newest provider token of each key or team.
-    var newestTokens: [String: VerifiedProviderToken] = [:]
+    /// The provider tokens of each key or team, over all connections.
+    var takenTokens: [String: [VerifiedProviderToken]] = [:]
     private var buckets = DeviceBuckets()
     private var random: SeededGenerator
     /// The scenario's time zero: the first request, or the opening of a connection before it.

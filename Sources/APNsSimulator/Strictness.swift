@@ -2,7 +2,10 @@
 package struct Strictness: Hashable, Sendable {
     /// Over what the time between two provider tokens is measured.
     package enum TokenUpdateScope: String, Hashable, Sendable, CaseIterable {
-        case off, connection, key, team
+        case off, connection
+        /// Of a team, over all connections.
+        case key
+        case team
     }
 
     /// One step of judging a request.
@@ -25,8 +28,8 @@ package struct Strictness: Hashable, Sendable {
     package var requiresPushType = false
     /// The first provider token fixes the connection's team, key and topics.
     package var bindsConnections = true
-    /// Within this scope a provider token may only follow one issued 20 minutes before it.
-    package var tokenUpdates = TokenUpdateScope.connection
+    /// Within this scope provider tokens are issued 20 minutes apart.
+    package var tokenUpdates = TokenUpdateScope.key
     /// `iat` may be a string of digits, as some senders write it.
     package var takesTextIssueTimes = false
     /// A provider token with members beside `alg`, `kid`, `iss` and `iat` is invalid.

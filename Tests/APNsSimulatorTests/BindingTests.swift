@@ -112,6 +112,21 @@ import Vocabulary
         }
     }
 
+    /// Senders with one key whose clocks differ, and those who mint as they like.
+    @Test func `a key has a token for each slot, whatever the connection`() throws {
+        let fixture = key("KEYAAAAAAA")
+        var judge = try RequestJudge(keys: [fixture.registered()])
+        let ages: [Int64] = [2400, 600, 2400, 600, 599, 601, 1801]
+        let found = try ages.map { age in
+            var connection = ConnectionFacts(environment: .production)
+            return answer(&judge, try fixture.authorization(age: age), &connection)
+        }
+        let refusal = Self.refusal(429, .tooManyProviderTokenUpdates)
+        #expect(
+            found == [.accepted, .accepted, .accepted, .accepted, refusal, refusal, refusal]
+        )
+    }
+
     @Test func `connections that bind nothing take any key`() throws {
         let first = key("KEYAAAAAAA")
         let second = key("KEYBBBBBBB", team: "TEAM567890")

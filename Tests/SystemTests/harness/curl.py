@@ -1,5 +1,7 @@
 """Requests to the simulator by curl, with provider tokens that PyJWT makes."""
 
+import functools
+import pathlib
 import subprocess
 import time
 
@@ -11,10 +13,15 @@ APP = "com.example.app"
 def provider_token(simulator, key_id=None, key_file=None, **changes):
     """Made by PyJWT, which knows nothing of our code; by default with the simulator's own key."""
     ready = simulator.ready
-    claims = {"iss": ready["team_id"], "iat": int(time.time()), **changes}
-    header = {"kid": key_id or ready["key_id"], "typ": None}
-    with open(key_file or ready["key_file"]) as file:
-        return jwt.encode(claims, file.read(), "ES256", header)
+    key = pathlib.Path(key_file or ready["key_file"]).read_text()
+    return made(key, key_id or ready["key_id"], ready["team_id"], **changes)
+
+
+@functools.cache
+def made(key, key_id, team_id, **changes):
+    """Once: APNs takes one token of a key in 20 minutes."""
+    claims = {"iss": team_id, "iat": int(time.time()), **changes}
+    return jwt.encode(claims, key, "ES256", {"kid": key_id, "typ": None})
 
 
 def curl(simulator, url, *words, jwt_token=None, body=None):

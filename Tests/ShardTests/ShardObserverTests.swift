@@ -315,12 +315,10 @@ import Vocabulary
             observer.show(&bench.engine, bench.status, now: bench.now)
             return bench.control.status.kafkaTrouble
         }
-        let text = "the group's committed offsets are not told for"
-        #expect(
-            troubles == [
-                nil, "\(text) 10 s, and nothing is read", "\(text) 60 s, and nothing is read",
-            ]
-        )
+        let texts = [10, 60].map { seconds in
+            "Kafka has not returned the group's committed offsets for \(seconds) s; nothing is read until it does"
+        }
+        #expect(troubles == [nil] + texts)
     }
 
     @Test func `a partition that cannot be read on is Kafka's trouble`() throws {

@@ -44,19 +44,22 @@ public struct APNsErrorBody: Hashable, Sendable {
     /// Of an answer with 410; others have no such time.
     public func inactiveSince(now: Timestamp) -> InactiveSince {
         guard hasTimestamp else { return .untold }
-        guard let timestamp, timestamp.isPlausibleEnd(now: now) else { return .implausible }
-        return .at(timestamp)
+        guard let end = timestamp?.plausibleEnd(now: now) else { return .implausible }
+        return .at(end)
     }
 }
 
 extension Timestamp {
-    /// Whether a device token can have become inactive then, as somebody says at `now`.
+    /// Since when a device token is inactive of which somebody says so, with this time, at `now`; nil:
+    /// the time is none.
     ///
     /// APNs began in 2009, and clocks differ by less than a day. A time in seconds or microseconds
-    /// lies far outside, and would count as before, or behind, every registration.
-    public func isPlausibleEnd(now: Timestamp) -> Bool {
+    /// lies far outside, and would count as before, or behind, every registration. A token is not
+    /// inactive from tomorrow on: what is registered after `now` is good.
+    public func plausibleEnd(now: Timestamp) -> Timestamp? {
         let first = Timestamp(milliseconds: 1_230_768_000_000)
         let day: Int64 = 24 * 60 * 60 * 1000
-        return first <= self && milliseconds - day <= now.milliseconds
+        guard first <= self, milliseconds - day <= now.milliseconds else { return nil }
+        return min(self, now)
     }
 }

@@ -28,9 +28,11 @@ import Vocabulary
         // From 2009 to tomorrow, in milliseconds.
         ("1230768000000", 1_230_768_000_000), ("1454402113000", 1_454_402_113_000),
         ("\(now.milliseconds)", now.milliseconds),
-        ("\(now.milliseconds + day)", now.milliseconds + day),
+        // No token is inactive from tomorrow on.
+        ("\(now.milliseconds + 1)", now.milliseconds),
+        ("\(now.milliseconds + day)", now.milliseconds),
     ])
-    func `a plausible time is taken`(text: String, milliseconds: Int64) {
+    func `a plausible time is taken, and the present for one of another clock`(text: String, milliseconds: Int64) {
         let body = APNsErrorBody(parsing: "{\"timestamp\": \(text) }".utf8)
         #expect(body.inactiveSince(now: Self.now) == .at(Timestamp(milliseconds: milliseconds)))
     }

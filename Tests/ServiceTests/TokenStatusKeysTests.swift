@@ -38,7 +38,8 @@ import Vocabulary
                     key: Array("com.example.App|production|\(token)".utf8),
                     value: said == .alive ? nil : Array(value.utf8)
                 ),
-                hashKey: TokenStatusKeysTests.hashKey
+                hashKey: TokenStatusKeysTests.hashKey,
+                now: Timestamp(milliseconds: 10_000)
             )
             guard let record else { preconditionFailure("a record of the topic") }
             return record

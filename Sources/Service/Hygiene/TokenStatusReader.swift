@@ -197,7 +197,8 @@ final class TokenStatusReader: Sendable {
 
     private func apply(_ record: Record, _ keys: inout TokenStatusKeys) {
         metrics.statusRecordsRead.add()
-        guard let status = TokenStatusRecord(record, hashKey: hashKey) else {
+        guard let status = TokenStatusRecord(record, hashKey: hashKey, now: SystemClock.wallClock)
+        else {
             metrics.malformedStatusRecords.add()
             return
         }

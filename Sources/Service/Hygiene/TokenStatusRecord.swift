@@ -29,8 +29,9 @@ package struct TokenStatusRecord: Hashable, Sendable {
     /// Reads the record; nil for one that is not as the schema has it.
     ///
     /// A 410 without a time counts from when it was observed, and so does one whose time is none:
-    /// in microseconds it would lie behind every registration to come.
-    package init?(_ record: Record, hashKey: HashKey) {
+    /// in microseconds it would lie behind every registration to come. None is later than `now`, when
+    /// it is read, whatever clock it was written by.
+    package init?(_ record: Record, hashKey: HashKey, now: Timestamp) {
         guard let key = record.key, let text = String(validating: key, as: UTF8.self) else {
             return nil
         }
@@ -57,13 +58,12 @@ package struct TokenStatusRecord: Hashable, Sendable {
             word = .noted
             return
         }
+        let said = min(observed ?? record.timestamp ?? now, now)
         switch (body["unregistered_at"], observed) {
         case (.integer(let milliseconds)?, _):
             let since = Timestamp(milliseconds: milliseconds)
-            let said = observed ?? record.timestamp
-            let isPlausible = since.isPlausibleEnd(now: said ?? since)
-            word = .unregistered(since: isPlausible ? since : time)
-        case (.null?, let observed?): word = .unregistered(since: observed)
+            word = .unregistered(since: since.plausibleEnd(now: said) ?? said)
+        case (.null?, _?): word = .unregistered(since: said)
         default: return nil
         }
     }

@@ -177,6 +177,8 @@ private struct WaitingHeaders: ~Copyable {
 private struct HeaderBlockEncoder {
     private var table = HeaderTable()
     private var memory = FieldMemory()
+    /// Names that have been indexed for their own sake; a few, whatever became of their entries.
+    private var namesSent: [[UInt8]] = []
     /// The lowest limit of the peer's since the last block, to be told with the next.
     private var lowestLimit: Int?
 
@@ -255,6 +257,7 @@ private struct HeaderBlockEncoder {
         }
         let name = unsafe fixed.name ?? table.find(field.name, nil)
         if unsafe wantsEntry(field, isNameKnown: name != nil) {
+            if !isWhole { unsafe namesSent.append(Array(field.name)) }
             unsafe writer.literal(field, name: name, prefix: 6, pattern: 0x40)
             unsafe table.insert(field.name, field.value)
             return memory.forget()
@@ -274,7 +277,9 @@ private struct HeaderBlockEncoder {
         let isWanted =
             switch unsafe field.indexing {
             case .indexed: true
-            case .nameIndexedOnce: !isNameKnown
+            // Not again when its entry has been pushed out: "once" is for the connection.
+            case .nameIndexedOnce:
+                !isNameKnown && !namesSent.contains { unsafe $0.elementsEqual(field.name) }
             case .neverIndexed: false
             }
         return unsafe isWanted

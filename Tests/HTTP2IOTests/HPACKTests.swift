@@ -108,6 +108,29 @@ private enum Representation: Hashable {
         for case .indexed(let index) in blocks.joined() { #expect(index < 62) }
     }
 
+    /// Each topic is an entry of its own and pushes others out, those of names too.
+    @Test(arguments: [0, 128, 256, 400, 4096])
+    func `a name is indexed once on a connection, whatever is evicted`(tableSize: UInt32) throws {
+        let server = try RawServer(settings: [0, 1] + RawFrame.octets(tableSize))
+        for number in 1...90 {
+            var block = HeaderBlock()
+            block.append(":method", "POST")
+            block.append("apns-topic", "com.example.app-\(number % 60)")
+            block.append("apns-id", "\(number)", indexing: .nameIndexedOnce)
+            block.append("apns-collapse-id", "\(number)", indexing: .nameIndexedOnce)
+            try server.client.submit(block, body: [], tag: UInt64(number))
+        }
+        try server.exchange()
+        let names = blocks(server).map { Array($0.suffix(2)) }
+        #expect(names.count == 90)
+        for place in 0..<2 {
+            let isIncremental = names.map {
+                if case .incremental = $0[place] { true } else { false }
+            }
+            #expect(isIncremental == [tableSize > 0] + [Bool](repeating: false, count: 89))
+        }
+    }
+
     @Test func `no request carries a priority`() throws {
         let server = try RawServer()
         for number in 1...20 {

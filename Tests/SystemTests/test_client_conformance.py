@@ -79,6 +79,27 @@ def test_header_fields_are_written_as_apple_asks(bench, peer):
     assert seen >= UNINDEXED | ONCE | {"apns-topic", "apns-push-type", ":authority"}
 
 
+@pytest.mark.parametrize("size", [0, 128, 256, 400, 4096])
+def test_names_are_indexed_once_whatever_the_table_holds(bench, peer, size):
+    """The entries of 150 topics push those of names out, at once or after a while."""
+    server = peer(max_concurrent_streams=100, header_table_size=size)
+    topics = [f"com.apple.mgmt.{number % 150}" for number in range(400)]
+    bench.produce(
+        [
+            record(new_event(bundle_id=topic, collapse_id=f"line-{n}", expiration=4102444800 + n))
+            for n, topic in enumerate(topics)
+        ]
+    )
+    bench.run(server)
+    bench.wait_for_outcomes(400)
+    assert accepted_count(bench) == 400
+    [connection] = server.connections
+    assert sorted(request["apns-topic"] for request in connection.requests) == sorted(topics)
+    for name in ONCE:
+        how = [f.how for request in connection.requests for f in request.fields if f.name == name]
+        assert how == ["incremental" if size else "never"] + ["never"] * 399, name
+
+
 def test_frames_are_those_that_apple_wants(bench, peer):
     server = peer(max_concurrent_streams=1000)
     bench.produce(events_with_all_headers(50))

@@ -17,7 +17,8 @@ public struct RequestHeaders: Hashable, Sendable {
 
     /// Replaces what is in the block by the headers of one request.
     ///
-    /// `apns-priority` is always sent: APNs' own default, 10, is an error for `background`.
+    /// `apns-priority` is sent where the event names one, for `background`, for which APNs' own
+    /// default, 10, is an error, and in broadcasts, where it is required.
     /// `providerToken` is the token's text; nil where a client certificate speaks. The topic is no
     /// header of a broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
     public func fill(
@@ -60,7 +61,9 @@ public struct RequestHeaders: Hashable, Sendable {
         appendToken(providerToken, to: &block)
         block.append("apns-topic", topic.name)
         block.append("apns-push-type", event.pushType.rawValue)
-        block.append("apns-priority", Self.priorityText(of: event))
+        if let priority = Self.priority(of: event) {
+            block.append("apns-priority", Self.text(of: priority))
+        }
         block.append("apns-id", indexing: .nameIndexedOnce) { bytes in
             event.apnsID.appendUTF8(to: &bytes)
         }
@@ -108,22 +111,17 @@ public struct RequestHeaders: Hashable, Sendable {
         return block
     }
 
-    /// The priority of an event that names none.
-    public static func defaultPriority(for pushType: PushType) -> Priority {
-        pushType == .background ? .powerAware : .immediate
+    /// The event's, or the one that its push type demands.
+    fileprivate static func priority(of event: Event) -> Priority? {
+        event.priority ?? (event.pushType == .background ? .powerAware : nil)
     }
 
-    private static func priorityText(of event: Event) -> String {
-        switch priority(of: event) {
+    private static func text(of priority: Priority) -> String {
+        switch priority {
         case .immediate: "10"
         case .powerAware: "5"
         case .lowest: "1"
         }
-    }
-
-    /// The event's, or its push type's.
-    fileprivate static func priority(of event: Event) -> Priority {
-        event.priority ?? defaultPriority(for: event.pushType)
     }
 }
 
@@ -146,7 +144,7 @@ extension RequestHeaders {
         }
         block.append("apns-channel-id", channel.base64)
         block.append("apns-push-type", event.pushType.rawValue)
-        block.append("apns-priority", Self.priorityText(of: event))
+        block.append("apns-priority", Self.text(of: event.priority ?? .immediate))
         block.append("apns-request-id", indexing: .nameIndexedOnce) { bytes in
             event.apnsID.appendUTF8(to: &bytes)
         }
@@ -172,7 +170,7 @@ public struct RequestSeries: Sendable {
     /// What these fields were made of, device token and `apns-id` left out.
     private var topic = APNsTopic("")
     private var pushType = PushType.alert
-    private var priority = Priority.immediate
+    private var priority: Priority?
     private var providerToken: [UInt8]?
     private var deviceTokenByteCount = 0
 

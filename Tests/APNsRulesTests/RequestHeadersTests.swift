@@ -39,7 +39,6 @@ import Vocabulary
                 "authorization bearer x.y.z neverIndexed",
                 "apns-topic com.example.app indexed",
                 "apns-push-type alert indexed",
-                "apns-priority 10 indexed",
                 "apns-id 123e4567-e89b-12d3-a456-4266554400a0 nameIndexedOnce",
             ]
         )
@@ -75,11 +74,27 @@ import Vocabulary
     }
 
     @Test(arguments: PushType.allCases)
-    func `the default priority is 5 for background and 10 for the rest`(type: PushType) throws {
+    func `without a word about it only background has a priority`(type: PushType) throws {
         var block = HeaderBlock()
         headers.fill(&block, for: try event(type), topic: APNsTopic("t"), providerToken: nil)
-        #expect(block.text(of: "apns-priority") == (type == .background ? "5" : "10"))
+        #expect(block.text(of: "apns-priority") == (type == .background ? "5" : nil))
         #expect(block.text(of: "apns-push-type") == type.rawValue)
+    }
+
+    @Test(arguments: [nil] + Priority.allCases, [nil] + Priority.allCases)
+    func `in a series each request has its own priority, or none`(
+        first: Priority?,
+        second: Priority?
+    ) throws {
+        var series = RequestSeries(headers)
+        for priority in [first, second] {
+            var event = try event()
+            event.priority = priority
+            series.advance(to: event, topic: APNsTopic("t"), providerToken: nil)
+            #expect(
+                series.block.text(of: "apns-priority") == priority.map { String($0.rawValue) }
+            )
+        }
     }
 
     @Test func `a block that is used again holds the last request only`() throws {

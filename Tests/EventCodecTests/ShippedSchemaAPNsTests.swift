@@ -283,9 +283,13 @@ private let badBodies: [RefusedRequest] =
             (.alert, #"{"aps":{"alert":"a","event":"end"}}"#, "/payload/aps/event"),
             (.fileprovider, "{}", "/payload"),
         ]
-        for (pushType, payload, instance) in samples {
+        let reload = #"{"aps":{"content-changed":true}}"#
+        for (pushType, payload, expiration, instance) in samples.map({ ($0, $1, nil, $2) }) + [
+            (.widgets, reload, "1790000000", "/expiration"), (.widgets, reload, nil, nil),
+            (.controls, reload, "1790000000", nil),
+        ] as [(PushType, String, String?, String?)] {
             let text = EventText().with("push_type", quoted(pushType.rawValue))
-                .with("payload", payload)
+                .with("payload", payload).with("expiration", expiration)
             var decoder = EventDecoder()
             guard case .event(let event) = decoder.decode(text.record) else {
                 Issue.record("refused: \(payload)")

@@ -137,9 +137,8 @@ def assert_requests_are_the_events(run):
         assert request["topic"] == topic_of(event)
         assert request["push_type"] == event["push_type"]
         assert request["environment"] == event.get("environment", "production")
-        default_priority = 5 if event["push_type"] == "background" else 10
-        # An absent header means 10 to APNs.
-        assert (request["priority"] or 10) == event.get("priority", default_priority)
+        default_priority = 5 if event["push_type"] == "background" else None
+        assert request["priority"] == event.get("priority", default_priority)
         assert request["expiration"] == event.get("expiration")
         assert request["collapse_id"] == event.get("collapse_id")
         assert request["payload_sha256"] == sha256(payload_bytes(example.record.value))

@@ -465,11 +465,10 @@ extension EventDecoder {
     }
 
     /// The limits of the event's schema: the outcome names these, and must fit its topic.
-    private static let longestToken = 1024
     private static let longestDestination = 255
 
     private borrowing func deviceToken(_ fields: EventFields) -> DeviceToken? {
-        node(.deviceToken, fields).flatMap { text($0, upTo: Self.longestToken) }.flatMap(
+        node(.deviceToken, fields).flatMap { text($0, upTo: DeviceToken.maxDigitCount) }.flatMap(
             DeviceToken.init
         )
     }

@@ -8,6 +8,12 @@
 public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     private let digits: InlineText<64>
 
+    /// As many digits as a request to APNs has room for, and so as many as an event's token has.
+    ///
+    /// Apple: make no assumption about the size. APNs takes 8000 octets of header fields, 32 for each
+    /// field among them, and all but the token have 1341 at most.
+    public static let maxDigitCount = 6600
+
     /// - Returns: nil unless `text` is a non-empty, even number of hexadecimal digits.
     public init?(_ text: String) {
         let bytes = text.utf8.span

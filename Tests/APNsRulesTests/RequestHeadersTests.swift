@@ -97,6 +97,42 @@ import Vocabulary
         }
     }
 
+    /// As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113, 6.5.2), of which APNs' is 8000.
+    @Test func `the longest token fits into the longest request, and few digits more would`() throws
+    {
+        let longest = RequestHeaders(
+            authority: String(repeating: "h", count: 253) + ":65535"
+        )
+        var event = try event(.liveactivity)
+        event.target = .device(
+            try #require(DeviceToken(String(repeating: "0", count: DeviceToken.maxDigitCount)))
+        )
+        event.priority = .immediate
+        event.expiration = 4_294_967_295
+        event.collapseID = CollapseID(String(repeating: "c", count: 64))
+        let identity = try #require(
+            ProviderTokenIdentity(keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
+        )
+        let input = ProviderTokenText.signingInput(
+            identity: identity,
+            issuedAt: Timestamp(milliseconds: 1_800_000_000_000)
+        )
+        let token = ProviderTokenText.token(
+            signingInput: input,
+            signature: [UInt8](repeating: 0, count: 64)
+        )
+        let bundleID = String(repeating: "b", count: 255)
+        var block = HeaderBlock()
+        longest.fill(
+            &block,
+            for: event,
+            topic: APNsTopicRule.topic(bundleID: bundleID, pushType: .liveactivity),
+            providerToken: token
+        )
+        #expect(block.fields.count == 11)
+        #expect((7900...8000).contains(block.bytes.count + 32 * block.fields.count))
+    }
+
     @Test func `a block that is used again holds the last request only`() throws {
         var block = HeaderBlock()
         var first = try event()

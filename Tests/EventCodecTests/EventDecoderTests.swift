@@ -159,7 +159,9 @@ extension EventDecoder {
     }
 
     /// Of whatever size it was: the outcome repeats it, and must fit its topic.
-    @Test(arguments: [(1024, 255, true), (1026, 256, false)])
+    @Test(arguments: [
+        (DeviceToken.maxDigitCount, 255, true), (DeviceToken.maxDigitCount + 2, 256, false),
+    ])
     func `what is too long is not read out of an invalid event`(
         digits: Int,
         letters: Int,

@@ -79,6 +79,18 @@ def test_header_fields_are_written_as_apple_asks(bench, peer):
     assert seen >= UNINDEXED | ONCE | {"apns-topic", "apns-push-type", ":authority"}
 
 
+def test_tokens_of_any_length_arrive(bench, peer):
+    server = peer(max_concurrent_streams=10)
+    tokens = ["5e" * count for count in (1, 31, 32, 33, 80, 255, 256, 513, 3300)]
+    bench.produce([record(new_event(device_token=token)) for token in tokens])
+    bench.run(server)
+    bench.wait_for_outcomes(len(tokens))
+    assert accepted_count(bench) == len(tokens)
+    assert sorted(request[":path"] for request in server.requests) == sorted(
+        f"/3/device/{token}" for token in tokens
+    )
+
+
 @pytest.mark.parametrize("size", [0, 128, 256, 400, 4096])
 def test_names_are_indexed_once_whatever_the_table_holds(bench, peer, size):
     """The entries of 150 topics push those of names out, at once or after a while."""

@@ -394,24 +394,28 @@ public struct DeliveryEngine: Sendable {
 
     /// Kafka did not take one of the outcome's records; it will be produced again.
     ///
-    /// `isRefused`: its topic does not take it as it is, however often.
+    /// Without transactions the caller sees to it that a record whose batch was refused has the next
+    /// one to itself.
     public mutating func publicationFailed(
         _ tag: PublicationTag,
-        isRefused: Bool = false,
+        _ fault: PublicationFault = .none,
         now: Moment
     ) {
         log?.note(.publicationFailed) {
             $0.write(tag)
-            $0.write(isRefused)
+            $0.write(fault, of: PublicationFault.allCases)
             $0.write(now)
         }
         guard awaitedRecords(of: tag) != nil else { return }
-        if !settings.isTransactional {
+        guard settings.isTransactional else {
             publishing.failed(tag, now: now.instant)
-        } else if isRefused {
+            return
+        }
+        switch fault {
+        case .none: abortTransaction(now: now)
+        case .batch: if publishing.undoInParts() { undone() }
+        case .record:
             if publishing.undo(refused: tag.delivery, now: now.instant) { undone() }
-        } else {
-            abortTransaction(now: now)
         }
     }
 
@@ -498,6 +502,7 @@ public struct DeliveryEngine: Sendable {
             )
         }
         assignment.commitFinished(failed: [])
+        if publishing.hasWaiting { assignment.settlementAnnounced() }
         return committed
     }
 
@@ -876,7 +881,7 @@ public struct DeliveryEngine: Sendable {
         for (id, records) in publishing.admit(now: now.instant) {
             move(id, to: .publishing(records))
         }
-        if assignment.isCommitWanted { publishing.close() }
+        if assignment.isCommitWanted || publishing.isFull { publishing.close() }
         guard let members = publishing.membersToCommit else { return }
         let commits = assignment.takeCommits(settling: members.map { deliveries[$0].settledRecord })
         if !publishing.commit(commits) { assignment.commitFinished(failed: []) }

@@ -43,6 +43,16 @@ public struct Publications: OptionSet, Hashable, Sendable {
     }
 }
 
+/// What Kafka minds when it does not take a record.
+public enum PublicationFault: Hashable, Sendable, CaseIterable {
+    /// Nothing about it: it can be taken another time.
+    case none
+    /// The batch that it was in.
+    case batch
+    /// The record as it is, however often.
+    case record
+}
+
 /// A delivery and one of its records, as the number that a delivery report carries back.
 public struct PublicationTag: Hashable, Sendable {
     public let delivery: DeliveryID

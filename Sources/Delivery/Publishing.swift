@@ -110,6 +110,15 @@ struct Publishing: Sendable {
         return true
     }
 
+    /// Kafka refused a batch: the transaction is done again in parts.
+    ///
+    /// - Returns: whether there was one to do again.
+    mutating func undoInParts() -> Bool {
+        guard isTakingRecords else { return false }
+        transactions?.batchRefused()
+        return true
+    }
+
     private var isTakingRecords: Bool {
         switch transactions?.phase {
         case .open, .closing: true
@@ -152,6 +161,12 @@ struct Publishing: Sendable {
         for (id, records) in admitted { produceAgain(records, of: id) }
         return admitted
     }
+
+    /// Deliveries wait for the next transaction.
+    var hasWaiting: Bool { transactions?.waiting.isEmpty == false }
+
+    /// The transaction has as many deliveries as it may have, and others wait for the next.
+    var isFull: Bool { transactions?.isFull ?? false }
 
     /// A commit is due: the transaction takes no more.
     mutating func close() { transactions?.close() }

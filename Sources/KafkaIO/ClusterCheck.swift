@@ -11,6 +11,12 @@ public struct ClusterCheck {
         /// No broker answered within the deadline; the last thing that a connection said.
         case unreachable(KafkaError)
         case failed(KafkaError)
+
+        public var cause: KafkaError {
+            switch self {
+            case .unreachable(let error), .failed(let error): error
+            }
+        }
     }
 
     /// A topic to be made.
@@ -98,7 +104,49 @@ public struct ClusterCheck {
         unsafe rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, nil, 0)
         unsafe rd_kafka_CreateTopics(client.raw, &pointers, pointers.count, options, client.queue)
         unsafe rd_kafka_AdminOptions_destroy(options)
-        return try createAnswer()
+        let event = try answer(of: RD_KAFKA_EVENT_CREATETOPICS_RESULT)
+        var answers: [KafkaTopic: KafkaError?] = [:]
+        for (name, error) in event.createdTopics {
+            answers.updateValue(error, forKey: KafkaTopic(name))
+        }
+        return answers
+    }
+
+    /// How many bytes each topic takes in a batch (`max.message.bytes`), or why that is not told.
+    ///
+    /// Kafka asks for a right of its own for it: DescribeConfigs on the topic.
+    public func maxBatchBytes(
+        of topics: [KafkaTopic],
+        deadline: Duration
+    ) throws(Failure) -> [KafkaTopic: Result<Int, KafkaError>] {
+        var resources: [OpaquePointer?] = unsafe topics.map {
+            unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0.name)
+        }
+        defer { unsafe resources.forEach { unsafe rd_kafka_ConfigResource_destroy($0) } }
+        let options = unsafe rd_kafka_AdminOptions_new(
+            client.raw,
+            RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS
+        )
+        let milliseconds = Int32(clamping: deadline.milliseconds)
+        unsafe rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, nil, 0)
+        unsafe rd_kafka_DescribeConfigs(
+            client.raw,
+            &resources,
+            resources.count,
+            options,
+            client.queue
+        )
+        unsafe rd_kafka_AdminOptions_destroy(options)
+        let event = try answer(of: RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT)
+        var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
+        for (name, settings) in event.topicSettings {
+            answers[KafkaTopic(name)] = settings.flatMap { settings in
+                guard let bytes = settings["max.message.bytes"].flatMap(Int.init), bytes > 0
+                else { return .failure(KafkaError(RD_KAFKA_RESP_ERR__BAD_MSG)) }
+                return .success(bytes)
+            }
+        }
+        return answers
     }
 
     /// Ends the client on a thread aside.
@@ -107,21 +155,17 @@ public struct ClusterCheck {
     }
 
     /// The library answers each request, at the latest with a time-out.
-    private func createAnswer() throws(Failure) -> [KafkaTopic: KafkaError?] {
+    private func answer(of type: Int32) throws(Failure) -> LibraryEvent {
         var connectionError: KafkaError?
         while true {
             guard let event = client.nextEvent(waitMilliseconds: 1000) else { continue }
             if event.type == RD_KAFKA_EVENT_ERROR { connectionError = client.error(of: event) }
-            guard event.type == RD_KAFKA_EVENT_CREATETOPICS_RESULT else { continue }
+            guard event.type == type else { continue }
             if let error = event.error {
                 // A silent controller in a cluster that answers is no unreachable cluster.
                 throw connectionError.map { .unreachable($0) } ?? .failed(error)
             }
-            var answers: [KafkaTopic: KafkaError?] = [:]
-            for (name, error) in event.createdTopics {
-                answers.updateValue(error, forKey: KafkaTopic(name))
-            }
-            return answers
+            return event
         }
     }
 

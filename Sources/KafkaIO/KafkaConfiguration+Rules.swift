@@ -7,6 +7,17 @@ extension KafkaConfiguration {
         case inspector
     }
 
+    /// How a producer sends records together.
+    ///
+    /// A broker takes or refuses a batch as a whole, and librdkafka gives all of its records the
+    /// same answer.
+    public enum Batches: Hashable, Sendable {
+        /// As the properties say, but no larger than so many bytes; nil: no topic's limit is known.
+        case shared(maxBytes: Int?)
+        /// Each record by itself: what Kafka says of the batch it says of the record.
+        case single
+    }
+
     /// A property whose meaning Heliograph relies on.
     struct Reservation {
         /// Values that change nothing and are therefore accepted.
@@ -40,6 +51,28 @@ extension KafkaConfiguration {
             limit > (Int(usual.1) ?? 0)
         else { return [] }
         return [("fetch.max.bytes", "\(limit)")]
+    }
+
+    /// Behind the operator's, which these limit.
+    ///
+    /// librdkafka measures a batch before it is compressed and with the request around it, so one of
+    /// `batch.size` is never larger to the broker, unless it is a single record.
+    static func batchProperties(
+        _ batches: Batches,
+        _ properties: [(String, String)]
+    ) -> [(String, String)] {
+        switch batches {
+        case .shared(nil): return []
+        case .shared(let maxBytes?):
+            let wanted = (Self.defaults(for: .producer) + properties)
+                .last { withoutPrefix($0.0) == "batch.size" }
+            guard let size = wanted.flatMap({ Int($0.1) }), size > maxBytes else { return [] }
+            return [("batch.size", "\(maxBytes)")]
+        case .single:
+            return [
+                ("batch.num.messages", "1"), ("linger.ms", "0"), ("statistics.interval.ms", "0"),
+            ]
+        }
     }
 
     /// Set last; `reservations` keeps the operator's properties away from them.

@@ -37,7 +37,8 @@ import CRdkafka
         group: String? = nil,
         instance: String? = nil,
         transactionalID: String? = nil,
-        reportsPartitionEnds: Bool = false
+        reportsPartitionEnds: Bool = false,
+        batches: Batches = .shared(maxBytes: nil)
     ) throws(KafkaError) {
         let own = Self.properties(properties, for: role)
         var wanted = Self.defaults(for: role) + Self.fetchLimit(own, role)
@@ -58,6 +59,7 @@ import CRdkafka
         if let transactionalID { wanted.append(("transactional.id", transactionalID)) }
         if let instance { wanted.append(("group.instance.id", instance)) }
         if reportsPartitionEnds { wanted.append(("enable.partition.eof", "true")) }
+        if role == .producer { wanted += Self.batchProperties(batches, own) }
 
         let conf = unsafe rd_kafka_conf_new()
         unsafe rd_kafka_conf_set_ssl_cert_verify_cb(conf, hg_tell_certificate_error)

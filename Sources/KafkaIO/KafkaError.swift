@@ -69,6 +69,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It tells of one topic or partition; the others may be well.
     public var isOfPartition: Bool { Self.ofPartition.contains(code) }
 
+    /// Kafka takes nothing of this size, be it a batch or a record.
+    public var isOfSize: Bool { code == .messageSizeTooLarge || code == .recordListTooLarge }
+
     public var name: String { code.name }
 
     public var description: String {
@@ -116,6 +119,8 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
     )
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    /// A batch is larger than a segment of the topic's log.
+    public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
     /// The transactional producer was replaced by one with the same `transactional.id`.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)

@@ -96,6 +96,44 @@ import Vocabulary
             return unsafe (String(cString: rd_kafka_topic_result_name(topic)), error)
         }
     }
+
+    /// The answer to `DescribeConfigs`: each topic's error, or its settings.
+    var topicSettings: [(name: String, settings: Result<[String: String], KafkaError>)] {
+        var count = 0
+        guard let result = unsafe rd_kafka_event_DescribeConfigs_result(raw),
+            let topics = unsafe rd_kafka_DescribeConfigs_result_resources(result, &count)
+        else { return [] }
+        return (0..<count).compactMap { index in
+            guard let topic = unsafe topics[index],
+                let name = unsafe rd_kafka_ConfigResource_name(topic)
+            else { return nil }
+            return unsafe (String(cString: name), Self.settings(of: topic))
+        }
+    }
+
+    private static func settings(
+        of topic: OpaquePointer
+    ) -> Result<[String: String], KafkaError> {
+        let text = unsafe rd_kafka_ConfigResource_error_string(topic)
+        let error = unsafe KafkaError(
+            unlessSuccess: rd_kafka_ConfigResource_error(topic),
+            text: text.map { unsafe String(cString: $0) }
+        )
+        if let error { return .failure(error) }
+        var count = 0
+        var settings: [String: String] = [:]
+        guard let entries = unsafe rd_kafka_ConfigResource_configs(topic, &count)
+        else { return .success([:]) }
+        for index in 0..<count {
+            guard let entry = unsafe entries[index],
+                let name = unsafe rd_kafka_ConfigEntry_name(entry),
+                // Null for what is secret.
+                let value = unsafe rd_kafka_ConfigEntry_value(entry)
+            else { continue }
+            unsafe settings[String(cString: name)] = unsafe String(cString: value)
+        }
+        return .success(settings)
+    }
 }
 
 /// A line that librdkafka would have written to standard error.

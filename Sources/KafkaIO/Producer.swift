@@ -40,13 +40,15 @@ public final class Producer {
         bootstrapServers: String,
         properties: [String: String],
         transactionalID: String? = nil,
+        batches: KafkaConfiguration.Batches = .shared(maxBytes: nil),
         wakeup: Int32
     ) throws(KafkaError) {
         let configuration = try KafkaConfiguration(
             .producer,
             bootstrapServers: bootstrapServers,
             properties: properties,
-            transactionalID: transactionalID
+            transactionalID: transactionalID,
+            batches: batches
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_STATS | RD_KAFKA_EVENT_LOG

@@ -17,6 +17,8 @@ package enum OutcomeNews: Sendable {
     case transactionFailed(KafkaError, metadataLimit: Int? = nil)
     /// The record is produced again.
     case notTaken(Publication, KafkaError)
+    /// The batch that the record was in is refused: it is produced again by itself.
+    case batchRefused(Publication, KafkaError)
     /// The record is never written, because of its size; whose it was.
     case tooLarge(Publication, KafkaError, PublishedRecord? = nil)
     /// Nothing can be produced any more; `isReplaced`: by this producer.

@@ -21,6 +21,7 @@ package struct OutcomeProducer: ~Copyable {
     private let shard: Int
     private let isTransactional: Bool
     private var producer: Producer
+    private var singles = SingleRecords()
     private let wakeup: Wakeup
     /// The descriptor may be silent though more waits: the last turn did not take everything.
     private var hasMore = false
@@ -33,6 +34,9 @@ package struct OutcomeProducer: ~Copyable {
     /// Nil: outcomes are not written in transactions.
     private let worker: TransactionWorker?
     private let workerWakeup: Wakeup
+    /// Kafka has refused records of the transaction, whose numbers it now misses: librdkafka 2.0.2 goes
+    /// on behind them, and what it sends next is refused until it times out.
+    private var isGapped = false
     /// For the line with which the process ends.
     private var lastTransactionError: KafkaError?
     /// Why the process has to end.
@@ -95,6 +99,7 @@ package struct OutcomeProducer: ~Copyable {
         // The next producer is given all that is not acknowledged.
         guard !backoff.isWaiting, let encoded = records.encode(record, source: source)
         else { return nil }
+        guard let producer = producer(of: record.tag) else { return nil }
         do throws(ProduceError) {
             try producer.produce(
                 topic: encoded.topic,
@@ -106,10 +111,25 @@ package struct OutcomeProducer: ~Copyable {
         } catch {
             switch error {
             case .queueFull: refused.append(record)
-            case .refused(let cause): return failed(record.tag, cause, &engine, now)
+            // Before it was in a batch.
+            case .refused(let cause):
+                return failed(record.tag, cause, isAlone: true, &engine, now)
             }
         }
         return nil
+    }
+
+    /// - Returns: nil: there is none, and `failure` says why.
+    private mutating func producer(of tag: PublicationTag) -> Producer? {
+        guard singles.contains(tag) else { return producer }
+        do {
+            return try singles.producer { [kafka, wakeup] in
+                try kafka.makeSingleProducer(wakeup: wakeup.fileDescriptor)
+            }
+        } catch {
+            failure = ServiceError(text: "no producer of single records: \(error)")
+            return nil
+        }
     }
 
     /// Produces what the full queue did not take, as far as there is room now.
@@ -138,6 +158,7 @@ package struct OutcomeProducer: ~Copyable {
         swap(&taken, &events)
         if hasMore || !refused.isEmpty {
             hasMore = producer.poll(budget: Self.reportBudget, into: &taken)
+            if singles.poll(budget: Self.reportBudget, into: &taken) { hasMore = true }
         }
         return taken
     }
@@ -157,7 +178,11 @@ package struct OutcomeProducer: ~Copyable {
         case .deliveryReported(let rawTag, let error):
             guard let tag = PublicationTag(rawValue: rawTag) else { return nil }
             guard let error else { return published(tag, &engine) }
-            return failed(tag, error, &engine, now)
+            if isTransactional, !error.isPurge, !error.isRetryable { isGapped = true }
+            let isAlone =
+                isTransactional
+                ? engine.transactions?.isAlone(tag.delivery) == true : singles.contains(tag)
+            return failed(tag, error, isAlone: isAlone, &engine, now)
         case .failed(let error):
             guard error.isFatal else { return .failed(error) }
             if isTransactional {
@@ -179,6 +204,7 @@ package struct OutcomeProducer: ~Copyable {
         _ engine: inout DeliveryEngine
     ) -> OutcomeNews {
         backoff.worked()
+        singles.ended(tag)
         let record = engine.published(tag)
         // In a transaction it counts once that is committed.
         guard !isTransactional else { return .taken(tag.publication) }
@@ -186,9 +212,11 @@ package struct OutcomeProducer: ~Copyable {
         return .written(tag.publication, record)
     }
 
+    /// - Parameter isAlone: Whether the error is the record's own, and not that of a batch of many.
     private mutating func failed(
         _ tag: PublicationTag,
         _ error: KafkaError,
+        isAlone: Bool,
         _ engine: inout DeliveryEngine,
         _ now: Moment
     ) -> OutcomeNews? {
@@ -198,22 +226,29 @@ package struct OutcomeProducer: ~Copyable {
             engine.publicationFailed(tag, now: now)
             return nil
         }
-        guard error.code == .messageSizeTooLarge else {
+        guard error.isOfSize else {
             engine.publicationFailed(tag, now: now)
             return .notTaken(tag.publication, error)
+        }
+        guard isAlone else {
+            if !isTransactional { singles.insert(tag) }
+            engine.publicationFailed(tag, .batch, now: now)
+            return .batchRefused(tag.publication, error)
         }
         switch tag.publication {
         case .outcome:
             // Without metadata, key and trace context every outcome fits; if the broker refuses
             // even that, it is tried until somebody raises the topic's limit.
             records.shorten(tag.delivery)
-            engine.publicationFailed(tag, isRefused: true, now: now)
+            engine.publicationFailed(tag, .record, now: now)
             return .notTaken(.outcome, error)
         case .tokenStatus, .deadLetter:
+            singles.ended(tag)
             let record = engine.publicationAbandoned(tag, now: now)
             if record?.isLast == true { records.concluded(tag.delivery) }
             return .tooLarge(tag.publication, error, record)
         case .retry:
+            singles.ended(tag)
             engine.deferralRefused(tag.delivery, now: now)
             return .tooLarge(.retry, error)
         }
@@ -237,6 +272,7 @@ package struct OutcomeProducer: ~Copyable {
         do {
             let successor = try kafka.makeProducer(shard: shard, wakeup: wakeup.fileDescriptor)
             producer.abandon()
+            singles.abandonProducer()
             producer = successor
             // It is produced again in any case.
             refused = []
@@ -268,19 +304,25 @@ package struct OutcomeProducer: ~Copyable {
                 // The revocation is on its way; nothing of this transaction may be written.
                 engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
             }
+        // The next producer of the name aborts what this one left, and numbers its records anew.
+        case .abort where isGapped: openNext()
         case .abort:
             refused = []
             run([.abort])
         case .repeatCall: worker?.repeatLast()
-        case .replaceProducer:
-            do throws(ServiceError) {
-                try replaceProducer()
-                run([.open])
-            } catch {
-                failure = error
-            }
+        case .replaceProducer: openNext()
         }
         return nil
+    }
+
+    private mutating func openNext() {
+        do throws(ServiceError) {
+            try replaceProducer()
+            isGapped = false
+            run([.open])
+        } catch {
+            failure = error
+        }
     }
 
     /// Tells the engine how the call under way ended; to be called behind the reports.

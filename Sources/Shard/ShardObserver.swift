@@ -238,6 +238,12 @@ package struct ShardObserver {
         case .notTaken(let publication, let error):
             metrics.produceErrors[publication.label].add()
             notTaken(publication, error, now: now)
+        case .batchRefused(let publication, let error):
+            metrics.produceErrors[publication.label].add()
+            log.warning(
+                "Kafka refuses a batch of records: each is written again by itself",
+                [.error: "\(topics.name(of: publication)): \(error)"]
+            )
         case .tooLarge(.retry, let error, _):
             metrics.produceErrors[.retry].add()
             log.error(

@@ -73,6 +73,8 @@ package struct KafkaAccess: Sendable {
     package var transactionalID: String?
     /// The group's position in a partition without records is wanted too.
     package var reportsPartitionEnds: Bool
+    /// What each topic takes that is written; nil: not known.
+    package var maxBatchBytes: Int?
 
     package init(
         bootstrapServers: String,
@@ -106,6 +108,17 @@ package struct KafkaAccess: Sendable {
             bootstrapServers: bootstrapServers,
             properties: properties,
             transactionalID: transactionalID.map { "\($0)-\(shard)" },
+            batches: .shared(maxBytes: maxBatchBytes),
+            wakeup: descriptor
+        )
+    }
+
+    /// Makes a producer that sends each record by itself, outside of transactions.
+    package func makeSingleProducer(wakeup descriptor: Int32) throws -> Producer {
+        try Producer(
+            bootstrapServers: bootstrapServers,
+            properties: properties,
+            batches: .single,
             wakeup: descriptor
         )
     }

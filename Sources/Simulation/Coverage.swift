@@ -30,6 +30,8 @@ package struct Coverage: Hashable, Sendable {
         case produceRefused
         case acknowledgementLost
         case produceDoubled
+        case batchRefused
+        case recordGivenUp
         case producerReplaced
         // APNs
         case connectFailed

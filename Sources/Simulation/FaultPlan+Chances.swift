@@ -19,6 +19,7 @@ extension FaultPlan.Chances {
         produceRefused: 0,
         acknowledgementLost: 0,
         doubledProduce: 0,
+        oversizedEvent: 0,
         commitRefused: 0,
         partitionRefused: 0,
         commitAnswerLost: 0,
@@ -59,6 +60,7 @@ extension FaultPlan.Chances {
         produceRefused = chance(0.05)
         acknowledgementLost = chance(0.02)
         doubledProduce = chance(0.02)
+        oversizedEvent = chance(0.2)
         commitRefused = chance(0.1)
         partitionRefused = chance(0.03)
         commitAnswerLost = chance(0.05)

@@ -72,6 +72,7 @@ package struct FaultPlan: Hashable, Sendable {
         var produceRefused: Double
         var acknowledgementLost: Double
         var doubledProduce: Double
+        var oversizedEvent: Double
         var commitRefused: Double
         /// Of a commit.
         var partitionRefused: Double

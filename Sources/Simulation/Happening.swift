@@ -57,7 +57,7 @@ enum Happening: Sendable {
 
     // Kafka
     case produced(ProduceRequest)
-    case deliveryReported(MemberID, producer: Int, PublicationTag, succeeds: Bool)
+    case deliveryReported(MemberID, producer: Int, PublicationTag, ProduceAnswer)
     case producerFailed
     case offsetsFetched(MemberID, generation: Int)
     case commitReached(Int)
@@ -152,4 +152,14 @@ enum ProduceFate: UInt8, Hashable, Sendable {
     case acknowledgementLost
     /// Kafka takes it twice.
     case doubled
+    /// Kafka refuses each batch that it is in.
+    case tooLarge
+}
+
+/// What Kafka says of a record.
+enum ProduceAnswer: UInt8, Hashable, Sendable {
+    case taken
+    case notTaken
+    /// Its batch, which may have been of many, is too large.
+    case batchTooLarge
 }

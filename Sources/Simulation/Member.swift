@@ -43,6 +43,8 @@ final class Member {
     /// The transactional call that was made last, and how many were made.
     var call: TransactionalCall?
     var callNumber = 0
+    /// Records whose batch was refused: each is sent by itself.
+    var singles: Set<PublicationTag> = []
     /// Outcomes on their way.
     var publishing: [DeliveryID: Pending] = [:]
     /// By delivery: the streams opened for it, and those given back unprocessed.

@@ -24,6 +24,8 @@ struct SimulatedEvent {
     var schema: SchemaReference?
     /// Place of its record's bytes in `World.values`.
     var size: UInt8 = 0
+    /// Its dead letter is larger than that topic takes.
+    var isOversized = false
 
     /// It was there before a group without a position began at the end.
     var isSkipped = false

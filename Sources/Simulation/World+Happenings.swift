@@ -13,8 +13,8 @@ extension World {
             .connectionEnded:
             peerHappened(happening)
         case .produced(let request): produceReached(request)
-        case .deliveryReported(let id, let producer, let tag, let succeeds):
-            deliveryReported(id, producer: producer, tag, succeeds: succeeds)
+        case .deliveryReported(let id, let producer, let tag, let answer):
+            deliveryReported(id, producer: producer, tag, answer)
         case .producerFailed: producerFailed()
         case .offsetsFetched(let id, let generation): offsetsFetched(id, generation)
         case .commitReached(let place): commitReached(place)

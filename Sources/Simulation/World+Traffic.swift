@@ -95,7 +95,8 @@ extension World {
             appendedAt: now,
             schema: !isBroadcast && strikes(chances.namedSchema, .content)
                 ? .id(UInt32(dice[.content].number(below: 20))) : nil,
-            size: UInt8(dice[.content].number(below: Self.values.count))
+            size: UInt8(dice[.content].number(below: Self.values.count)),
+            isOversized: strikes(chances.oversizedEvent, .content)
         )
     }
 
@@ -121,7 +122,8 @@ extension World {
             tokenRegisteredAt: event.tokenRegisteredAt,
             appendedAt: now,
             schema: event.schema,
-            size: event.size
+            size: event.size,
+            isOversized: event.isOversized
         )
     }
 }

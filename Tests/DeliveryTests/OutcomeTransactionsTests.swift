@@ -189,6 +189,44 @@ struct OutcomeTransactionsTests {
         #expect(bench.machine.isReadyToCommit)
     }
 
+    /// Kafka takes what has so many deliveries, and one of them by itself in no case.
+    @Test(arguments: [(1000, 1), (1, 1), (7, 40), (250, 40)])
+    func `A batch that is refused is done again in ever smaller parts`(
+        taken: Int,
+        hopeless: UInt32
+    ) throws {
+        var bench = MachineBench()
+        _ = bench.machine.callSucceeded()
+        let ids = (1...100).map { MachineBench.id($0) }
+        for id in ids { bench.machine.announced(id, [.outcome, .deadLetter]) }
+        let bad = MachineBench.id(hopeless)
+        var written: [DeliveryID] = []
+        var alone = 0
+        for _ in 0..<1000 where written.count < ids.count {
+            _ = bench.machine.admit(now: bench.now)
+            let members = bench.machine.members
+            bench.machine.close()
+            if members == [bad] {
+                alone += 1
+                #expect(bench.machine.isAlone(bad))
+            } else if members.count > taken || members.contains(bad) {
+                #expect(!bench.machine.isAlone(bad))
+                bench.machine.batchRefused()
+                _ = bench.machine.callSucceeded()
+                continue
+            }
+            for _ in members { bench.machine.memberFinished() }
+            _ = bench.machine.commit([])
+            guard case .committed(let committed) = bench.machine.callSucceeded() else {
+                Issue.record("not committed: \(bench.machine.phase)")
+                return
+            }
+            written += committed.map(\.delivery)
+        }
+        #expect(written == ids)
+        #expect(alone == 1)
+    }
+
     @Test func `A transaction with nothing in it is not committed`() {
         var bench = MachineBench()
         _ = bench.machine.callSucceeded()

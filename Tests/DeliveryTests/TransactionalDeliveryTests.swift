@@ -94,7 +94,7 @@ struct TransactionalDeliveryTests {
         _ = bench.bench.turn()
         for _ in 0..<2 {
             let tag = PublicationTag(refused, .outcome)
-            bench.bench.engine.publicationFailed(tag, isRefused: true, now: bench.bench.now)
+            bench.bench.engine.publicationFailed(tag, .record, now: bench.bench.now)
             _ = bench.bench.turn()
             bench.succeed()
             _ = bench.bench.turn(after: .seconds(1))
@@ -106,6 +106,27 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(refused) != nil)
         let again = bench.bench.turn(after: .seconds(30))
         #expect(again.tags == [PublicationTag(refused, .outcome)])
+    }
+
+    @Test func `A batch that is refused costs no outcome, and no wait for the next commit`() throws
+    {
+        var bench = try TransactionalBench(isOpen: true)
+        let ids = try (1...5).map { try bench.conclude($0) }
+        _ = bench.bench.turn()
+        #expect(bench.bench.engine.transactions?.members == ids)
+        let all = ids.map { PublicationTag($0, .outcome) }
+        bench.bench.engine.publicationFailed(all[0], .batch, now: bench.bench.now)
+        #expect(bench.bench.turn().transactions == [.abort])
+        bench.bench.engine.publicationFailed(all[1], .batch, now: bench.bench.now)
+        bench.succeed()
+        var written: [[DeliveryID]] = []
+        for _ in 0..<20 where written.joined().count < ids.count {
+            let turn = bench.bench.turn(after: .milliseconds(50))
+            for tag in turn.tags { bench.bench.engine.published(tag) }
+            if turn.commits != nil { written.append(bench.succeed()) }
+        }
+        #expect(Array(written.joined()) == ids)
+        #expect(written.first == Array(ids.prefix(2)))
     }
 
     @Test func `A partition that was full is read on when its transaction has emptied it`() throws {

@@ -65,6 +65,41 @@ import Testing
         #expect(error?.text.contains("token source") == true)
     }
 
+    @Test(
+        arguments: [
+            ([:], nil, "131072"), ([:], 1_048_588, "131072"), ([:], 3000, "3000"),
+            (["batch.size": "2000"], 3000, "2000"), (["producer.batch.size": "4000"], 3000, "3000"),
+            (["batch.size": "2000", "producer.batch.size": "4000"], 3000, "3000"),
+        ] as [([String: String], Int?, String)]
+    )
+    func `A batch is no larger than any topic takes`(
+        properties: [String: String],
+        limit: Int?,
+        size: String
+    ) throws {
+        let configuration = try KafkaConfiguration(
+            .producer,
+            bootstrapServers: "",
+            properties: properties,
+            batches: .shared(maxBytes: limit)
+        )
+        let lines = configuration.description.split(separator: "\n")
+        #expect(lines.contains("batch.size=\(size)"))
+    }
+
+    @Test func `A record by itself shares its batch with none, whatever the operator wants`() throws
+    {
+        let configuration = try KafkaConfiguration(
+            .producer,
+            bootstrapServers: "",
+            properties: ["producer.batch.num.messages": "50", "linger.ms": "70"],
+            batches: .single
+        )
+        let lines = configuration.description.split(separator: "\n")
+        #expect(lines.contains("batch.num.messages=1"))
+        #expect(lines.contains("linger.ms=0"))
+    }
+
     @Test func `All problems are reported at once`() {
         let properties = ["acks": "1", "no.such": "1", "producer.session.timeout.ms": "x"]
         #expect(

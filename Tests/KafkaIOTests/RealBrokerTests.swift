@@ -20,13 +20,15 @@ struct RealBrokerTests {
             topic: topic,
             partitions: 3,
             replicationFactor: 1,
-            properties: ["cleanup.policy": "delete"]
+            properties: ["cleanup.policy": "delete", "max.message.bytes": "70000"]
         )
         let created = try check.create([wanted], deadline: .seconds(20))
         #expect(created == [topic: KafkaError?.none])
         let again = try check.create([wanted], deadline: .seconds(20))
         #expect(again[topic]??.code == .topicAlreadyExists)
         #expect(try check.describe([topic], deadline: .seconds(20)) == [topic: .success(3)])
+        let batches = try check.maxBatchBytes(of: [topic], deadline: .seconds(20))
+        #expect(batches == [topic: .success(70_000)])
 
         let source = try Source(servers: servers)
         try source.fill(topic, count: 300)

@@ -489,6 +489,14 @@ MUTATIONS = [
         [expression(TRANSACTION, "phase == .closing && unfinished == 0", "phase == .closing")],
     ),
     Mutation(
+        "take the refusal of a batch for that of its record",
+        [expression(TRANSACTION, "members == [id]", "members.contains(id)")],
+    ),
+    Mutation(
+        "do a transaction whose batch is refused again as it was",
+        [statements(TRANSACTION, "        size.refused(members.count)\n")],
+    ),
+    Mutation(
         "leave out of the next transaction what an abort has undone",
         [statements(TRANSACTION, "        waiting = members + waiting\n")],
     ),

@@ -208,7 +208,9 @@ import Vocabulary
     @Test func `An outcome that Kafka finds too large is written again, without metadata`() throws {
         let bench = try ShardBench(ownsKafka: true)
         try bench.write(event("large", to: device(0), #","metadata":{"tenant":"a"}"#))
-        bench.kafka.failNext(.produce, with: [.messageSizeTooLarge])
+        // Its batch, and then the record by itself.
+        let refusals = [KafkaError.Code](repeating: .messageSizeTooLarge, count: 2)
+        bench.kafka.failNext(.produce, with: refusals)
         let shard = try bench.start()
         try bench.wait(for: "the outcome") { try bench.outcomes().count == 1 }
         try bench.stop(shard)
@@ -217,10 +219,36 @@ import Vocabulary
         #expect(outcome.outcome == "accepted")
         #expect(outcome.eventID == "large")
         #expect(outcome.metadata == nil)
-        #expect(shard.metrics.produceErrors[.outcome].value == 1)
+        #expect(shard.metrics.produceErrors[.outcome].value == 2)
         #expect(shard.metrics.resultsProduced.value == 1)
         #expect(try bench.requests().count == 1)
         #expect(try bench.committed(in: bench.source) == 1)
+    }
+
+    @Test func `A batch that Kafka finds too large costs none of its records anything`() throws {
+        let bench = try ShardBench(ownsKafka: true) {
+            // What is written before the shard starts goes together.
+            $0.kafka.properties["producer.linger.ms"] = "500"
+        }
+        let count = 20
+        for number in 0..<count { try bench.write("no event \(number)", key: "\(number)") }
+        // One batch for each topic.
+        let refusals = [KafkaError.Code](repeating: .messageSizeTooLarge, count: 2)
+        bench.kafka.failNext(.produce, with: refusals)
+        let shard = try bench.start()
+        let topic = bench.settings.topics.deadLetters
+        try bench.wait(for: "the outcomes, and the dead letters") {
+            try shard.control.status.counts.terminal == count
+                && bench.outcomes().count >= count && bench.records(of: topic).count >= count
+        }
+        try bench.stop(shard)
+
+        #expect(try bench.outcomes().count == count)
+        let letters = try bench.records(of: topic)
+        #expect(Set(letters.map(\.keyText)) == Set((0..<count).map { "\($0)" }))
+        #expect(shard.metrics.produceErrors[.outcome].value > 1, "it was a batch of many")
+        #expect(shard.metrics.produceErrors[.deadLetter].value > 1)
+        #expect(try bench.committed(in: bench.source) == Int64(count))
     }
 
     /// A lost connection, then an error to the repeated request: librdkafka gives the record up, which

@@ -8,6 +8,7 @@ import Vocabulary
 /// What becomes of a producer's words, with a producer that reaches nobody.
 @Suite struct OutcomeProducerTests {
     private static let tooLarge = KafkaError(code: .messageSizeTooLarge, text: "large")
+    private static let tooLargeForSegment = KafkaError(code: .recordListTooLarge, text: "large")
     private static let purged = KafkaError(code: .purgedInQueue, text: "purged")
 
     /// A record that was published: nobody has said yet what became of it.
@@ -48,6 +49,7 @@ import Vocabulary
             "\(publication) written" + (record?.isLast == true ? ", the last" : "")
         case .taken(let publication): "\(publication) taken"
         case .notTaken(let publication, _): "\(publication) not taken"
+        case .batchRefused(let publication, _): "\(publication) in a refused batch"
         case .tooLarge(let publication, _, let record):
             "\(publication) too large" + (record?.isLast == true ? ", the last" : "")
         case .producerFailed(_, let isReplaced): isReplaced ? "replaced" : "failed"
@@ -73,12 +75,18 @@ import Vocabulary
         ),
         Reports(
             outcome: tooLarge,
-            words: ["outcome not taken", "deadLetter written"],
+            words: ["outcome in a refused batch", "deadLetter written"],
             again: [.outcome]
         ),
         Reports(
             deadLetter: tooLarge,
-            words: ["outcome written", "deadLetter too large, the last"]
+            words: ["outcome written", "deadLetter in a refused batch"],
+            again: [.deadLetter]
+        ),
+        Reports(
+            deadLetter: tooLargeForSegment,
+            words: ["outcome written", "deadLetter in a refused batch"],
+            again: [.deadLetter]
         ),
         Reports(
             deadLetter: PartsBench.noKafka,
@@ -99,6 +107,34 @@ import Vocabulary
         bench.pass(.seconds(60))
         #expect(bench.decide().publications.map(\.tag.publication) == reports.again)
         #expect(bench.engine.counts.terminal == (reports.again.isEmpty ? 1 : 0))
+    }
+
+    @Test(arguments: [
+        (Publication.outcome, "outcome not taken", true),
+        (.deadLetter, "deadLetter too large", false),
+    ])
+    func `only what is refused by itself is too large`(
+        publication: Publication,
+        verdict: String,
+        isProducedAgain: Bool
+    ) throws {
+        let published = try Published()
+        let bench = published.bench
+        var outcomes = published.outcomes
+        let tag = try #require(published.tags.first { $0.publication == publication })
+        let report = ProducerEvent.deliveryReported(tag: tag.rawValue, Self.tooLarge)
+        let ofBatch = word(outcomes.happened(report, &bench.engine, now: bench.now))
+        #expect(ofBatch == "\(publication) in a refused batch")
+        bench.pass(.seconds(60))
+        let again = try #require(bench.decide().publications.first { $0.tag == tag })
+        let source = bench.partitions[bench.partition]
+        let news = outcomes.publish(again, source: source, &bench.engine, now: bench.now)
+        #expect(word(news) == "nothing")
+        #expect(published.producer.outstanding == 0, "it has a producer to itself")
+        let ofRecord = word(outcomes.happened(report, &bench.engine, now: bench.now))
+        #expect(ofRecord == verdict)
+        bench.pass(.seconds(60))
+        #expect(bench.decide().publications.contains { $0.tag == tag } == isProducedAgain)
     }
 
     @Test func `a record in a transaction is taken, and not written yet`() throws {

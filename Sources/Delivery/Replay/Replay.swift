@@ -137,7 +137,8 @@ extension Replay {
         case .published: engine.published(try log.value())
         case .publicationFailed:
             let tag: PublicationTag = try log.value()
-            engine.publicationFailed(tag, isRefused: try log.flag(), now: try log.value())
+            let fault = try log.element(of: PublicationFault.allCases)
+            engine.publicationFailed(tag, fault, now: try log.value())
         case .publicationAbandoned:
             _ = engine.publicationAbandoned(try log.value(), now: try log.value())
         case .deferralRefused: engine.deferralRefused(try log.value(), now: try log.value())

@@ -82,6 +82,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     /// When the present transaction took its first record.
     private var begunAt: Instant?
     private var refusedOutcomes = RefusedOutcomes()
+    private var size = TransactionSize()
 
     /// `timeout` is the producer's `transaction.timeout.ms`.
     public init(timeout: Duration) {
@@ -103,11 +104,12 @@ public struct OutcomeTransactions: Hashable, Sendable {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
         waiting += refusedOutcomes.takeDue(now: now)
-        if !waiting.isEmpty { begunAt = begunAt ?? now }
-        let admitted = waiting.map { (id: $0, records: records[$0] ?? []) }
-        members += waiting
-        unfinished += waiting.count
-        waiting = []
+        let entering = waiting.prefix(size.room(beside: members.count))
+        if !entering.isEmpty { begunAt = begunAt ?? now }
+        let admitted = entering.map { (id: $0, records: records[$0] ?? []) }
+        members += entering
+        unfinished += entering.count
+        waiting.removeFirst(entering.count)
         return admitted
     }
 
@@ -131,6 +133,21 @@ public struct OutcomeTransactions: Hashable, Sendable {
         recordFailed(now: now)
         if refusedOutcomes.refused(id, now: now) { waiting.removeAll { $0 == id } }
     }
+
+    /// Kafka refuses a batch with records of more than one delivery: the transaction is done again in
+    /// parts.
+    public mutating func batchRefused() {
+        guard phase == .open || phase == .closing else { return }
+        size.refused(members.count)
+        beginAbort()
+    }
+
+    /// Whether the delivery has the transaction to itself, and each of its records its batch: they
+    /// go to different topics.
+    public func isAlone(_ id: DeliveryID) -> Bool { members == [id] }
+
+    /// Whether the transaction takes no more, though others wait.
+    public var isFull: Bool { !waiting.isEmpty && size.room(beside: members.count) == 0 }
 
     /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
     ///
@@ -219,6 +236,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
                 committed.append(Written(id, records.removeValue(forKey: id) ?? []))
                 refusedOutcomes.forget(id)
             }
+            size.committed(members.count)
             members = []
             openNext()
             return .committed(committed)
@@ -328,6 +346,27 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting = members + waiting
         members = []
         unfinished = 0
+    }
+}
+
+/// How many deliveries a transaction may have, so that Kafka takes its batches.
+///
+/// Any number, until a batch is refused: then half of those that it had, and so on down to one,
+/// which is refused for itself. What is taken makes it larger again, by and by, for it may have been
+/// the size of all together.
+private struct TransactionSize: Hashable, Sendable {
+    private static let unlimited = 10_000
+
+    private var limit: Int?
+
+    func room(beside members: Int) -> Int { limit.map { max(0, $0 - members) } ?? .max }
+
+    mutating func refused(_ members: Int) { limit = max(1, members / 2) }
+
+    mutating func committed(_ members: Int) {
+        guard let limit, members >= limit else { return }
+        let next = limit + max(1, limit / 8)
+        self.limit = next < Self.unlimited ? next : nil
     }
 }
 

@@ -119,6 +119,7 @@ struct ShardGroup: Sendable {
     private func runShard(_ index: Int) -> ServiceError? {
         var settings = settings
         settings.seed &+= UInt64(index)
+        settings.kafka.maxBatchBytes = topicWait.maxBatchBytes
         do {
             let loop = try EventLoop()
             var shard = try Shard(

@@ -65,7 +65,9 @@ extension StartUp {
     /// Asks Kafka for the topics, and makes those that are missing where the configuration allows.
     ///
     /// Blocks up to `Configuration.kafkaDeadline`; not for a shard's thread.
-    func checkTopics() throws(ServiceError) {
+    ///
+    /// - Returns: what the topics take.
+    func checkTopics() throws(ServiceError) -> BatchLimits {
         let cluster: ClusterCheck
         do throws(KafkaError) {
             cluster = try ClusterCheck(
@@ -77,12 +79,37 @@ extension StartUp {
         }
         defer { cluster.destroyAside() }
         let missing = try missingTopics(in: cluster)
-        guard !missing.isEmpty else { return }
-        guard configuration.kafka.createTopics else { throw complaint(about: missing) }
-        try create(missing, in: cluster)
-        // The broker that is asked next may not have heard of them.
-        let unheard = try missingTopics(in: cluster)
-        guard unheard.isEmpty else { throw complaint(about: unheard) }
+        if !missing.isEmpty {
+            guard configuration.kafka.createTopics else { throw complaint(about: missing) }
+            try create(missing, in: cluster)
+            // The broker that is asked next may not have heard of them.
+            let unheard = try missingTopics(in: cluster)
+            guard unheard.isEmpty else { throw complaint(about: unheard) }
+        }
+        return batchLimits(in: cluster)
+    }
+
+    private func batchLimits(in cluster: ClusterCheck) -> BatchLimits {
+        let sources = configuration.sources.map(\.topic)
+        let written = neededTopics.map(\.topic).filter { !sources.contains($0) }
+        var answers: [KafkaTopic: Result<Int, KafkaError>] = [:]
+        var otherwise = KafkaError(code: .timedOut)
+        do throws(ClusterCheck.Failure) {
+            answers = try cluster.maxBatchBytes(
+                of: sources + written,
+                deadline: Configuration.kafkaDeadline
+            )
+        } catch {
+            otherwise = error.cause
+        }
+        let letters = configuration.results.deadLetterTopic.map { [$0] } ?? []
+        return BatchLimits(
+            answers,
+            written: written,
+            keepingEvents: Set(letters + configuration.retryTopics.topics),
+            sources: sources,
+            otherwise: otherwise
+        )
     }
 
     private func complaint(about missing: [MissingTopic]) -> ServiceError {
@@ -159,13 +186,13 @@ extension StartUp {
 
     private func unanswered(_ failure: ClusterCheck.Failure) -> ServiceError {
         let servers = configuration.kafka.bootstrapServers
-        let (error, outlook): (KafkaError, ServiceError.Outlook) =
+        let outlook: ServiceError.Outlook =
             switch failure {
-            case .unreachable(let error): (error, .unanswered)
-            case .failed(let error): (error, .lasting)
+            case .unreachable: .unanswered
+            case .failed: .lasting
             }
         return ServiceError(
-            text: "kafka.bootstrap_servers: no answer from \(servers): \(error.text)",
+            text: "kafka.bootstrap_servers: no answer from \(servers): \(failure.cause.text)",
             outlook
         )
     }

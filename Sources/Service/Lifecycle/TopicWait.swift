@@ -12,6 +12,7 @@ final class TopicWait: Sendable {
     private let startUp: StartUp
     private let log: Log
     private let latest = Mutex<String?>("not asked for its topics yet")
+    private let limits = Mutex<BatchLimits?>(nil)
 
     private static let pause = Duration.seconds(1)
 
@@ -22,6 +23,9 @@ final class TopicWait: Sendable {
 
     /// Why the topics are not known to be there; nil: they are.
     var trouble: String? { latest.withLock { $0 } }
+
+    /// How large a batch may be that any topic takes; nil: nobody knows.
+    var maxBatchBytes: Int? { limits.withLock { $0?.smallest?.bytes } }
 
     /// - Parameter isStopped: Looked at between two questions, each of which takes
     ///   `Configuration.kafkaDeadline` at most.
@@ -34,7 +38,9 @@ final class TopicWait: Sendable {
                 Result { () throws(ServiceError) in try startUp.checkTopics() }
             }
             switch answer {
-            case .success:
+            case .success(let limits):
+                tell(limits)
+                self.limits.withLock { $0 = limits }
                 latest.withLock { $0 = nil }
                 return
             case .failure(let error):
@@ -53,6 +59,24 @@ final class TopicWait: Sendable {
                 // Cut short by cancellation only, and then `isStopped` is true.
                 try? await Task.sleep(for: Self.pause)
             }
+        }
+    }
+
+    private func tell(_ limits: BatchLimits) {
+        if let (topic, cause) = limits.unknown {
+            log.info(
+                "max.message.bytes of a topic is not known: a batch that is larger is written again record by record",
+                [.error: "\(topic): \(cause)"]
+            )
+        }
+        for (topic, bytes) in limits.tooSmall {
+            log.warning(
+                "a topic that keeps events takes less than the source: larger ones are not kept",
+                [
+                    .problem:
+                        "max.message.bytes of \(topic): \(bytes), of a source: \(limits.ofSources)"
+                ]
+            )
         }
     }
 }

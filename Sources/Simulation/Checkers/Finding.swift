@@ -40,6 +40,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case broadcastIsNeverLate
         case rebalanceRepeatsNothing
         case drains
+        case onlyTooLargeIsGivenUp
         case oneOutcomeInTransactions
         case transactionsAreWhole
         case endsForACause

@@ -18,6 +18,8 @@ struct SimulatedTransaction {
     var hasBegun = false
     /// librdkafka has given it up: it takes no record any more, and cannot be committed.
     var hasFailed = false
+    /// Kinds of records with one among them that is too large.
+    var refused: Publications = []
     /// The records that Kafka has taken.
     var written: [ProduceRequest] = []
     /// What was given to the producer: the deliveries, with all records that each calls for.

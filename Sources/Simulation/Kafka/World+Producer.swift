@@ -95,7 +95,9 @@ extension World {
         )
         let chances = plan.chances
         var fate = ProduceFate.acknowledged
-        if strikes(chances.produceRefused, .produce, of: member) {
+        if events[Int(event)].isOversized, publication == .deadLetter {
+            fate = .tooLarge
+        } else if strikes(chances.produceRefused, .produce, of: member) {
             fate = .refused
         } else if strikes(chances.acknowledgementLost, .produce, of: member) {
             fate = .acknowledgementLost
@@ -150,7 +152,7 @@ extension World {
             // librdkafka holds it back until Kafka is there again.
             return after(dice[.report, request.member].seconds(1...5), .produced(request))
         }
-        let succeeds =
+        let answer =
             if let transaction = request.transaction {
                 produceReached(request, inTransaction: transaction)
             } else {
@@ -159,7 +161,7 @@ extension World {
         guard let member = member(request.member) else { return }
         // Mostly the report is there at once: a tenth of them takes its time.
         guard dice[.report, request.member].comesUp(0.1) else {
-            return reported(member, request.producer, request.tag, succeeds: succeeds)
+            return reported(member, request.producer, request.tag, answer)
         }
         after(
             latency(.report, of: member),
@@ -167,29 +169,30 @@ extension World {
                 request.member,
                 producer: request.producer,
                 request.tag,
-                succeeds: succeeds
+                answer
             )
         )
     }
 
-    /// - Returns: whether its producer is told that Kafka has it.
-    private mutating func writtenAtOnce(_ request: ProduceRequest) -> Bool {
+    /// - Returns: what its producer is told.
+    private mutating func writtenAtOnce(_ request: ProduceRequest) -> ProduceAnswer {
         switch request.fate {
+        case .tooLarge: return .batchTooLarge
         case .refused:
             coverage.note(.produceRefused)
-            return false
+            return .notTaken
         case .acknowledgementLost:
             coverage.note(.acknowledgementLost)
             written(request)
-            return false
+            return .notTaken
         case .doubled:
             coverage.note(.produceDoubled)
             written(request)
             written(request)
-            return true
+            return .taken
         case .acknowledged:
             written(request)
-            return true
+            return .taken
         }
     }
 
@@ -197,24 +200,57 @@ extension World {
         _ id: MemberID,
         producer: Int,
         _ tag: PublicationTag,
-        succeeds: Bool
+        _ answer: ProduceAnswer
     ) {
         guard let member = member(id) else { return }
-        reported(member, producer, tag, succeeds: succeeds)
+        reported(member, producer, tag, answer)
     }
 
     private mutating func reported(
         _ member: Member,
         _ producer: Int,
         _ tag: PublicationTag,
-        succeeds: Bool
+        _ answer: ProduceAnswer
     ) {
         guard member.producer == producer else { return }
-        guard succeeds else {
-            member.engine.publicationFailed(tag, now: moment)
-            return wake(member)
+        defer { wake(member) }
+        switch answer {
+        case .notTaken: member.engine.publicationFailed(tag, now: moment)
+        case .batchTooLarge: batchRefused(tag, by: member)
+        case .taken:
+            member.engine.published(tag)
+            acknowledged(tag, by: member)
         }
-        member.engine.published(tag)
+    }
+
+    /// What was in the refused batch is sent by itself; what was by itself is given up.
+    private mutating func batchRefused(_ tag: PublicationTag, by member: Member) {
+        let isAlone =
+            plan.isTransactional
+            ? member.engine.lend { $0.transactions?.isAlone(tag.delivery) == true }
+            : !member.singles.insert(tag).inserted
+        guard isAlone else {
+            coverage.note(.batchRefused)
+            return member.engine.publicationFailed(tag, .batch, now: moment)
+        }
+        guard var pending = member.publishing[tag.delivery] else { return }
+        guard events[Int(pending.event)].isOversized, tag.publication == .deadLetter else {
+            return found(
+                .onlyTooLargeIsGivenUp,
+                "\(tag.publication) of event \(pending.event) is not too large"
+            )
+        }
+        coverage.note(.recordGivenUp)
+        _ = member.engine.publicationAbandoned(tag, now: moment)
+        pending.unwritten.remove(tag.publication)
+        member.publishing[tag.delivery] = pending
+        resolve(pending)
+        acknowledged(tag, by: member)
+    }
+
+    /// The member waits for the record no more.
+    private mutating func acknowledged(_ tag: PublicationTag, by member: Member) {
+        member.singles.remove(tag)
         if !plan.isTransactional, var pending = member.publishing[tag.delivery] {
             pending.awaited.remove(tag.publication)
             member.publishing[tag.delivery] = pending.awaited.isEmpty ? nil : pending
@@ -223,7 +259,6 @@ extension World {
                 settled(pending, by: member)
             }
         }
-        wake(member)
     }
 
     /// As far as the member can know, the record is done with.
@@ -258,8 +293,14 @@ extension World {
         else { return }
         pending.unwritten.remove(record.publication)
         member.publishing[request.tag.delivery] = pending
-        guard pending.unwritten.isEmpty else { return }
-        kafka.partitions[record.partition.index].entries[Int(record.offset)].isResolved = true
+        resolve(pending)
+    }
+
+    /// Whether everything that an outcome calls for is in Kafka; in a transaction it is when that is
+    /// committed.
+    private mutating func resolve(_ pending: Member.Pending) {
+        guard !plan.isTransactional, pending.unwritten.isEmpty else { return }
+        kafka.partitions[pending.partition.index].entries[Int(pending.offset)].isResolved = true
     }
 
     mutating func appear(_ record: ProducedRecord) {

@@ -236,25 +236,34 @@ extension World {
 
     /// A record of a transaction comes to Kafka.
     ///
-    /// - Returns: whether its producer is told that Kafka has it.
-    mutating func produceReached(_ request: ProduceRequest, inTransaction place: Int) -> Bool {
+    /// - Returns: what its producer is told.
+    mutating func produceReached(
+        _ request: ProduceRequest,
+        inTransaction place: Int
+    ) -> ProduceAnswer {
         guard transactions[place].state == .open, !transactions[place].hasFailed else {
-            return false
+            return .notTaken
         }
         reached(place)
+        let batch = request.tag.publication
+        // What comes behind it is in the same batch.
+        guard !transactions[place].refused.contains(batch) else { return .batchTooLarge }
         switch request.fate {
+        case .tooLarge:
+            transactions[place].refused.insert(Publications(batch))
+            return .batchTooLarge
         case .refused:
             coverage.note(.produceRefused)
             transactions[place].hasFailed = dice[.transaction, request.member].comesUp(0.5)
-            return false
+            return .notTaken
         case .acknowledgementLost:
             coverage.note(.acknowledgementLost)
             transactions[place].written.append(request)
-            return false
+            return .notTaken
         // Its sequence number tells Kafka that it has the record.
         case .acknowledged, .doubled:
             transactions[place].written.append(request)
-            return true
+            return .taken
         }
     }
 

@@ -9,7 +9,7 @@ import time
 
 import noida_db
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from . import contracts
 from .deadlines import Deadline, eventually
@@ -103,6 +103,13 @@ class Kafka:
         """Deletes the topic with all that is in it."""
         admin = AdminClient(self._client)
         for future in admin.delete_topics([topic]).values():
+            future.result(20)
+
+    def configure(self, topic, **config):
+        """Sets the topic's properties to these, and all others to the broker's defaults."""
+        admin = AdminClient(self._client)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=config)
+        for future in admin.alter_configs([resource]).values():
             future.result(20)
 
     def make_again(self, topic, partitions=4):

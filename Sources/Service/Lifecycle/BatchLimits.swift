@@ -1,0 +1,44 @@
+package import KafkaIO
+package import Vocabulary
+
+/// How many bytes the topics take in a batch (`max.message.bytes`), as far as Kafka tells.
+///
+/// A shard writes all topics by one producer, whose batches have one limit: the smallest of them. It
+/// costs nobody anything, for a batch of the usual size is an eighth of Kafka's default.
+package struct BatchLimits: Sendable {
+    /// The smallest of the topics that are written; nil: of none it is known.
+    package private(set) var smallest: (topic: KafkaTopic, bytes: Int)?
+    /// Why it is not told of one of them.
+    package private(set) var unknown: (topic: KafkaTopic, cause: KafkaError)?
+    /// The largest of a source, and what takes whole events and less than that.
+    package private(set) var ofSources = 0
+    package private(set) var tooSmall: [(topic: KafkaTopic, bytes: Int)] = []
+
+    /// - Parameters:
+    ///   - answers: what Kafka told.
+    ///   - written: the topics that are written.
+    ///   - keepingEvents: those of them that take whole events.
+    ///   - sources: the topics that are only read.
+    ///   - otherwise: why it told nothing of the rest.
+    package init(
+        _ answers: [KafkaTopic: Result<Int, KafkaError>],
+        written: [KafkaTopic],
+        keepingEvents: Set<KafkaTopic>,
+        sources: [KafkaTopic],
+        otherwise: KafkaError
+    ) {
+        for case .success(let bytes)? in sources.map({ answers[$0] }) {
+            ofSources = max(ofSources, bytes)
+        }
+        for topic in written {
+            switch answers[topic] ?? .failure(otherwise) {
+            case .failure(let cause): unknown = unknown ?? (topic, cause)
+            case .success(let bytes):
+                if bytes < smallest?.bytes ?? .max { smallest = (topic, bytes) }
+                if bytes < ofSources, keepingEvents.contains(topic) {
+                    tooSmall.append((topic, bytes))
+                }
+            }
+        }
+    }
+}

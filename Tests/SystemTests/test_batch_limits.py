@@ -1,0 +1,61 @@
+"""Apache Kafka takes or refuses a batch as a whole: that is no verdict on each of its records."""
+
+import json
+import json
+import random
+
+import pytest
+
+from harness.apache_kafka import kafka_home, running_apache_kafka
+from harness.kafka import Written
+from harness.service import position_of
+
+pytestmark = [
+    pytest.mark.takes(40),
+    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
+]
+# A dead letter fits, and some more; what is larger is one record.
+LIMIT = 3000
+EVENTS = 200
+REFUSED = "Kafka refuses a batch of records: each is written again by itself"
+DROPPED = "deadLetter record is larger than its topic allows; only the outcome tells"
+
+
+def unreadable(byte_count):
+    """No event, and nothing that compression makes smaller."""
+    return Written(random.Random(byte_count).randbytes(byte_count), key=b"%d" % byte_count)
+
+
+@pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "lowered later"])
+def test_what_fits_is_written(tmp_path, benches, simulators, is_known, is_transactional):
+    with running_apache_kafka(tmp_path / "kafka") as apache:
+        bench, simulator = benches(apache.kafka, 1), simulators({})
+        settings = bench.configuration(simulator)
+        if is_transactional:
+            settings["results"] |= {"transactional": True, "transactional_id": bench.group}
+        lowered = [bench.topics.results, bench.topics.dead_letters]
+
+        def lower():
+            for topic in lowered:
+                apache.kafka.configure(topic, **{"max.message.bytes": str(LIMIT)})
+
+        if is_known:
+            lower()
+        service = bench.start(settings).wait_until_ready()
+        if not is_known:
+            lower()
+        sizes = [*range(300, 300 + EVENTS), LIMIT + 500]
+        written = bench.produce([unreadable(size) for size in sizes])
+        bench.wait_until_settled(service=service)
+        service.drain()
+
+        told = bench.kafka.read_committed(bench.topics.results)
+        outcomes = [json.loads(message.value()) for message in told]
+        assert sorted(map(position_of, outcomes)) == [place.position for place in written]
+        assert {outcome["outcome"] for outcome in outcomes} == {"invalid"}
+        letters = bench.kafka.read_committed(bench.topics.dead_letters)
+        assert sorted(len(letter.value()) for letter in letters) == sizes[:-1]
+        assert service.count(DROPPED) == 1
+        # Known, only the record that is too large by itself.
+        assert (service.count(REFUSED) == 1) == is_known, service.child.told()

@@ -80,6 +80,14 @@ extension Arrival {
     }
 }
 
+/// A record that Kafka has, or will never take, and what it is of.
+public struct PublishedRecord: Sendable {
+    public let arrival: Arrival
+    public let conclusion: Conclusion
+    /// It was the last that its delivery waited for, which has left.
+    public let isLast: Bool
+}
+
 /// How an event ends: what its outcome says and its record does not.
 ///
 /// An object, because it is large, and is looked at again when Kafka has its records.

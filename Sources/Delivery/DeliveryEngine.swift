@@ -373,8 +373,11 @@ public struct DeliveryEngine: Sendable {
     private mutating func ended(_ tag: PublicationTag) -> PublishedRecord? {
         guard var awaited = awaitedRecords(of: tag) else { return nil }
         awaited.remove(tag.publication)
+        publishing.ended(tag)
+        if tag.publication != .outcome { intake.topicWaitEnded(tag.delivery) }
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
+            if !settings.isTransactional { waitsBesideOutcome(tag.delivery, for: awaited) }
             if awaited.isEmpty { publishing.memberFinished() }
             return PublishedRecord(
                 arrival: deliveries[tag.delivery].arrival,
@@ -408,15 +411,32 @@ public struct DeliveryEngine: Sendable {
         }
         guard awaitedRecords(of: tag) != nil else { return }
         guard settings.isTransactional else {
-            publishing.failed(tag, now: now.instant)
+            if fault != .batch, intake.hasNoRoomToWait(tag.delivery) {
+                drop(tag)
+            } else {
+                publishing.failed(tag, now: now.instant)
+            }
             return
         }
         switch fault {
         case .none: abortTransaction(now: now)
+        case .topic: if publishing.undo(topicOf: tag, now: now.instant) { undone() }
         case .batch: if publishing.undoInParts() { undone() }
         case .record:
             if publishing.undo(refused: tag.delivery, now: now.instant) { undone() }
         }
+    }
+
+    /// A delivery may wait for nothing but a topic beside that of the results.
+    private mutating func waitsBesideOutcome(_ id: DeliveryID, for awaited: Publications) {
+        guard !awaited.contains(.outcome), let publication = awaited.auxiliary else { return }
+        intake.waitsForTopic(publication, of: id, deliveries[id].arrival)
+    }
+
+    /// The delivery goes without this record, which Kafka has not taken.
+    private mutating func drop(_ tag: PublicationTag) {
+        guard let record = ended(tag) else { return }
+        decision.dropped.append(DroppedRecord(tag: tag, record: record))
     }
 
     /// The records that a delivery waits for, if this one is among them.
@@ -457,6 +477,8 @@ public struct DeliveryEngine: Sendable {
         guard deliveries.contains(id), case .publishing([.retry]) = deliveries[id].place,
             let deferral = deliveries[id].deferral
         else { return }
+        publishing.ended(PublicationTag(id, .retry))
+        intake.topicWaitEnded(id)
         abortTransaction(now: now)
         conclude(
             id,
@@ -878,6 +900,7 @@ public struct DeliveryEngine: Sendable {
         guard settings.isTransactional else { return }
         publishing.timeAdvanced(now: now.instant)
         carryOutTransactionSteps()
+        for id in publishing.setAside() { waitsAside(id) }
         for (id, records) in publishing.admit(now: now.instant) {
             move(id, to: .publishing(records))
         }
@@ -886,6 +909,25 @@ public struct DeliveryEngine: Sendable {
         let commits = assignment.takeCommits(settling: members.map { deliveries[$0].settledRecord })
         if !publishing.commit(commits) { assignment.commitFinished(failed: []) }
         carryOutTransactionSteps()
+    }
+
+    /// A delivery needs a topic that takes nothing; without room to wait for it, it goes without that
+    /// record.
+    private mutating func waitsAside(_ id: DeliveryID) {
+        guard case .publishing(let records) = deliveries[id].place,
+            let publication = records.auxiliary
+        else { return }
+        intake.waitsForTopic(publication, of: id, deliveries[id].arrival)
+        guard intake.hasNoRoomToWait(id) else { return }
+        intake.topicWaitEnded(id)
+        let tag = PublicationTag(id, publication)
+        publishing.withdraw(tag)
+        let record = PublishedRecord(
+            arrival: deliveries[id].arrival,
+            conclusion: deliveries[id].concluded,
+            isLast: false
+        )
+        decision.dropped.append(DroppedRecord(tag: tag, record: record))
     }
 
     private mutating func carryOutTransactionSteps() {
@@ -1413,8 +1455,25 @@ public struct DeliveryEngine: Sendable {
     /// Has the records of a decided delivery published: now, or in the next transaction.
     private mutating func publish(_ records: Publications, of id: DeliveryID) {
         move(id, to: .publishing(records))
-        publishing.decided(id, records)
-        if settings.isTransactional { assignment.settlementAnnounced() }
+        publishing.decided(id, records, needing: auxiliaryTopic(of: records, id))
+        if settings.isTransactional {
+            assignment.settlementAnnounced()
+        } else if records == .retry {
+            waitsBesideOutcome(id, for: records)
+        }
+    }
+
+    /// The topic that a delivery's records need beside that of the results.
+    private func auxiliaryTopic(of records: Publications, _ id: DeliveryID) -> RecordTopic? {
+        guard settings.isTransactional, records != .outcome else { return nil }
+        switch records.auxiliary {
+        case .tokenStatus: return .tokenStatus
+        case .deadLetter: return .deadLetters
+        case .outcome, .retry, nil:
+            return deliveries[id].deferral.map {
+                .retry(source: deliveries[id].facts.source, tier: $0.tier)
+            }
+        }
     }
 
     /// Ends a delivery without an outcome: whoever owns the partition reads the record again.
@@ -1436,6 +1495,7 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         left(deliveries[id].place, id)
         let delivery = deliveries.take(id)
+        intake.topicWaitEnded(id)
         if isUndone || !delivery.hasOutcome { hygiene.released(delivery.arrival) }
         intake.left(delivery.arrival)
         return delivery
@@ -1632,14 +1692,6 @@ public struct JudgedAttempt: Hashable, Sendable {
     public let verdict: Verdict
     public let route: Route
     public let sentAt: Instant
-}
-
-/// A record that Kafka has, or will never take, and what it is of.
-public struct PublishedRecord: Sendable {
-    public let arrival: Arrival
-    public let conclusion: Conclusion
-    /// It was the last that its delivery waited for, which has left.
-    public let isLast: Bool
 }
 
 /// What happened since the start; only ever grows.

@@ -25,6 +25,10 @@ struct Intake: Sendable {
     private var pauses = PartitionPauses()
     private var heldRecords = HeldRecords()
     private var schemaWaits = SchemaWaits()
+    /// For the topic of token statuses.
+    private var statusWaits: TopicWaits
+    /// For those that take events: of dead letters, and retry topics.
+    private var eventWaits: TopicWaits
     /// Of the assignment: each partition's source.
     private var sources: [PartitionID: Int] = [:]
 
@@ -36,6 +40,8 @@ struct Intake: Sendable {
             bytes: settings.intake.bytes,
             weights: settings.sourceWeights
         )
+        statusWaits = TopicWaits(limits: settings.intake)
+        eventWaits = TopicWaits(limits: settings.intake)
     }
 
     // MARK: In hand
@@ -203,6 +209,38 @@ struct Intake: Sendable {
     /// The assignment is gone, with everything that waits.
     mutating func forgetSchemaWaits() { schemaWaits = SchemaWaits() }
 
+    // MARK: Topics beside that of the results
+
+    /// A delivery waits for nothing but this record to be taken.
+    mutating func waitsForTopic(
+        _ publication: Publication,
+        of id: DeliveryID,
+        _ arrival: Arrival
+    ) {
+        let (partition, byteCount) = (arrival.facts.partition, arrival.facts.byteCount)
+        switch publication {
+        // All that is in hand needs this topic.
+        case .outcome: break
+        case .tokenStatus: _ = statusWaits.began(id, partition, byteCount: byteCount)
+        case .deadLetter, .retry:
+            if eventWaits.began(id, partition, byteCount: byteCount) { pauses.reasonChanged() }
+        }
+    }
+
+    /// Kafka did not take a delivery's record, and too many wait for its topic: it is dropped.
+    ///
+    /// So it is with a token's status: the outcome tells, and the token's next answer says it again.
+    func hasNoRoomToWait(_ id: DeliveryID) -> Bool {
+        statusWaits.contains(id) && statusWaits.isExceeded
+    }
+
+    /// The delivery waits for such a topic no more, if it did.
+    @inline(__always)
+    mutating func topicWaitEnded(_ id: DeliveryID) {
+        _ = statusWaits.ended(id)
+        if eventWaits.ended(id) { pauses.reasonChanged() }
+    }
+
     // MARK: Partitions
 
     /// The group gave these partitions to the shard.
@@ -240,9 +278,9 @@ struct Intake: Sendable {
         where isStopped: (PartitionID) -> Bool
     ) -> [GroupStep] {
         let (isFull, held, stopped) = (gate.isPaused, heldRecords, shares.stopped)
-        let sources = sources
+        let (sources, eventWaits) = (sources, eventWaits)
         return pauses.changes(of: partitions) { partition in
-            isStopped(partition) || isFull || held.stops(partition)
+            isStopped(partition) || isFull || held.stops(partition) || eventWaits.stops(partition)
                 || stopped[sources[partition, default: 0]]
         }
     }

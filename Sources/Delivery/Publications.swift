@@ -38,6 +38,13 @@ public struct Publications: OptionSet, Hashable, Sendable {
         }
     }
 
+    /// The one beside the outcome, if there is one: there are never two.
+    var auxiliary: Publication? {
+        if contains(.tokenStatus) { return .tokenStatus }
+        if contains(.deadLetter) { return .deadLetter }
+        return contains(.retry) ? .retry : nil
+    }
+
     public mutating func remove(_ publication: Publication) {
         self = Publications(rawValue: rawValue & ~(1 << publication.rawValue))
     }
@@ -47,6 +54,8 @@ public struct Publications: OptionSet, Hashable, Sendable {
 public enum PublicationFault: Hashable, Sendable, CaseIterable {
     /// Nothing about it: it can be taken another time.
     case none
+    /// What its topic is given: rights are missing, the topic is gone, clocks are far apart.
+    case topic
     /// The batch that it was in.
     case batch
     /// The record as it is, however often.

@@ -6,7 +6,7 @@ import Vocabulary
 /// (decision 0016).
 struct Publishing: Sendable {
     /// Between two tries to produce a record.
-    private static let pause = Duration.seconds(1)
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
     /// Nil: outcomes are written one by one, and offsets after them.
     private(set) var transactions: OutcomeTransactions?
@@ -21,6 +21,8 @@ struct Publishing: Sendable {
     private var due: [Due] = []
     /// To be produced once more, later.
     private var retries = TimedQueue<PublicationTag>()
+    /// How often Kafka has refused a record, of those that it has refused.
+    private var refusals: [PublicationTag: Int] = [:]
 
     init(_ settings: EngineSettings) {
         transactions = settings.transactionTimeout.map(OutcomeTransactions.init(timeout:))
@@ -29,17 +31,27 @@ struct Publishing: Sendable {
     // MARK: Records
 
     /// A delivery has ended: these records say so.
-    mutating func decided(_ id: DeliveryID, _ records: Publications) {
+    ///
+    /// `topic` is the one that they need beside that of the results.
+    mutating func decided(_ id: DeliveryID, _ records: Publications, needing topic: RecordTopic?) {
         if transactions == nil {
             due.append(Due(delivery: id, records: records, isRepeat: false))
         } else {
-            transactions?.announced(id, records)
+            transactions?.announced(id, records, needing: topic)
         }
     }
 
-    /// Kafka did not take the record: once more after a while.
+    /// Kafka did not take the record: once more after a while, and ever later.
     mutating func failed(_ tag: PublicationTag, now: Instant) {
-        retries.insert(tag, due: now + Self.pause)
+        let count = refusals[tag, default: 0] + 1
+        refusals[tag] = count
+        retries.insert(tag, due: now + Self.backoff.ceiling(afterFailures: count))
+    }
+
+    /// The delivery waits for the record no more.
+    @inline(__always)
+    mutating func ended(_ tag: PublicationTag) {
+        if !refusals.isEmpty { refusals[tag] = nil }
     }
 
     /// The producer was given up: whatever it had not acknowledged is produced again.
@@ -109,6 +121,20 @@ struct Publishing: Sendable {
         transactions?.refused(id, now: now)
         return true
     }
+
+    /// A record's topic takes nothing: the transaction is done again without those that need it.
+    ///
+    /// - Returns: whether there was one to do again.
+    mutating func undo(topicOf tag: PublicationTag, now: Instant) -> Bool {
+        guard isTakingRecords else { return false }
+        transactions?.topicRefused(tag, now: now)
+        return true
+    }
+
+    /// Has those stand aside that need a topic which takes nothing.
+    ///
+    /// - Returns: who does from now on.
+    mutating func setAside() -> [DeliveryID] { transactions?.setAside() ?? [] }
 
     /// Kafka refused a batch: the transaction is done again in parts.
     ///

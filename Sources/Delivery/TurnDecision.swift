@@ -20,6 +20,8 @@ public struct TurnDecision: Sendable {
     /// One that is committed or aborted holds none of this turn's.
     public var transactions: [TransactionStep] = []
     public var publications: [OutgoingRecord] = []
+    /// Nothing is to be done for these: who looks on is told.
+    public var dropped: [DroppedRecord] = []
     public var group: [GroupStep] = []
     public var stop: StopReason?
 
@@ -35,6 +37,7 @@ public struct TurnDecision: Sendable {
         schemaFetches.removeAll(keepingCapacity: true)
         transactions.removeAll(keepingCapacity: true)
         publications.removeAll(keepingCapacity: true)
+        dropped.removeAll(keepingCapacity: true)
         group.removeAll(keepingCapacity: true)
         stop = nil
     }
@@ -91,6 +94,12 @@ public struct OutgoingRecord: Sendable {
     public let tag: PublicationTag
     public let arrival: Arrival
     public let conclusion: Conclusion
+}
+
+/// A record that is not written, because too many wait for its topic.
+public struct DroppedRecord: Sendable {
+    public let tag: PublicationTag
+    public let record: PublishedRecord
 }
 
 /// What the consumer is to do.

@@ -72,6 +72,14 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Kafka takes nothing of this size, be it a batch or a record.
     public var isOfSize: Bool { code == .messageSizeTooLarge || code == .recordListTooLarge }
 
+    /// It may be the fault of one record, for which Kafka refuses all of its batch.
+    public var mayBeOfRecord: Bool { isOfRecord || Self.ofContents.contains(code) }
+
+    /// Of a record by itself: its topic will not take it as it is, however often.
+    ///
+    /// It is too large, or has no key where the topic is compacted.
+    public var isOfRecord: Bool { isOfSize || code == .invalidRecord }
+
     public var name: String { code.name }
 
     public var description: String {
@@ -84,6 +92,10 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private static let ofPartition: Set<Code> = [
         .unknownTopicOrPartition, .unknownPartition, .topicAuthorizationFailed,
+    ]
+
+    private static let ofContents: Set<Code> = [
+        .invalidDifferentRecord, .invalidTimestamp, .policyViolation, .unsupportedForMessageFormat,
     ]
 
     private static let retryable: Set<Code> = [
@@ -121,6 +133,15 @@ extension KafkaError.Code {
     public static let messageSizeTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// A batch is larger than a segment of the topic's log.
     public static let recordListTooLarge = Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
+    public static let invalidRecord = Self(RD_KAFKA_RESP_ERR_INVALID_RECORD)
+    /// Another record of the batch was refused; told from librdkafka 2.8 on, which names it so.
+    public static let invalidDifferentRecord = Self(rawValue: -138)
+    /// The clocks of this machine and of the broker are far apart.
+    public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
+    public static let policyViolation = Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
+    public static let unsupportedForMessageFormat = Self(
+        RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
+    )
     /// The transactional producer was replaced by one with the same `transactional.id`.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     public static let producerFenced = Self(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)

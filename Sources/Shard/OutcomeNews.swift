@@ -19,8 +19,9 @@ package enum OutcomeNews: Sendable {
     case notTaken(Publication, KafkaError)
     /// The batch that the record was in is refused: it is produced again by itself.
     case batchRefused(Publication, KafkaError)
-    /// The record is never written, because of its size; whose it was.
-    case tooLarge(Publication, KafkaError, PublishedRecord? = nil)
+    /// Its topic will never take the record, which is dropped; its event, and all of its records if it
+    /// was the last.
+    case dropped(Publication, KafkaError, of: Arrival?, PublishedRecord? = nil)
     /// Nothing can be produced any more; `isReplaced`: by this producer.
     case producerFailed(KafkaError, isReplaced: Bool)
     case statistics([UInt8])

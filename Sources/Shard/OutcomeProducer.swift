@@ -212,7 +212,7 @@ package struct OutcomeProducer: ~Copyable {
         return .written(tag.publication, record)
     }
 
-    /// - Parameter isAlone: Whether the error is the record's own, and not that of a batch of many.
+    /// Kafka did not take a record; `isAlone`: the error is its own, not that of a batch of many.
     private mutating func failed(
         _ tag: PublicationTag,
         _ error: KafkaError,
@@ -226,15 +226,17 @@ package struct OutcomeProducer: ~Copyable {
             engine.publicationFailed(tag, now: now)
             return nil
         }
-        guard error.isOfSize else {
-            engine.publicationFailed(tag, now: now)
-            return .notTaken(tag.publication, error)
-        }
-        guard isAlone else {
+        if error.mayBeOfRecord, !isAlone {
             if !isTransactional { singles.insert(tag) }
             engine.publicationFailed(tag, .batch, now: now)
             return .batchRefused(tag.publication, error)
         }
+        guard error.isOfRecord else {
+            let isOfTopic = !error.isRetryable && !error.isOfConnection
+            engine.publicationFailed(tag, isOfTopic ? .topic : .none, now: now)
+            return .notTaken(tag.publication, error)
+        }
+        let arrival = engine.delivery(tag.delivery)?.arrival
         switch tag.publication {
         case .outcome:
             // Without metadata, key and trace context every outcome fits; if the broker refuses
@@ -246,11 +248,11 @@ package struct OutcomeProducer: ~Copyable {
             singles.ended(tag)
             let record = engine.publicationAbandoned(tag, now: now)
             if record?.isLast == true { records.concluded(tag.delivery) }
-            return .tooLarge(tag.publication, error, record)
+            return .dropped(tag.publication, error, of: arrival, record)
         case .retry:
             singles.ended(tag)
             engine.deferralRefused(tag.delivery, now: now)
-            return .tooLarge(.retry, error)
+            return .dropped(.retry, error, of: arrival)
         }
     }
 

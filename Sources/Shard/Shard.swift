@@ -318,6 +318,8 @@ package struct Shard: ~Copyable {
             hear(outcomes.publish(record, source: source, &engine, now: now))
         }
         decision.publications.removeAll(keepingCapacity: true)
+        for record in decision.dropped { observer.saw(record, kafka.partitions) }
+        decision.dropped.removeAll(keepingCapacity: true)
         for step in decision.group { kafka.carryOut(step, now: now.instant) }
         switch decision.stop {
         case .transactionsEnded(let reason): outcomes.transactionsEnded(because: reason)

@@ -244,18 +244,9 @@ package struct ShardObserver {
                 "Kafka refuses a batch of records: each is written again by itself",
                 [.error: "\(topics.name(of: publication)): \(error)"]
             )
-        case .tooLarge(.retry, let error, _):
-            metrics.produceErrors[.retry].add()
-            log.error(
-                "retry record is larger than its topic allows: the event is not tried again",
-                [.error: error.text]
-            )
-        case .tooLarge(let publication, let error, let record):
+        case .dropped(let publication, let error, let arrival, let record):
             metrics.produceErrors[publication.label].add()
-            log.error(
-                "\(publication) record is larger than its topic allows; only the outcome tells",
-                [.error: error.text]
-            )
+            dropped(publication, of: arrival, partitions, because: error)
             if let record { ended(record, partitions) }
         case .producerFailed(let error, let isReplaced):
             log.error(
@@ -267,6 +258,37 @@ package struct ShardObserver {
         case .failed(let error): kafkaFailed(error, now: now)
         case .logged(let line): kafkaLogged(line)
         }
+    }
+
+    /// A record is not written, because too many wait for its topic.
+    package mutating func saw(_ record: DroppedRecord, _ partitions: PartitionTable) {
+        dropped(record.tag.publication, of: record.record.arrival, partitions, because: nil)
+        ended(record.record, partitions)
+    }
+
+    /// A record is not written, and never will be.
+    ///
+    /// `error` is what its topic says of it; nil: too many wait for the topic.
+    private mutating func dropped(
+        _ publication: Publication,
+        of arrival: Arrival?,
+        _ partitions: PartitionTable,
+        because error: KafkaError?
+    ) {
+        metrics.recordsDropped[publication.label].add()
+        let cause =
+            error.map { $0.isOfSize ? "larger than its topic allows" : "refused by its topic" }
+            ?? "given up, for too many wait for its topic"
+        let consequence =
+            publication == .retry ? ": the event is not tried again" : "; only the outcome tells"
+        let origin = arrival.map { $0.origin(readFrom: partitions[$0.record.partition]) }
+        log.error(
+            "\(publication) record is \(cause)\(consequence)",
+            [
+                .error: error.map { "\(topics.name(of: publication)): \($0.text)" },
+                .source: origin.map { "\($0.partition)@\($0.offset)" },
+            ]
+        )
     }
 
     /// Kafka refuses a record, which is produced again.

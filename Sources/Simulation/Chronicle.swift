@@ -70,7 +70,8 @@ extension TurnDecision {
         lines += sends.map { "send(\($0.delivery), on: \($0.connection))" }
         lines += connections.map { "\($0)" } + tokenWords.map { "\($0)" }
         lines += schemaFetches.map { "fetch(\($0))" } + transactions.map { "\($0)" }
-        lines += publications.map { "publish(\($0.tag))" } + group.map { "\($0)" }
+        lines += publications.map { "publish(\($0.tag))" }
+        lines += dropped.map { "drop(\($0.tag))" } + group.map { "\($0)" }
         if let stop { lines.append("stop(\(stop))") }
         return lines
     }

@@ -32,6 +32,9 @@ package struct Coverage: Hashable, Sendable {
         case produceDoubled
         case batchRefused
         case recordGivenUp
+        case topicRefused
+        case tokenStatusDropped
+        case partitionWaitsForTopic
         case producerReplaced
         // APNs
         case connectFailed
@@ -71,6 +74,7 @@ package struct Coverage: Hashable, Sendable {
         case episodeCredentialRevoked
         case episodeKafkaDown
         case episodeSlowProduce
+        case episodeTopicsRefuse
         case episodeTokensCondemned
         case episodeRegistryDown
         // Outcomes

@@ -129,6 +129,8 @@ struct Episode: Hashable, Sendable {
         case kafkaDown
         /// Acknowledgements take seconds.
         case slowProduce
+        /// The topics of these records take nothing: a right is missing.
+        case topicsRefuse(Publications)
         /// Many tokens are condemned at once: a wrong host or key.
         case tokensCondemned(APNsEnvironment)
         /// The Schema Registry does not answer.
@@ -226,7 +228,7 @@ extension Episode {
     fileprivate init(before end: Duration, _ dice: inout Dice) {
         let environment: APNsEnvironment = dice.number(below: 3) == 0 ? .sandbox : .production
         kind =
-            switch dice.number(below: 11) {
+            switch dice.number(below: 13) {
             case 0: .connectionsRefused(environment)
             case 1: .serverErrors(environment)
             case 2: .silence(environment)
@@ -237,6 +239,9 @@ extension Episode {
             case 7: .tokensCondemned(environment)
             case 8: .streamsRefused(environment)
             case 9: .streamsReset(environment)
+            case 10: .topicsRefuse(.tokenStatus)
+            case 11:
+                .topicsRefuse(dice.number(below: 2) == 0 ? .deadLetter : [.deadLetter, .retry])
             default: .registryDown
             }
         // One in four is long: twenty minutes.

@@ -154,12 +154,15 @@ enum ProduceFate: UInt8, Hashable, Sendable {
     case doubled
     /// Kafka refuses each batch that it is in.
     case tooLarge
+    /// Its topic takes nothing.
+    case topicRefuses
 }
 
 /// What Kafka says of a record.
 enum ProduceAnswer: UInt8, Hashable, Sendable {
     case taken
     case notTaken
+    case topicRefuses
     /// Its batch, which may have been of many, is too large.
     case batchTooLarge
 }

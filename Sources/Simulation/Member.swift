@@ -45,6 +45,8 @@ final class Member {
     var callNumber = 0
     /// Records whose batch was refused: each is sent by itself.
     var singles: Set<PublicationTag> = []
+    /// How many token statuses waited for their topic since its last turn, at most.
+    var mostStatusWaits = 0
     /// Outcomes on their way.
     var publishing: [DeliveryID: Pending] = [:]
     /// By delivery: the streams opened for it, and those given back unprocessed.

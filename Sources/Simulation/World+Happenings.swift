@@ -79,6 +79,13 @@ extension World {
         case .slowProduce:
             isProduceSlow += step
             note(.episodeSlowProduce, if: begins)
+        case .topicsRefuse(let records):
+            if begins {
+                refusingTopics.append(records)
+            } else if let place = refusingTopics.firstIndex(of: records) {
+                refusingTopics.remove(at: place)
+            }
+            note(.episodeTopicsRefuse, if: begins)
         }
     }
 

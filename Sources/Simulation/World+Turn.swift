@@ -50,6 +50,7 @@ extension World {
         let (hasLeft, deadline) = member.engine.lend { engine in
             checkBounds(of: member, engine)
             checkPauses(of: member, engine)
+            checkTopicWaits(of: member, engine)
             checkBreakers(of: member, engine)
             return (engine.hasLeftGroup, engine.nextDeadline(now: now))
         }
@@ -183,6 +184,8 @@ extension World {
         for record in decision.publications {
             publish(record, isFirst: ended.contains(record.tag.delivery), by: member)
         }
+        for record in decision.dropped { carryOut(record, for: member) }
+        member.mostStatusWaits = 0
         for step in decision.group { carryOut(step, for: member) }
         if let reason = decision.stop { memberStops(member, because: reason) }
     }

@@ -37,6 +37,8 @@ package struct World {
     var areFaultsOn = true
     var isKafkaDown = 0
     var isProduceSlow = 0
+    /// Of each episode: the records whose topics take nothing.
+    var refusingTopics: [Publications] = []
     var isRegistryDown = 0
     /// What the member was told whose run is replayed.
     var inputLog: [UInt8] = []

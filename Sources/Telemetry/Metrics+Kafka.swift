@@ -28,6 +28,12 @@ extension Metrics {
                 of: shards,
                 \.produceErrors
             ) { [.init("record", $0.rawValue)] },
+            .counters(
+                "records_dropped_total",
+                "Records that are never written: too large, refused for good, or too many wait.",
+                of: shards,
+                \.recordsDropped
+            ) { [.init("record", $0.rawValue)] },
         ]
     }
 

@@ -58,6 +58,7 @@ public final class ShardMetrics: Sendable {
     public let tokenStatusRecords = Counter()
     public let deadLetters = CounterTable<ReasonLabel>()
     public let produceErrors = CounterTable<RecordLabel>()
+    public let recordsDropped = CounterTable<RecordLabel>()
     public let commits = CounterTable<CallResult>()
     public let commitMetadataRefused = Counter()
     public let rebalances = Counter()

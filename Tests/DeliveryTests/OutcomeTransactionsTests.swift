@@ -227,6 +227,42 @@ struct OutcomeTransactionsTests {
         #expect(alone == 1)
     }
 
+    @Test func `What needs a topic that takes nothing stands aside, and now and then one tries`() {
+        var bench = MachineBench()
+        _ = bench.machine.callSucceeded()
+        let letters = (1...3).map { MachineBench.id($0) }
+        let others = (4...6).map { MachineBench.id($0) }
+        for id in letters {
+            bench.machine.announced(id, [.outcome, .deadLetter], needing: .deadLetters)
+        }
+        for id in others { bench.machine.announced(id, .outcome) }
+        _ = bench.machine.admit(now: bench.now)
+        bench.machine.topicRefused(PublicationTag(letters[0], .deadLetter), now: bench.now)
+        _ = bench.machine.callSucceeded()
+        #expect(bench.machine.setAside() == letters)
+        // The others at once, without a wait.
+        #expect(bench.machine.admit(now: bench.now).map(\.id) == others)
+        #expect(bench.writeAll() == others)
+
+        for seconds in [1, 2, 4] {
+            #expect(bench.machine.nextDeadline == bench.now + .seconds(seconds))
+            bench.now = bench.now + .seconds(seconds)
+            #expect(bench.machine.admit(now: bench.now).count == 1)
+            #expect(bench.machine.isFull, "it goes alone, and at once")
+            let probe = bench.machine.members[0]
+            bench.machine.topicRefused(PublicationTag(probe, .deadLetter), now: bench.now)
+            _ = bench.machine.callSucceeded()
+            _ = bench.machine.setAside()
+            #expect(bench.machine.admit(now: bench.now).isEmpty)
+        }
+        bench.now = bench.now + .seconds(8)
+        let probe = bench.machine.admit(now: bench.now).map(\.id)
+        #expect(bench.writeAll() == probe)
+        #expect(bench.machine.setAside().isEmpty)
+        let rest = bench.machine.admit(now: bench.now).map(\.id)
+        #expect(Set(rest + probe) == Set(letters))
+    }
+
     @Test func `A transaction with nothing in it is not committed`() {
         var bench = MachineBench()
         _ = bench.machine.callSucceeded()
@@ -324,6 +360,15 @@ private struct MachineBench {
     var now = Instant(nanoseconds: 0)
 
     static func id(_ slot: UInt32) -> DeliveryID { DeliveryID(slot: slot, generation: 1) }
+
+    /// All of the transaction is taken; returns what is written.
+    mutating func writeAll() -> [DeliveryID] {
+        machine.close()
+        for _ in machine.members { machine.memberFinished() }
+        _ = machine.commit([])
+        guard case .committed(let written) = machine.callSucceeded() else { return [] }
+        return written.map(\.delivery)
+    }
 
     /// With one delivery in the transaction, unacknowledged while it is open or closing.
     mutating func reach(_ phase: OutcomeTransactions.Phase) {

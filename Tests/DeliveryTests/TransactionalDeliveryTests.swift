@@ -129,6 +129,29 @@ struct TransactionalDeliveryTests {
         #expect(written.first == Array(ids.prefix(2)))
     }
 
+    @Test func `A topic that takes nothing holds up what needs it, and no other outcome`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let bad = bench.bench.arrive(
+            1,
+            .invalid(InvalidEvent(reason: .schemaViolation, violations: []))
+        )
+        let letter = try #require(bad.tags.first { $0.publication == .deadLetter })
+        bench.bench.engine.publicationFailed(letter, .topic, now: bench.bench.now)
+        #expect(bench.bench.turn().transactions == [.abort])
+        bench.succeed()
+        #expect(bench.bench.turn().tags.isEmpty)
+        let good = try bench.conclude(2)
+        #expect(bench.bench.turn().tags == [PublicationTag(good, .outcome)])
+        bench.bench.engine.published(PublicationTag(good, .outcome))
+        _ = try bench.nextCommits()
+        #expect(bench.succeed() == [good])
+        let probe = bench.bench.turn(after: .seconds(2))
+        #expect(Set(probe.tags.map(\.delivery)) == [letter.delivery])
+        for tag in probe.tags { bench.bench.engine.published(tag) }
+        #expect(bench.bench.turn().commits?.map(\.offset) == [Offset(3)])
+        #expect(bench.succeed() == [letter.delivery])
+    }
+
     @Test func `A partition that was full is read on when its transaction has emptied it`() throws {
         var bench = try TransactionalBench(isOpen: true)
         var actions = TurnDecision()

@@ -22,6 +22,7 @@ extension TurnDecision {
         both.schemaFetches += second.schemaFetches
         both.transactions += second.transactions
         both.publications += second.publications
+        both.dropped += second.dropped
         both.group += second.group
         both.stop = second.stop ?? first.stop
         return both
@@ -33,7 +34,7 @@ extension TurnDecision {
     var isNothing: Bool {
         tokenRefreshes.isEmpty && cancels.isEmpty && sends.isEmpty && connections.isEmpty
             && tokenWords.isEmpty && schemaFetches.isEmpty && transactions.isEmpty
-            && publications.isEmpty && group.isEmpty && stop == nil
+            && publications.isEmpty && dropped.isEmpty && group.isEmpty && stop == nil
     }
 
     /// Deliveries whose records are produced, and which.

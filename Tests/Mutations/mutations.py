@@ -468,6 +468,14 @@ MUTATIONS = [
         "put a broadcast off",
         [expression(ARRIVAL, "canPostpone && !arrival.facts.isBroadcast", "canPostpone")],
     ),
+    Mutation(
+        "let what waits for a topic that refuses take all of the bound",
+        [expression(INTAKE, "eventWaits.stops(partition)", "false")],
+    ),
+    Mutation(
+        "drop a token's state that has room to wait",
+        [expression(INTAKE, "statusWaits.contains(id) && statusWaits.isExceeded", "statusWaits.contains(id)")],
+    ),
     # Transactions
     Mutation(
         "commit offsets of outcomes that wait for the next transaction",
@@ -495,6 +503,10 @@ MUTATIONS = [
     Mutation(
         "do a transaction whose batch is refused again as it was",
         [statements(TRANSACTION, "        size.refused(members.count)\n")],
+    ),
+    Mutation(
+        "do a transaction again with what its topic refuses",
+        [statements(TRANSACTION, "        closedTopics.refused(topic, now: now)\n")],
     ),
     Mutation(
         "leave out of the next transaction what an abort has undone",

@@ -50,8 +50,8 @@ import Vocabulary
         case .taken(let publication): "\(publication) taken"
         case .notTaken(let publication, _): "\(publication) not taken"
         case .batchRefused(let publication, _): "\(publication) in a refused batch"
-        case .tooLarge(let publication, _, let record):
-            "\(publication) too large" + (record?.isLast == true ? ", the last" : "")
+        case .dropped(let publication, _, _, let record):
+            "\(publication) dropped" + (record?.isLast == true ? ", the last" : "")
         case .producerFailed(_, let isReplaced): isReplaced ? "replaced" : "failed"
         case .transactionCallSucceeded, .transactionFailed, .statistics, .failed, .logged: "other"
         }
@@ -109,20 +109,50 @@ import Vocabulary
         #expect(bench.engine.counts.terminal == (reports.again.isEmpty ? 1 : 0))
     }
 
+    /// What Kafka says of a batch, and then of the record by itself.
+    struct Verdict: Sendable {
+        var publication: Publication
+        var error: KafkaError.Code
+        var word: String
+        var isProducedAgain = false
+    }
+
     @Test(arguments: [
-        (Publication.outcome, "outcome not taken", true),
-        (.deadLetter, "deadLetter too large", false),
+        Verdict(
+            publication: .outcome,
+            error: .messageSizeTooLarge,
+            word: "outcome not taken",
+            isProducedAgain: true
+        ),
+        Verdict(
+            publication: .deadLetter,
+            error: .messageSizeTooLarge,
+            word: "deadLetter dropped"
+        ),
+        // It has no key, and its topic is compacted.
+        Verdict(publication: .deadLetter, error: .invalidRecord, word: "deadLetter dropped"),
+        Verdict(
+            publication: .outcome,
+            error: .invalidRecord,
+            word: "outcome not taken",
+            isProducedAgain: true
+        ),
+        // The clocks may be set right.
+        Verdict(
+            publication: .deadLetter,
+            error: .invalidTimestamp,
+            word: "deadLetter not taken",
+            isProducedAgain: true
+        ),
     ])
-    func `only what is refused by itself is too large`(
-        publication: Publication,
-        verdict: String,
-        isProducedAgain: Bool
-    ) throws {
+    func `only what is refused by itself is dropped`(verdict: Verdict) throws {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes
+        let publication = verdict.publication
         let tag = try #require(published.tags.first { $0.publication == publication })
-        let report = ProducerEvent.deliveryReported(tag: tag.rawValue, Self.tooLarge)
+        let error = KafkaError(code: verdict.error, text: "no")
+        let report = ProducerEvent.deliveryReported(tag: tag.rawValue, error)
         let ofBatch = word(outcomes.happened(report, &bench.engine, now: bench.now))
         #expect(ofBatch == "\(publication) in a refused batch")
         bench.pass(.seconds(60))
@@ -132,9 +162,10 @@ import Vocabulary
         #expect(word(news) == "nothing")
         #expect(published.producer.outstanding == 0, "it has a producer to itself")
         let ofRecord = word(outcomes.happened(report, &bench.engine, now: bench.now))
-        #expect(ofRecord == verdict)
+        #expect(ofRecord == verdict.word)
         bench.pass(.seconds(60))
-        #expect(bench.decide().publications.contains { $0.tag == tag } == isProducedAgain)
+        let isProducedAgain = bench.decide().publications.contains { $0.tag == tag }
+        #expect(isProducedAgain == verdict.isProducedAgain)
     }
 
     @Test func `a record in a transaction is taken, and not written yet`() throws {

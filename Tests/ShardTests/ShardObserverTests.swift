@@ -215,6 +215,23 @@ import Vocabulary
         #expect(bench.logged.lines.last?.contains(" error ") == true)
     }
 
+    @Test func `a record that is dropped is counted, and told with its event's place`() throws {
+        let bench = try PartsBench()
+        var observer = bench.observer
+        bench.take("no event")
+        let letter = try #require(bench.decide().publications.last)
+        let unkeyed = KafkaError(code: .invalidRecord, text: "no key")
+        observer.saw(
+            .dropped(.deadLetter, unkeyed, of: letter.arrival),
+            bench.partitions,
+            now: bench.now
+        )
+        #expect(bench.metrics.recordsDropped[.deadLetter].value == 1)
+        let line = try #require(bench.logged.lines.last)
+        #expect(line.contains("deadLetter record is refused by its topic; only the outcome tells"))
+        #expect(line.contains("events[0]@0") && line.contains("no key"), "\(line)")
+    }
+
     @Test func `an answer is the end of a request's trouble, and the beginning of a credential's`()
         throws
     {

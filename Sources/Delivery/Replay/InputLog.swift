@@ -77,6 +77,7 @@ extension TurnDecision {
         case schemaFetches = "schema fetches"
         case transactions
         case publications
+        case dropped
         case group
         case stop
     }
@@ -123,6 +124,12 @@ extension TurnDecision {
                 take(UInt64(record.tag.publication.rawValue))
                 record.arrival.forEachWord(take)
                 record.conclusion.forEachWord(take)
+            }
+        case .dropped:
+            for record in dropped {
+                take(record.tag.rawValue)
+                record.record.arrival.forEachWord(take)
+                take(record.record.isLast ? 1 : 0)
             }
         case .group: for step in group { step.forEachWord(take) }
         case .stop: if let stop { take("\(stop)".word) }

@@ -71,8 +71,12 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public private(set) var members: [DeliveryID] = []
     /// Those for the next one.
     public private(set) var waiting: [DeliveryID] = []
+    /// Those that need a topic which takes nothing.
+    public private(set) var aside: [DeliveryID] = []
     /// Of all these: the records that belong to each.
     private var records: [DeliveryID: Publications] = [:]
+    /// And the topic that each needs beside that of the results.
+    private var topics: [DeliveryID: RecordTopic] = [:]
     /// Members with a record that is not acknowledged.
     private var unfinished = 0
     /// How often the call under way has failed.
@@ -83,6 +87,9 @@ public struct OutcomeTransactions: Hashable, Sendable {
     private var begunAt: Instant?
     private var refusedOutcomes = RefusedOutcomes()
     private var size = TransactionSize()
+    private var closedTopics = ClosedTopics()
+    /// The transaction is one delivery's, to find out whether a topic takes anything again.
+    private var isProbe = false
 
     /// `timeout` is the producer's `transaction.timeout.ms`.
     public init(timeout: Duration) {
@@ -94,16 +101,36 @@ public struct OutcomeTransactions: Hashable, Sendable {
     /// A delivery has ended: its records go into the next transaction that takes any.
     ///
     /// One that is here already has other records than before.
-    public mutating func announced(_ id: DeliveryID, _ publications: Publications) {
+    public mutating func announced(
+        _ id: DeliveryID,
+        _ publications: Publications,
+        needing topic: RecordTopic? = nil
+    ) {
+        topics[id] = topic
         guard records.updateValue(publications, forKey: id) == nil else { return }
         waiting.append(id)
+    }
+
+    /// Has those stand aside that need a topic which takes nothing.
+    ///
+    /// - Returns: Who does from now on.
+    public mutating func setAside() -> [DeliveryID] {
+        guard phase == .open, !closedTopics.isEmpty else { return [] }
+        let shut = waiting.filter { id in topics[id].map(closedTopics.contains) ?? false }
+        guard !shut.isEmpty else { return [] }
+        let leaving = Set(shut)
+        waiting.removeAll { leaving.contains($0) }
+        aside += shut
+        return shut
     }
 
     /// Takes what waits into the transaction, if it is open: these are to be produced.
     public mutating func admit(now: Instant) -> [(id: DeliveryID, records: Publications)] {
         guard phase == .open, resumeAt.map({ $0 <= now }) ?? true else { return [] }
         resumeAt = nil
+        if members.isEmpty, let probe = nextProbe(now: now) { return [probe] }
         waiting += refusedOutcomes.takeDue(now: now)
+        guard !isProbe else { return [] }
         let entering = waiting.prefix(size.room(beside: members.count))
         if !entering.isEmpty { begunAt = begunAt ?? now }
         let admitted = entering.map { (id: $0, records: records[$0] ?? []) }
@@ -113,15 +140,47 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return admitted
     }
 
+    /// A delivery that finds out, by itself, whether a topic takes anything again.
+    private mutating func nextProbe(now: Instant) -> (id: DeliveryID, records: Publications)? {
+        for topic in closedTopics.due(now: now) {
+            guard let place = aside.firstIndex(where: { topics[$0] == topic }) else {
+                // Nobody needs it any more.
+                closedTopics.opened(topic)
+                continue
+            }
+            let id = aside.remove(at: place)
+            members = [id]
+            unfinished = 1
+            isProbe = true
+            begunAt = begunAt ?? now
+            return (id, records[id] ?? [])
+        }
+        return nil
+    }
+
     /// All records of a member are acknowledged.
     public mutating func memberFinished() {
         guard phase == .open || phase == .closing, unfinished > 0 else { return }
         unfinished -= 1
     }
 
-    /// Kafka will never take this record; its delivery goes without it.
+    /// Kafka will never take this record; its delivery goes without it, and needs its topic no more.
     public mutating func withdraw(_ tag: PublicationTag) {
         records[tag.delivery]?.remove(tag.publication)
+        topics[tag.delivery] = nil
+        guard let place = aside.firstIndex(of: tag.delivery) else { return }
+        waiting.append(aside.remove(at: place))
+    }
+
+    /// The topic of a delivery's record takes nothing: the transaction is done again without those that
+    /// need it, which stand aside.
+    public mutating func topicRefused(_ tag: PublicationTag, now: Instant) {
+        guard phase == .open || phase == .closing else { return }
+        guard tag.publication != .outcome, let topic = topics[tag.delivery] else {
+            return recordFailed(now: now)
+        }
+        closedTopics.refused(topic, now: now)
+        beginAbort()
     }
 
     /// The topic of one of a delivery's records refuses it as it is, and may do so for ever.
@@ -147,17 +206,21 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public func isAlone(_ id: DeliveryID) -> Bool { members == [id] }
 
     /// Whether the transaction takes no more, though others wait.
-    public var isFull: Bool { !waiting.isEmpty && size.room(beside: members.count) == 0 }
+    public var isFull: Bool {
+        isProbe || !waiting.isEmpty && size.room(beside: members.count) == 0
+    }
 
     /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
     ///
     /// - Returns: the deliveries that are not to be published any more.
     public mutating func dropAll() -> [DeliveryID] {
-        let dropped = members + waiting + refusedOutcomes.removeAll()
+        let dropped = members + waiting + aside + refusedOutcomes.removeAll()
         let holdsRecords = !members.isEmpty
         members = []
         waiting = []
+        aside = []
         records = [:]
+        topics = [:]
         unfinished = 0
         switch phase {
         case .open where holdsRecords, .closing: beginAbort()
@@ -235,6 +298,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
             for id in members {
                 committed.append(Written(id, records.removeValue(forKey: id) ?? []))
                 refusedOutcomes.forget(id)
+                if let topic = topics.removeValue(forKey: id) { open(topic) }
             }
             size.committed(members.count)
             members = []
@@ -292,10 +356,19 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public var nextDeadline: Instant? {
         if let repeatAt { return repeatAt }
         guard phase == .open else { return nil }
-        return resumeAt ?? refusedOutcomes.nextDue
+        let deadlines = [refusedOutcomes.nextDue, members.isEmpty ? closedTopics.nextProbe : nil]
+        return resumeAt ?? deadlines.compactMap(\.self).min()
     }
 
     // MARK: Private
+
+    /// The topic takes records again: those that need it may enter.
+    private mutating func open(_ topic: RecordTopic) {
+        guard closedTopics.contains(topic) else { return }
+        closedTopics.opened(topic)
+        waiting += aside.filter { topics[$0] == topic }
+        aside.removeAll { topics[$0] == topic }
+    }
 
     private var isCallUnderWay: Bool {
         switch phase {
@@ -306,6 +379,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     private mutating func openNext() {
         phase = .open
+        isProbe = false
         begunAt = nil
         steps.append(.begin)
     }
@@ -347,6 +421,50 @@ public struct OutcomeTransactions: Hashable, Sendable {
         members = []
         unfinished = 0
     }
+}
+
+/// Where a record goes: one topic may refuse what others take.
+public enum RecordTopic: Hashable, Sendable {
+    case tokenStatus
+    case deadLetters
+    case retry(source: Int, tier: Int)
+}
+
+/// Topics that take nothing, and when one of them is to be tried again: after a second, then ever
+/// later.
+private struct ClosedTopics: Hashable, Sendable {
+    private struct Closed: Hashable {
+        let topic: RecordTopic
+        var refusals: Int
+        var probeAt: Instant
+    }
+
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
+
+    /// In the order of their first refusals.
+    private var closed: [Closed] = []
+
+    var isEmpty: Bool { closed.isEmpty }
+    var nextProbe: Instant? { closed.lazy.map(\.probeAt).min() }
+
+    func contains(_ topic: RecordTopic) -> Bool { closed.contains { $0.topic == topic } }
+
+    func due(now: Instant) -> [RecordTopic] {
+        closed.filter { $0.probeAt <= now }.map(\.topic)
+    }
+
+    mutating func refused(_ topic: RecordTopic, now: Instant) {
+        let place = closed.firstIndex { $0.topic == topic }
+        let refusals = (place.map { closed[$0].refusals } ?? 0) + 1
+        let next = Closed(
+            topic: topic,
+            refusals: refusals,
+            probeAt: now + Self.backoff.ceiling(afterFailures: refusals)
+        )
+        if let place { closed[place] = next } else { closed.append(next) }
+    }
+
+    mutating func opened(_ topic: RecordTopic) { closed.removeAll { $0.topic == topic } }
 }
 
 /// How many deliveries a transaction may have, so that Kafka takes its batches.

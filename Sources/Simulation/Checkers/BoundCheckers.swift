@@ -41,6 +41,44 @@ extension World {
         }
     }
 
+    /// What waits for dead letters or retry records to be written has a share of the bound: beyond it
+    /// those partitions stand still whose events wait.
+    mutating func checkTopicWaits(of member: Member, _ engine: borrowing DeliveryEngine) {
+        let share = max(1, plan.inFlightLimit / 8)
+        guard !plan.isTransactional, member.publishing.count >= share, engine.isIntakeOpen
+        else { return }
+        let waiting = member.publishing.values.filter {
+            $0.awaited == .deadLetter || $0.awaited == .retry
+        }
+        guard waiting.count >= share else { return }
+        coverage.note(.partitionWaitsForTopic)
+        let goOn = Set(waiting.map(\.partition)).filter { partition in
+            member.cursorIndex(of: partition) != nil && !engine.isPaused(partition)
+        }
+        guard let partition = goOn.min() else { return }
+        found(
+            .topicWaitsBounded,
+            "\(waiting.count) wait, and partition \(partition.index) goes on"
+        )
+    }
+
+    mutating func noteStatusWaits(of member: Member) {
+        let waiting = member.publishing.values.count { $0.awaited == .tokenStatus }
+        member.mostStatusWaits = max(member.mostStatusWaits, waiting)
+    }
+
+    /// A token's status is dropped only when more wait than have room.
+    mutating func checkDropped(_ tag: PublicationTag, by member: Member) {
+        guard !plan.isTransactional else { return }
+        let waiting = member.mostStatusWaits
+        let bytes = waiting * Self.largestRecord * 2
+        guard
+            tag.publication != .tokenStatus
+                || waiting <= max(1, plan.inFlightLimit / 8) && bytes <= plan.inFlightBytes / 8
+        else { return }
+        found(.droppedForACause, "\(tag.publication), while \(waiting) wait")
+    }
+
     /// Promise 5: Kafka stands still with exactly those partitions that the member holds for
     /// paused; a new assignment starts with none, whatever stood still before.
     mutating func checkPauses(of member: Member, _ engine: borrowing DeliveryEngine) {

@@ -40,7 +40,8 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case broadcastIsNeverLate
         case rebalanceRepeatsNothing
         case drains
-        case onlyTooLargeIsGivenUp
+        case droppedForACause
+        case topicWaitsBounded
         case oneOutcomeInTransactions
         case transactionsAreWhole
         case endsForACause

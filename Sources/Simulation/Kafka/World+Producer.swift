@@ -95,7 +95,9 @@ extension World {
         )
         let chances = plan.chances
         var fate = ProduceFate.acknowledged
-        if events[Int(event)].isOversized, publication == .deadLetter {
+        if isRefusing(publication) {
+            fate = .topicRefuses
+        } else if events[Int(event)].isOversized, publication == .deadLetter {
             fate = .tooLarge
         } else if strikes(chances.produceRefused, .produce, of: member) {
             fate = .refused
@@ -147,6 +149,10 @@ extension World {
         wakeOwner(of: PartitionID(index: partition))
     }
 
+    private func isRefusing(_ publication: Publication) -> Bool {
+        refusingTopics.contains { $0.contains(publication) }
+    }
+
     mutating func produceReached(_ request: ProduceRequest) {
         guard isKafkaDown == 0 else {
             // librdkafka holds it back until Kafka is there again.
@@ -178,6 +184,7 @@ extension World {
     private mutating func writtenAtOnce(_ request: ProduceRequest) -> ProduceAnswer {
         switch request.fate {
         case .tooLarge: return .batchTooLarge
+        case .topicRefuses: return .topicRefuses
         case .refused:
             coverage.note(.produceRefused)
             return .notTaken
@@ -215,7 +222,13 @@ extension World {
         guard member.producer == producer else { return }
         defer { wake(member) }
         switch answer {
-        case .notTaken: member.engine.publicationFailed(tag, now: moment)
+        case .notTaken:
+            if tag.publication == .tokenStatus { noteStatusWaits(of: member) }
+            member.engine.publicationFailed(tag, now: moment)
+        case .topicRefuses:
+            coverage.note(.topicRefused)
+            if tag.publication == .tokenStatus { noteStatusWaits(of: member) }
+            member.engine.publicationFailed(tag, .topic, now: moment)
         case .batchTooLarge: batchRefused(tag, by: member)
         case .taken:
             member.engine.published(tag)
@@ -233,19 +246,32 @@ extension World {
             coverage.note(.batchRefused)
             return member.engine.publicationFailed(tag, .batch, now: moment)
         }
-        guard var pending = member.publishing[tag.delivery] else { return }
+        guard let pending = member.publishing[tag.delivery] else { return }
         guard events[Int(pending.event)].isOversized, tag.publication == .deadLetter else {
             return found(
-                .onlyTooLargeIsGivenUp,
+                .droppedForACause,
                 "\(tag.publication) of event \(pending.event) is not too large"
             )
         }
         coverage.note(.recordGivenUp)
         _ = member.engine.publicationAbandoned(tag, now: moment)
+        dropped(tag, by: member)
+    }
+
+    /// The outcome goes without this record.
+    private mutating func dropped(_ tag: PublicationTag, by member: Member) {
+        guard var pending = member.publishing[tag.delivery] else { return }
         pending.unwritten.remove(tag.publication)
         member.publishing[tag.delivery] = pending
         resolve(pending)
         acknowledged(tag, by: member)
+    }
+
+    /// Nobody waits any more for the topic of a token's status.
+    mutating func carryOut(_ record: DroppedRecord, for member: Member) {
+        checkDropped(record.tag, by: member)
+        coverage.note(.tokenStatusDropped)
+        dropped(record.tag, by: member)
     }
 
     /// The member waits for the record no more.

@@ -57,7 +57,8 @@ extension World {
         by member: Member,
         wanting publications: [OutgoingRecord]
     ) -> Set<DeliveryID> {
-        for delivery in member.engine.transactions?.waiting ?? [] {
+        let transactions = member.engine.transactions
+        for delivery in (transactions?.waiting ?? []) + (transactions?.aside ?? []) {
             beginPublishing(delivery, by: member)
         }
         var ended: Set<DeliveryID> = []
@@ -249,6 +250,9 @@ extension World {
         // What comes behind it is in the same batch.
         guard !transactions[place].refused.contains(batch) else { return .batchTooLarge }
         switch request.fate {
+        case .topicRefuses:
+            transactions[place].hasFailed = true
+            return .topicRefuses
         case .tooLarge:
             transactions[place].refused.insert(Publications(batch))
             return .batchTooLarge

@@ -32,7 +32,10 @@ import Vocabulary
         ("\(now.milliseconds + 1)", now.milliseconds),
         ("\(now.milliseconds + day)", now.milliseconds),
     ])
-    func `a plausible time is taken, and the present for one of another clock`(text: String, milliseconds: Int64) {
+    func `a plausible time is taken, and the present for one of another clock`(
+        text: String,
+        milliseconds: Int64
+    ) {
         let body = APNsErrorBody(parsing: "{\"timestamp\": \(text) }".utf8)
         #expect(body.inactiveSince(now: Self.now) == .at(Timestamp(milliseconds: milliseconds)))
     }

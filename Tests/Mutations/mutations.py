@@ -348,7 +348,7 @@ MUTATIONS = [
         [
             statements(
                 HYGIENE,
-                "        if !ending.isAccepted {"
+                "        if !finding.isAccepted {"
                 " window.withdraw(names.notification, from: arrival.facts.place) }\n",
             )
         ],

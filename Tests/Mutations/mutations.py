@@ -505,10 +505,6 @@ MUTATIONS = [
         [statements(TRANSACTION, "        size.refused(members.count)\n")],
     ),
     Mutation(
-        "do a transaction again with what its topic refuses",
-        [statements(TRANSACTION, "        closedTopics.refused(topic, now: now)\n")],
-    ),
-    Mutation(
         "leave out of the next transaction what an abort has undone",
         [statements(TRANSACTION, "        waiting = members + waiting\n")],
     ),

@@ -19,7 +19,7 @@ DELAY = "2s"
 DELAY_SECONDS = 2
 # Two refusals, then APNs is well again. 429 blames the device: with 503 the circuit breaker would
 # open, and hold what is to be put off here.
-RECOVERING = {"default": {"is": "flaky", "steps": ["TooManyRequests", "429"]}}
+RECOVERING = {"default": {"is": "flaky", "steps": ["TooManyRequests", "TooManyRequests"]}}
 BROKEN = {"default": {"is": "TooManyRequests"}}
 GARBAGE = (
     (("heliograph-retry-due", b"soon"),),

@@ -74,13 +74,13 @@ public struct Verdict: Hashable, Sendable {
 
     /// Judges the debug data of a GOAWAY frame, for the connection and for what it left unprocessed.
     ///
-    /// A credential's fault is kept for readiness. Anything else, and no reason, is the end of one
-    /// connection only.
+    /// What concerns the credential means what it does in an answer. Anything else, and no reason, is
+    /// the end of one connection only.
     public static func goAway(reason: Reason?) -> Verdict {
         guard case .apns(let known)? = reason,
             let row = ReasonTable.rows.first(where: { $0.reason == known }),
             row.verdict.fault == .credential,
-            row.verdict.disposition == .parkCredential
+            row.verdict.disposition.outcome == nil
         else { return Verdict(.retryElsewhere, .connection) }
         return row.verdict
     }

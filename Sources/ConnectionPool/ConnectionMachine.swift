@@ -51,8 +51,8 @@ public struct ConnectionMachine: Hashable, Sendable {
     /// When the peer's SETTINGS came; nil: not yet.
     private var openedAt: Instant?
     private let requiresProof: Bool
-    /// A stream was opened.
-    public private(set) var wasAsked = false
+    /// When the last stream was opened; nil: none was.
+    public private(set) var askedAt: Instant?
     /// The best that a stream was answered; nil: none was.
     public private(set) var worth: AnswerWorth?
     /// Its end was held against the peer already.
@@ -91,7 +91,7 @@ public struct ConnectionMachine: Hashable, Sendable {
         silentSince = silentSince ?? now
         unansweredSince = unansweredSince ?? now
         openStreams += 1
-        wasAsked = true
+        askedAt = now
     }
 
     /// A stream ended; `answer`: what its answer shows; nil: it had none.
@@ -135,6 +135,9 @@ public struct ConnectionMachine: Hashable, Sendable {
     }
 
     // MARK: Queries
+
+    /// A stream was opened.
+    public var wasAsked: Bool { askedAt != nil }
 
     /// It brought an answer that shows that it works.
     public var hasWorked: Bool { worth.map { $0 >= .success } ?? false }

@@ -313,7 +313,13 @@ public struct DeliveryEngine: Sendable {
             $0.write(reason)
             $0.write(now)
         }
-        return dispatch.goAwayReceived(id, reason: reason, now: now.instant, using: &random)
+        switch dispatch.goAwayReceived(id, reason: reason, now: now.instant, using: &random) {
+        case .nothing: return false
+        case .condemned: return true
+        case .tokenExpired(let refresh):
+            decision.tokenRefreshes.append(refresh)
+            return false
+        }
     }
 
     public mutating func pingAnswered(_ id: ConnectionID, now: Moment) {

@@ -24,6 +24,15 @@ struct Dispatch: Sendable {
         let line: KeyedHash?
     }
 
+    /// What a GOAWAY says of the credential.
+    enum GoAwayWord {
+        case nothing
+        /// It is out of use for a while.
+        case condemned
+        /// Its provider token is too old: that which was in use then.
+        case tokenExpired(TokenRefresh)
+    }
+
     /// What is more than a lane may hold while others can flow.
     enum Surplus {
         /// The lane is blocked.
@@ -55,6 +64,9 @@ struct Dispatch: Sendable {
     private var wakes: WakeList
     /// By the credential's place in the configuration.
     private var parking: [CredentialParking]
+    /// Since when a GOAWAY has called the provider token expired and nothing has shown it valid; by the
+    /// credential's place.
+    private var tokenExpiredAt: [Instant?]
     private var pacing: DevicePacing
     private var rates: RateLimits
     private var laneOfConnection: [ConnectionID: Int] = [:]
@@ -73,6 +85,7 @@ struct Dispatch: Sendable {
         }
         wakes = WakeList(count: lanes.count)
         parking = settings.credentials.map { _ in CredentialParking(limits: settings.parking) }
+        tokenExpiredAt = settings.credentials.map { _ in nil }
         pacing = DevicePacing(maxEvents: settings.intake.events)
         rates = RateLimits(settings.rateLimits)
         for (index, scope) in settings.credentials.enumerated() {
@@ -222,6 +235,9 @@ struct Dispatch: Sendable {
         }
         if verdict.worth == .credential {
             parking[credential].worked()
+            if let expiredAt = tokenExpiredAt[credential], attempt.sentAt >= expiredAt {
+                tokenExpiredAt[credential] = nil
+            }
         } else {
             // What the delivery comes to parks it, or leaves it to the next probe.
             parking[credential].requestAbandoned()
@@ -305,6 +321,7 @@ struct Dispatch: Sendable {
     /// The key or certificate was reloaded: it is tried at once, on connections of its own.
     mutating func credentialReplaced(_ credential: Int, now: Instant) -> [ConnectionStep] {
         parking[credential].replaced(now: now)
+        tokenExpiredAt[credential] = nil
         var result: [ConnectionStep] = []
         for environment in APNsEnvironment.allCases {
             let lane = Route(credential: credential, environment: environment).index
@@ -339,23 +356,38 @@ struct Dispatch: Sendable {
         if limit > 0 { lanes[lane].breaker.connectSucceeded(now: now) }
     }
 
-    /// - Returns: whether what the peer says condemns the credential; of one that was replaced since
-    ///   the connection was made it does not.
+    /// - Returns: what the peer says of the credential: nothing of one that was replaced since the
+    ///   connection was made.
     mutating func goAwayReceived(
         _ id: ConnectionID,
         reason: Reason?,
         now: Instant,
         using random: inout SeededGenerator
-    ) -> Bool {
-        guard let lane = laneOfConnection[id] else { return false }
+    ) -> GoAwayWord {
+        guard let lane = laneOfConnection[id] else { return .nothing }
         wakes.touch(lane)
         lanes[lane].pool.goAwayReceived(id, now: now, using: &random)
         guard let reason,
-            Verdict.goAway(reason: reason).disposition == .parkCredential,
-            !lanes[lane].pool.connections.contains(where: { $0.id == id && $0.isSuperseded })
-        else { return false }
-        park(Route(index: lane).credential, reason, sentAt: now, now: now, using: &random)
-        return true
+            let connection = lanes[lane].pool.connections.first(where: { $0.id == id }),
+            !connection.isSuperseded
+        else { return .nothing }
+        let credential = Route(index: lane).credential
+        switch Verdict.goAway(reason: reason).disposition {
+        case .parkCredential: break
+        case .refreshProviderToken:
+            let sentAt = connection.askedAt ?? now
+            guard let expiredAt = tokenExpiredAt[credential] else {
+                tokenExpiredAt[credential] = now
+                return .tokenExpired(TokenRefresh(credential: credential, sentAt: sentAt))
+            }
+            // Of a connection that has not seen the token since, it is no news.
+            guard sentAt >= expiredAt else { return .nothing }
+            // A fresh token did not help, or there may be none yet.
+            tokenExpiredAt[credential] = nil
+        case .delivered, .unregistered, .rejected, .retryHere, .retryElsewhere: return .nothing
+        }
+        park(credential, reason, sentAt: now, now: now, using: &random)
+        return .condemned
     }
 
     mutating func pingAnswered(_ id: ConnectionID, now: Instant) {

@@ -26,6 +26,8 @@ enum Fate: UInt8, Hashable, Sendable {
     case answeredBadToken
     case answeredShutdown
     case answeredTokenExpired
+    /// APNs ends the connection because of the provider token, and has looked at no open request.
+    case sentAwayTokenExpired
     /// Judged, but the stream is reset before the answer is through.
     case answerLost
     /// The stream is reset, and the peer says that it did nothing.

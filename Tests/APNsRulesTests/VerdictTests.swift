@@ -196,12 +196,19 @@ import Vocabulary
     @Test(arguments: [
         ("BadCertificateEnvironment", Verdict(.parkCredential, .credential)),
         ("InvalidProviderToken", Verdict(.parkCredential, .credential)),
+        ("ExpiredProviderToken", Verdict(.refreshProviderToken, .credential)),
+        ("UnrelatedKeyIdInToken", Verdict(.retryElsewhere, .connection)),
+        ("Forbidden", Verdict(.retryElsewhere, .connection)),
+        ("TopicDisallowed", Verdict(.retryElsewhere, .connection)),
         ("Shutdown", Verdict(.retryElsewhere, .connection)),
         ("IdleTimeout", Verdict(.retryElsewhere, .connection)),
         ("BadDeviceToken", Verdict(.retryElsewhere, .connection)),
         ("NeverSeen", Verdict(.retryElsewhere, .connection)),
     ])
-    func `GOAWAY parks a credential or ends one connection`(text: String, expected: Verdict) {
+    func `GOAWAY parks a credential, has its token replaced or ends one connection`(
+        text: String,
+        expected: Verdict
+    ) {
         #expect(Verdict.goAway(reason: Reason(apnsText: text)) == expected)
         #expect(Verdict.goAway(reason: nil) == Verdict(.retryElsewhere, .connection))
     }

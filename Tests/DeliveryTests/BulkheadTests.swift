@@ -481,6 +481,50 @@ import Vocabulary
         #expect(bench.engine.parking(of: 1).isWorking)
     }
 
+    @Test(arguments: [true, false])
+    func `a GOAWAY that calls the provider token expired has it replaced once, then parks`(
+        freshTokenWorks: Bool
+    ) throws {
+        var bench = try BulkheadBench()
+        /// APNs ends the connection of the event that was sent last.
+        func sendAway(_ name: String) throws -> [TokenRefresh] {
+            let connection = try #require(
+                bench.routes.filter { $0.value == BulkheadBench.news }.keys.max()
+            )
+            let reason = Reason.apns(.expiredProviderToken)
+            bench.engine.goAwayReceived(connection, reason: reason, now: bench.now)
+            bench.breakStream(name, .unprocessed)
+            bench.turn()
+            let refreshes = bench.lastTurn.tokenRefreshes
+            bench.engine.connectionClosed(connection, now: bench.now)
+            return refreshes
+        }
+        /// The event gets a stream on a new connection.
+        func send(_ name: String) throws {
+            for _ in 0..<20 where bench.lastTurn.connection == nil {
+                bench.turn(after: .milliseconds(100))
+            }
+            let connection = try #require(bench.lastTurn.connection)
+            bench.engine.connectionOpened(connection, maxConcurrentStreams: 1, now: bench.now)
+            #expect(bench.turn() == [name])
+        }
+        try bench.arrive("1")
+        #expect(bench.turn() == ["1"])
+        let sentAt = bench.now.instant
+        #expect(try sendAway("1").map(\.sentAt) == [sentAt])
+        #expect(bench.engine.parking(of: 0).isWorking)
+        try send("1")
+        if freshTokenWorks {
+            bench.answer("1")
+            try bench.arrive("1")
+            bench.turn()
+        }
+        #expect(try sendAway("1").count == (freshTokenWorks ? 1 : 0))
+        #expect(bench.engine.parking(of: 0).isWorking == freshTokenWorks)
+        let reason = bench.engine.parking(of: 0).reason
+        #expect(reason == (freshTokenWorks ? nil : .apns(.expiredProviderToken)))
+    }
+
     @Test func `what the key before is refused for is sent again with the present one`() throws {
         var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
         try bench.arrive("1")

@@ -171,6 +171,10 @@ MUTATIONS = [
         [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
     ),
     Mutation(
+        "never replace the provider token that a GOAWAY calls expired",
+        [statements(ENGINE, "            decision.tokenRefreshes.append(refresh)\n")],
+    ),
+    Mutation(
         "take any answer for a proof of the provider token",
         [expression(CONNECTION, "answer == .credential", "true")],
     ),

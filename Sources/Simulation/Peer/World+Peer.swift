@@ -8,7 +8,11 @@ extension World {
         switch happening {
         case .connectEnded(let id, let connection): connectEnded(id, connection)
         case .requestEnds(let key, let fate): requestEnds(key, fate)
-        case .goAwaySent(let id, let connection): goAway(id, connection)
+        case .goAwaySent(let id, let connection):
+            guard let member = member(id), let state = member.connections[connection] else {
+                return
+            }
+            goAway(member, connection, reason: nil, processing: state.streams.count / 2)
         case .streamLimitChanged(let id, let connection): changeStreamLimit(id, connection)
         case .pingAnswered(let id, let connection):
             guard let member = member(id), let state = member.connections[connection],
@@ -80,19 +84,23 @@ extension World {
         after(latency(.ping, of: member), .pingAnswered(member.id, connection))
     }
 
-    /// GOAWAY: the newer half of the open streams was not processed.
-    private mutating func goAway(_ id: MemberID, _ connection: ConnectionID) {
-        guard let member = member(id), let state = member.connections[connection], state.isOpen,
-            !state.isDead(at: now)
+    /// GOAWAY: of the open streams none but so many of the oldest was processed.
+    mutating func goAway(
+        _ member: Member,
+        _ connection: ConnectionID,
+        reason: APNsReason?,
+        processing count: Int
+    ) {
+        guard let state = member.connections[connection], state.isOpen, !state.isDead(at: now)
         else { return }
         coverage.note(.goAway)
         member.connections[connection]?.isDraining = true
-        member.engine.goAwayReceived(connection, reason: nil, now: moment)
-        for delivery in openStreams(of: state).dropFirst(state.streams.count / 2) {
+        member.engine.goAwayReceived(connection, reason: reason.map(Reason.apns), now: moment)
+        for delivery in openStreams(of: state).dropFirst(count) {
             guard endStream(of: delivery, on: connection, by: member) else { continue }
             unprocessed(delivery, .unprocessed, by: member)
         }
-        after(.seconds(2), .connectionEnded(id, connection))
+        after(.seconds(2), .connectionEnded(member.id, connection))
         wake(member)
     }
 

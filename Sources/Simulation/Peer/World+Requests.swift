@@ -63,7 +63,9 @@ extension World {
         let chances = plan.chances
         if apns.refusingStreams[route.environment, default: 0] > 0 { return .refused }
         if apns.resetting[route.environment, default: 0] > 0 { return .answerLost }
-        if member.tokenExpiries[route.credential] <= now { return .answeredTokenExpired }
+        if member.tokenExpiries[route.credential] <= now {
+            return plan.seed.isMultiple(of: 2) ? .sentAwayTokenExpired : .answeredTokenExpired
+        }
         if strikes(chances.requestRefused, .fate, of: member) { return .refused }
         if strikes(chances.requestReset, .fate, of: member) { return .answerLost }
         if strikes(chances.silence, .fate, of: member) { return .silent }
@@ -93,6 +95,8 @@ extension World {
         case .silent:
             coverage.note(.streamSilent)
             return
+        case .sentAwayTokenExpired:
+            goAway(member, key.connection, reason: .expiredProviderToken, processing: 0)
         case .refused, .answerLost:
             guard endStream(of: key.delivery, on: key.connection, by: member) else { return }
             let isRepeated = (member.streams[key.delivery]?.refusals ?? 0) > 0
@@ -157,7 +161,7 @@ extension World {
         case .answeredShutdown: return APNsAnswer(status: 503, reason: .apns(.shutdown))
         case .answeredTokenExpired:
             return APNsAnswer(status: 403, reason: .apns(.expiredProviderToken))
-        case .answered, .answerLost, .silent, .refused: break
+        case .answered, .answerLost, .silent, .refused, .sentAwayTokenExpired: break
         }
         let device = apns.devices[Int(events[Int(key.event)].device)]
         if apns.failing[route.environment, default: 0] > 0 { return page(to: key) }

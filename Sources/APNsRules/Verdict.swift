@@ -45,6 +45,13 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case server
 }
 
+extension Reason {
+    /// APNs condemns the key itself, whoever signs with it: revoked, or not of the team.
+    ///
+    /// What else parks a credential is of its environment, its certificate, or how often it is used.
+    public static let keyRevoked = Reason.apns(.invalidProviderToken)
+}
+
 /// What an answer means for the event, its device token and its credential.
 public struct Verdict: Hashable, Sendable {
     public var disposition: Disposition

@@ -110,6 +110,12 @@ package final class Credentials: Sendable {
         }
     }
 
+    /// APNs condemns the key of what the caller has in use: every shard is to hear of it.
+    package func keyRevoked(_ credential: CredentialInUse) {
+        credential.token?.wasRevoked()
+        version.add(1, ordering: .releasing)
+    }
+
     package var materials: [CredentialMaterial] { state.withLock { $0.inUse.map(\.material) } }
 
     // MARK: For people

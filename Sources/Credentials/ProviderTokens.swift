@@ -17,6 +17,8 @@ package final class ProviderTokenSource: Sendable {
     }
 
     let key: SigningKey
+    /// How often APNs condemned the key to somebody in the process.
+    private let revocations = Atomic(0)
     private let state: Mutex<State>
 
     package init(_ key: SigningKey) {
@@ -38,6 +40,12 @@ package final class ProviderTokenSource: Sendable {
             state.issuedAt = issuedAt
             return state.token
         }
+    }
+
+    package var revocationCount: Int { revocations.load(ordering: .acquiring) }
+
+    func wasRevoked() {
+        revocations.add(1, ordering: .releasing)
     }
 
     /// APNs says that the token with which something was sent at that moment has expired.

@@ -217,6 +217,7 @@ public struct DeliveryEngine: Sendable {
             reason: answer.reason ?? .local(.unexplainedStatus),
             httpStatus: answer.status
         )
+        var isParked = false
         switch verdict.disposition {
         case .delivered:
             retry.succeeded(attempt.route.credential)
@@ -224,7 +225,7 @@ public struct DeliveryEngine: Sendable {
         case .unregistered, .rejected:
             conclude(id, with: .refused(answer, verdict), now: now)
         case .parkCredential:
-            parkCredential(of: id, after: failure, now: now)
+            isParked = parkCredential(of: id, after: failure, now: now)
         case .retryHere:
             tryAgain(
                 id,
@@ -239,7 +240,12 @@ public struct DeliveryEngine: Sendable {
         case .refreshProviderToken:
             refreshProviderToken(id, after: failure, now: now)
         }
-        return JudgedAttempt(verdict: verdict, route: attempt.route, sentAt: attempt.sentAt)
+        return JudgedAttempt(
+            verdict: verdict,
+            route: attempt.route,
+            sentAt: attempt.sentAt,
+            revokesKey: isParked && failure.reason == .keyRevoked
+        )
     }
 
     /// A delivery's stream ended without an answer.
@@ -360,6 +366,25 @@ public struct DeliveryEngine: Sendable {
             $0.write(now)
         }
         decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
+    }
+
+    /// APNs has condemned the key of a credential, by its place in the configuration, to somebody else
+    /// in the process: another shard, or a credential with the same key.
+    ///
+    /// All connections that used a revoked key are to be closed ("Establishing a token-based
+    /// connection to APNs").
+    public mutating func keyRevoked(_ credential: Int, now: Moment) {
+        log?.note(.keyRevoked) {
+            $0.write(credential)
+            $0.write(now)
+        }
+        dispatch.park(
+            credential,
+            .keyRevoked,
+            sentAt: now.instant,
+            now: now.instant,
+            using: &random
+        )
     }
 
     // MARK: - Inputs: what Kafka has
@@ -1288,30 +1313,34 @@ public struct DeliveryEngine: Sendable {
     }
 
     /// Parks the delivery's credential, and takes the delivery out of its way.
+    ///
+    /// - Returns: whether it was in use until now.
+    @discardableResult
     private mutating func parkCredential(
         of id: DeliveryID,
         after failure: AttemptFailure,
         now: Moment
-    ) {
+    ) -> Bool {
         let credential = deliveries[id].routeInUse.credential
         let sentAt = deliveries[id].sentAt ?? now.instant
-        dispatch.park(
+        let isNew = dispatch.park(
             credential,
             failure.reason,
             sentAt: sentAt,
             now: now.instant,
             using: &random
         )
-        guard isKept(id) else { return }
+        guard isKept(id) else { return isNew }
         let parking = dispatch.parking(of: credential)
         // Sent with the key before: the present one may do.
         if parking.isReplaced(since: sentAt), deliveries[id].attempts < settings.retry.attempts {
-            guard !supersededByNewer(id, now: now) else { return }
+            guard !supersededByNewer(id, now: now) else { return isNew }
             countRetry(because: failure.reason)
             approach(id, now: now)
-            return
+            return isNew
         }
         postpone(id, because: failure, notBefore: parking.nextDeadline, now: now)
+        return isNew
     }
 
     /// APNs has enough of this device until then: of what waits with the same `collapse_id` only
@@ -1698,6 +1727,8 @@ public struct JudgedAttempt: Hashable, Sendable {
     public let verdict: Verdict
     public let route: Route
     public let sentAt: Instant
+    /// The answer takes the credential out of use, and its key with it.
+    public let revokesKey: Bool
 }
 
 /// What happened since the start; only ever grows.

@@ -307,15 +307,18 @@ struct Dispatch: Sendable {
     // MARK: Credentials
 
     /// APNs condemns the credential: it is out of use for a while.
+    ///
+    /// - Returns: false when it is already, or was replaced since.
+    @discardableResult
     mutating func park(
         _ credential: Int,
         _ reason: Reason,
         sentAt: Instant,
         now: Instant,
         using random: inout SeededGenerator
-    ) {
-        parking[credential].refused(reason, sentAt: sentAt, now: now, using: &random)
+    ) -> Bool {
         touchLanes(of: credential)
+        return parking[credential].refused(reason, sentAt: sentAt, now: now, using: &random)
     }
 
     /// The key or certificate was reloaded: it is tried at once, on connections of its own.

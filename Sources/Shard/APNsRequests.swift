@@ -11,6 +11,8 @@ struct APNsRequests {
     /// The credentials as this shard uses them; see `takeCredentials`.
     private var inUse: [CredentialInUse]
     private var version = 0
+    /// By credential: how often its key was revoked, as far as this shard has heard.
+    private var revocations: [Int]
     /// By the route's index.
     private var authorities: [RequestHeaders]
     /// The route of the last request, if any: those of one route come one after the other.
@@ -21,6 +23,7 @@ struct APNsRequests {
         self.credentials = credentials
         inUse = credentials.inUse(newerThan: &version) ?? []
         authorities = inUse.flatMap(\.endpoints).map(\.headers)
+        revocations = inUse.map { $0.token?.revocationCount ?? 0 }
         tokens = ProviderTokenCache(credentialCount: inUse.count)
     }
 
@@ -46,19 +49,28 @@ struct APNsRequests {
         tokens.forget()
     }
 
-    /// Takes over credentials that have been reloaded.
+    /// APNs condemns a credential's key: all who use it in the process hear of it.
+    func keyRevoked(_ credential: Int) { credentials.keyRevoked(inUse[credential]) }
+
+    /// Takes over credentials that have been reloaded, or revoked.
     ///
     /// Call it between two turns.
     ///
-    /// - Returns: The indices of the credentials that have changed; nil if nothing was reloaded.
-    mutating func takeCredentials() -> [Int]? {
+    /// - Returns: The indices of the credentials that have changed, and of those whose present key was
+    ///   revoked meanwhile; nil if nothing happened.
+    mutating func takeCredentials() -> (replaced: [Int], revoked: [Int])? {
         guard let newer = credentials.inUse(newerThan: &version) else { return nil }
         let replaced = newer.indices.filter { newer[$0].generation != inUse[$0].generation }
+        let counts = newer.map { $0.token?.revocationCount ?? 0 }
+        let revoked = newer.indices.filter {
+            newer[$0].token === inUse[$0].token && counts[$0] != revocations[$0]
+        }
+        revocations = counts
         inUse = newer
         authorities = endpoints.map(\.headers)
         route = nil
         tokens.forget()
-        return replaced
+        return (replaced, revoked)
     }
 }
 

@@ -196,11 +196,12 @@ package struct Shard: ~Copyable {
 
     // MARK: What happened
 
-    /// Takes over credentials that have been reloaded.
+    /// Takes over credentials that have been reloaded, or revoked.
     private mutating func takeCredentials() {
-        guard let replaced = requests.takeCredentials() else { return }
+        guard let changed = requests.takeCredentials() else { return }
         connections.endpointsReplaced(requests.endpoints)
-        for credential in replaced {
+        for credential in changed.revoked { engine.keyRevoked(credential, now: now) }
+        for credential in changed.replaced {
             engine.credentialReplaced(credential, now: now)
             observer.credentialReplaced(credential, now: now)
         }
@@ -220,6 +221,7 @@ package struct Shard: ~Copyable {
             let answer = APNsAnswer.read(response, now: now.timestamp)
             let attempt = engine.responseArrived(answer, for: id, now: now)
             observer.answered(response, answer, attempt, now: now)
+            if let attempt, attempt.revokesKey { requests.keyRevoked(attempt.route.credential) }
         case .streamBroke(let id, let kind):
             observer.streamBroke(kind, engine.streamBroke(id, kind, now: now), now: now)
         case .malformedAnswer(let id, let route, let flaw):
@@ -227,6 +229,7 @@ package struct Shard: ~Copyable {
         case .goAway(let id, let route, let farewell):
             let isCondemned = engine.goAwayReceived(id, reason: farewell.reason, now: now)
             observer.goAwayCame(id, route, farewell, isCondemned: isCondemned, now: now)
+            if isCondemned, farewell.reason == .keyRevoked { requests.keyRevoked(route.credential) }
         case .pingAnswered(let id): engine.pingAnswered(id, now: now)
         case .closed(let id, let route, let failure, let farewell):
             let isCondemned = engine.connectionClosed(id, CloseCause(failure), now: now)

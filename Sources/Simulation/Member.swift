@@ -81,6 +81,10 @@ final class Member {
         count: Applications.credentialCount
     )
 
+    /// By credential: when another member of its process was told that the key is revoked, and this one
+    /// had used it until then.
+    var revokedAt: [Int: Instant] = [:]
+
     init(id: MemberID, engine: DeliveryEngine, tokens: TokenList) {
         self.id = id
         self.tokens = tokens

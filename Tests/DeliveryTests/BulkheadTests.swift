@@ -427,6 +427,16 @@ import Vocabulary
         #expect(bench.engine.pool(of: BulkheadBench.mail).usableConnections > 0)
     }
 
+    @Test func `a key that was revoked for somebody else closes its connections, too`() throws {
+        var bench = try BulkheadBench()
+        let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
+        bench.engine.keyRevoked(0, now: bench.now)
+        bench.turn()
+        #expect(bench.lastTurn.connections.contains(.drain(connection)))
+        #expect(bench.engine.parking(of: 0).reason == .apns(.invalidProviderToken))
+        #expect(bench.engine.parking(of: 1).isWorking)
+    }
+
     @Test func `a replaced credential drains its connections, and what is under way finishes`()
         throws
     {

@@ -171,6 +171,21 @@ MUTATIONS = [
         [expression(CONNECTION, "min(1, maxConcurrentStreams)", "maxConcurrentStreams")],
     ),
     Mutation(
+        "go on with a key that was revoked for another shard",
+        [
+            statements(
+                ENGINE,
+                "        dispatch.park(\n"
+                "            credential,\n"
+                "            .keyRevoked,\n"
+                "            sentAt: now.instant,\n"
+                "            now: now.instant,\n"
+                "            using: &random\n"
+                "        )\n",
+            )
+        ],
+    ),
+    Mutation(
         "never replace the provider token that a GOAWAY calls expired",
         [statements(ENGINE, "            decision.tokenRefreshes.append(refresh)\n")],
     ),

@@ -205,6 +205,33 @@ import Vocabulary
         #expect(shard.control.status.counts.terminal == 0)
     }
 
+    /// The key is what is revoked: the other shard sent nothing, and gives its connection up as well.
+    @Test func `A key that APNs condemns to one shard is used by none of the process`() throws {
+        let refused = Behavior(then: .reason(.invalidProviderToken))
+        let bench = try ShardBench(scenario([refused]), partitions: 2) {
+            $0.engine.drainTimeout = .milliseconds(1)
+            // So long, less 1 s, the mock cluster makes a rebalance wait.
+            $0.kafka.properties["session.timeout.ms"] = "3000"
+        }
+        let first = try bench.start()
+        try bench.wait(for: "all partitions") { first.metrics.assignedPartitions.value == 3 }
+        let shards = [first, try bench.start()]
+        try bench.wait(for: "a share and a connection for each") {
+            shards.allSatisfy { $0.metrics.assignedPartitions.value > 0 }
+                && bench.apns.statistics.openConnections == shards.count
+        }
+        try bench.write(event("refused", to: device(0)))
+        for shard in shards {
+            try bench.wait(for: "the credential's trouble") {
+                shard.control.status.routes.first?.trouble == "parked: InvalidProviderToken"
+            }
+        }
+        try bench.wait(for: "the end of all connections") {
+            bench.apns.statistics.openConnections == 0
+        }
+        for shard in shards { try bench.stop(shard) }
+    }
+
     /// The old key is no good for the second event, and a connection keeps to its first key.
     @Test func `After a change of key new requests go out with it, on a new connection`() throws {
         let bench = try ShardBench()

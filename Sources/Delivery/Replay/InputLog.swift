@@ -11,7 +11,7 @@ struct InputLog: Sendable {
     enum Kind: UInt8, CaseIterable {
         case recordArrived, recordDecoded, tokenHeard, schemaFetched, schemaFetchFailed
         case responseArrived, streamBroke, connectionOpened, streamLimitChanged, goAwayReceived
-        case pingAnswered, connectionClosed, credentialReplaced
+        case pingAnswered, connectionClosed, credentialReplaced, keyRevoked
         case published, publicationFailed, publicationAbandoned, deferralRefused, producerReplaced
         case transactionCallSucceeded, transactionCallFailed, transactionalProducerFailed
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked

@@ -134,6 +134,7 @@ extension Replay {
             let cause: CloseCause = try log.flag() ? .certificateRefused : .other
             engine.connectionClosed(id, cause, now: try log.value())
         case .credentialReplaced: engine.credentialReplaced(try log.number(), now: try log.value())
+        case .keyRevoked: engine.keyRevoked(try log.number(), now: try log.value())
         case .published: engine.published(try log.value())
         case .publicationFailed:
             let tag: PublicationTag = try log.value()

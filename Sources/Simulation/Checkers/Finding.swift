@@ -11,6 +11,7 @@ package struct Finding: Hashable, Sendable, CustomStringConvertible {
         case sameIdentity
         case streamLimitKept
         case oneStreamUntilProven
+        case revokedKeyIsNotUsed
         case stalledConnectionGivenUp
         case deadConnectionGivenUp
         case intakeBounded

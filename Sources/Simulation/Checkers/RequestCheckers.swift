@@ -9,6 +9,7 @@ extension World {
         by member: Member
     ) {
         checkStream(on: connection)
+        checkKey(of: connection.route.credential, by: member)
         checkOwner(of: delivery, by: member)
         checkDevice(events[Int(event)], by: member)
         checkTime(of: delivery, by: member)
@@ -52,6 +53,14 @@ extension World {
         if let askedAt = connection.askedAt, now - askedAt > .seconds(61) {
             found(.deadConnectionGivenUp, "used \(now - askedAt) after a request without an answer")
         }
+    }
+
+    /// What APNs has condemned to one member of a process is not tried by the others before the least
+    /// time that a credential is parked for.
+    private mutating func checkKey(of credential: Int, by member: Member) {
+        guard let revokedAt = member.revokedAt[credential], now - revokedAt < .seconds(30)
+        else { return }
+        found(.revokedKeyIsNotUsed, "credential \(credential), \(now - revokedAt) after the word")
     }
 
     /// A member sends nothing of a partition that it has given up: the next owner does.

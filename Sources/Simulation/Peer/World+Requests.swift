@@ -123,10 +123,21 @@ extension World {
                 let isFailure = answer.status != 200 && answer.reason == nil || answer.status >= 500
                 noteForBreaker(stream, isFailure: isFailure, on: state.route, by: member)
             }
-            member.engine.responseArrived(answer, for: key.delivery, now: moment)
+            let attempt = member.engine.responseArrived(answer, for: key.delivery, now: moment)
+            if attempt?.revokesKey == true { keyRevoked(state.route.credential, by: member) }
             checkFuse(answer, to: key.delivery, on: state.route, by: member)
         }
         wake(member)
+    }
+
+    /// The member's process has the key in use elsewhere, too.
+    private mutating func keyRevoked(_ credential: Int, by member: Member) {
+        for other in members where other !== member && other.tokens === member.tokens {
+            let isInUse = other.engine.lend { $0.parking(of: credential).isWorking }
+            if isInUse { other.revokedAt[credential] = now }
+            other.engine.keyRevoked(credential, now: moment)
+            wake(other)
+        }
     }
 
     /// The peer certainly did nothing with the request.

@@ -75,8 +75,10 @@ extension ReasonTable {
             .topicDisallowed,
             Verdict(.rejected, .credential),
             "The credential may not push to this topic.",
-            remedy: "Check team, key scope and App ID; after a change at Apple, restart the"
-                + " service. Keep the device tokens: they are not to blame."
+            remedy:
+                "Check team, key scope and App ID. A change at Apple shows on new connections: they"
+                + " are tried for a refused topic, at first after 15 minutes, or restart the service."
+                + " Keep the device tokens: they are not to blame."
         ),
         Row(
             404,

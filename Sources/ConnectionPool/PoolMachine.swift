@@ -176,6 +176,13 @@ public struct PoolMachine: Hashable, Sendable {
         sentAway(index, now: now, using: &random)
     }
 
+    /// Lets the open connections finish: the peer may tell new ones something else.
+    public mutating func renewed(actions: inout [Action]) {
+        for index in connections.indices where connections[index].isUsable {
+            drain(index, actions: &actions)
+        }
+    }
+
     /// Lets every connection finish, and opens none until `resumed`.
     public mutating func suspended(actions: inout [Action]) {
         guard !isSuspended else { return }

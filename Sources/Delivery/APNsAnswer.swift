@@ -9,6 +9,13 @@ public struct APNsAnswer: Hashable, Sendable {
     public var unregisteredAt: Timestamp?
     public var apnsUniqueID: String?
     public var retryAfter: Duration?
+    /// What the notification was for, of an answer that tells something of it (`DeliveryEngine.topic`).
+    public var topic: KeyedHash?
+
+    /// Whether it says that the topic is not for the key, or not for the device.
+    public var refusesTopic: Bool {
+        reason == .apns(.deviceTokenNotForTopic) || reason == .apns(.topicDisallowed)
+    }
 
     public init(
         status: Int,

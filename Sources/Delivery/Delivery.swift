@@ -40,6 +40,8 @@ public struct Delivery: Sendable {
     /// The endpoint answered one of its attempts with a failure of its own, or not at all.
     var hasFailed = false
     var isProviderTokenRefreshed = false
+    /// Its topic was refused, and it was sent on a fresh connection because of that.
+    var isTopicTried = false
     /// Streams given back unprocessed, in a row; no more are counted than the number holds.
     var refusals: UInt8 = 0
     public internal(set) var place = Place.undecided

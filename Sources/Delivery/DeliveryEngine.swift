@@ -217,6 +217,18 @@ public struct DeliveryEngine: Sendable {
             reason: answer.reason ?? .local(.unexplainedStatus),
             httpStatus: answer.status
         )
+        if let topic = answer.topic {
+            if verdict.disposition == .delivered {
+                dispatch.topicWorked(topic, on: attempt.route)
+            } else if tryTopic(topic, of: id, attempt, after: failure, now: now) {
+                return JudgedAttempt(
+                    verdict: verdict,
+                    route: attempt.route,
+                    sentAt: attempt.sentAt,
+                    revokesKey: false
+                )
+            }
+        }
         var isParked = false
         switch verdict.disposition {
         case .delivered:
@@ -1312,6 +1324,28 @@ public struct DeliveryEngine: Sendable {
         approach(id, now: now)
     }
 
+    /// Sends it once more, on a fresh connection: the old one may not know yet that the topic was added
+    /// to the key.
+    ///
+    /// - Returns: false when the refusal is believed.
+    private mutating func tryTopic(
+        _ topic: KeyedHash,
+        of id: DeliveryID,
+        _ attempt: Dispatch.Attempt,
+        after failure: AttemptFailure,
+        now: Moment
+    ) -> Bool {
+        guard !deliveries[id].isTopicTried,
+            let steps = dispatch.topicRefused(topic, attempt, now: now.instant)
+        else { return false }
+        decision.connections += steps
+        guard isKept(id), !supersededByNewer(id, now: now) else { return true }
+        deliveries.update(id) { $0.isTopicTried = true }
+        countRetry(because: failure.reason)
+        approach(id, now: now)
+        return true
+    }
+
     /// Parks the delivery's credential, and takes the delivery out of its way.
     ///
     /// - Returns: whether it was in use until now.
@@ -1631,6 +1665,13 @@ public struct DeliveryEngine: Sendable {
     /// The delivery, unless it has left: a copy of all its fields.
     public func delivery(_ id: DeliveryID) -> Delivery? {
         deliveries.contains(id) ? deliveries[id] : nil
+    }
+
+    /// What `APNsAnswer.topic` is to hold, for an answer that refuses the topic, and now and then for one
+    /// with 200; nil: the delivery has left.
+    public func topic(of id: DeliveryID) -> KeyedHash? {
+        guard deliveries.contains(id) else { return nil }
+        return settings.hygiene.hashKey.hash(of: deliveries[id].arrival.topic)
     }
 
     /// Has the caches fetch what will be looked at soon; changes nothing else.

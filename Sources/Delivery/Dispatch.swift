@@ -45,6 +45,7 @@ struct Dispatch: Sendable {
         var pool: PoolMachine
         var queue: WeightedQueues<Ticket>
         var breaker: CircuitBreaker
+        var topics = TopicTrials()
         /// Since when nothing flows; nil: it does.
         var blockedSince: Instant?
         /// Deliveries of the route that stand in a line, wherever they wait.
@@ -302,6 +303,35 @@ struct Dispatch: Sendable {
         )
         wakes.touch(attempt.route.index)
         return connectionSteps(steps, lane: attempt.route.index)
+    }
+
+    /// APNs took a notification for the topic.
+    mutating func topicWorked(_ topic: KeyedHash, on route: Route) {
+        lanes[route.index].topics.worked(topic)
+    }
+
+    /// APNs refused the topic.
+    ///
+    /// - Returns: what is to be done so that a fresh connection judges it; nil: the refusal is believed.
+    mutating func topicRefused(_ topic: KeyedHash, _ attempt: Attempt, now: Instant)
+        -> [ConnectionStep]?
+    {
+        // A certificate names its topics itself.
+        let (lane, credential) = (attempt.route.index, attempt.route.credential)
+        guard !settings.credentials[credential].isProvenByHandshake,
+            let connection = lanes[lane].pool.connections.first(where: {
+                $0.id == attempt.connection
+            })
+        else { return nil }
+        switch lanes[lane].topics.refused(topic, age: connection.age(now: now), now: now) {
+        case .believed: return nil
+        case .outdated: return []
+        case .doubted:
+            var steps: [PoolMachine.Action] = []
+            lanes[lane].pool.renewed(actions: &steps)
+            wakes.touch(lane)
+            return connectionSteps(steps, lane: lane)
+        }
     }
 
     // MARK: Credentials

@@ -50,6 +50,8 @@ package struct Shard: ~Copyable {
     /// This turn's moment.
     private var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     private var nextTick = Instant(nanoseconds: .min)
+    /// Of APNs, whatever they say.
+    private var answerCount = 0
     private var loopFailure: ServiceError?
 
     /// Why it ended, if not because it was asked to.
@@ -218,7 +220,12 @@ package struct Shard: ~Copyable {
         case .streamLimitChanged(let id, let limit):
             engine.streamLimitChanged(id, to: limit, now: now)
         case .answered(let id, let response):
-            let answer = APNsAnswer.read(response, now: now.timestamp)
+            var answer = APNsAnswer.read(response, now: now.timestamp)
+            // A topic that works is seen soon enough in some of its answers.
+            answerCount &+= 1
+            if answer.refusesTopic || answer.status == 200 && answerCount & 15 == 0 {
+                answer.topic = engine.topic(of: id)
+            }
             let attempt = engine.responseArrived(answer, for: id, now: now)
             observer.answered(response, answer, attempt, now: now)
             if let attempt, attempt.revokesKey { requests.keyRevoked(attempt.route.credential) }

@@ -150,11 +150,12 @@ struct BulkheadBench {
             Issue.record("\(name) has no stream")
             return
         }
-        let answer = APNsAnswer(
+        var answer = APNsAnswer(
             status: status,
             reason: reason.map(Reason.apns),
             retryAfter: retryAfter
         )
+        if answer.refusesTopic || status == 200 { answer.topic = engine.topic(of: id) }
         engine.responseArrived(answer, for: id, now: now)
     }
 

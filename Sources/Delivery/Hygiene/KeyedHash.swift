@@ -84,6 +84,14 @@ public struct HashKey: Hashable, Sendable {
         return KeyedHash(rawValue: hash.finish())
     }
 
+    /// Of a topic, to be compared with others of its route.
+    func hash(of topic: APNsTopic) -> KeyedHash {
+        var hash = SipHash(low, high)
+        hash.absorb(9)
+        hash.absorb(topic.name.utf8.span)
+        return KeyedHash(rawValue: hash.finish())
+    }
+
     /// Of a channel; APNs' channel IDs are random, so the app need not be told.
     public func hash(of channel: ChannelID, environment: APNsEnvironment) -> KeyedHash {
         var hash = SipHash(low, high)

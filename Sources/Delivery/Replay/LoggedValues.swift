@@ -154,6 +154,7 @@ extension APNsAnswer: Logged {
         try log.pass(&reason)
         try log.pass(&unregisteredAt)
         try log.pass(&retryAfter)
+        try log.pass(&topic)
     }
 }
 

@@ -9,9 +9,9 @@ extension LocalReason {
             .unknownSchema, .unusableSchema:
             [.invalid]
         case .expired, .superseded: [.expired]
-        case .noCredential, .certificateRefused, .requestTimeout, .streamBroken,
-            .schemaUnavailable, .endpointUnavailable, .routeCongested, .deviceCongested,
-            .unexplainedStatus:
+        case .noCredential, .providerTokenRequired, .certificateRefused, .requestTimeout,
+            .streamBroken, .schemaUnavailable, .endpointUnavailable, .routeCongested,
+            .deviceCongested, .unexplainedStatus:
             [.undeliverable]
         case .tokenUnregistered: [.suppressed]
         case .duplicateEvent: [.duplicate]
@@ -46,6 +46,9 @@ extension LocalReason {
         case .certificateRefused:
             "APNs refused the certificate in the TLS handshake; the credential is parked; not sent."
         case .noCredential: "No credential covers the event's bundle ID or topic."
+        case .providerTokenRequired:
+            "APNs takes `liveactivity` and `location` with a provider token only, and the credential is"
+                + " a certificate; not sent."
         case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
         case .duplicateEvent:
             "The same `id` and `device_token` (or `channel_id`) is being sent, or was accepted; not sent again."
@@ -75,6 +78,8 @@ extension LocalReason {
         case .deviceCongested: "Find out why so many events are for one device; send less to it."
         case .certificateRefused: "Replace the credential's certificate; no restart is needed."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
+        case .providerTokenRequired:
+            "Give the app a credential with a key (`key_file`), then send the dead letters again."
         case .tokenUnregistered:
             "Remove the token; or send `token_registered_at`, if the app has registered it since."
         case .duplicateEvent: "Nothing; give notifications that differ ids that differ."

@@ -45,6 +45,10 @@ extension RequestJudge {
         guard let bundleID = APNsTopicRule.bundleID(in: topic, for: pushType) else {
             return Refusal(400, .invalidPushType)
         }
+        // What APNs says to them: nothing of the credential.
+        if connection.certificate != nil, pushType.needsProviderToken {
+            return Refusal(400, .deviceTokenNotForTopic)
+        }
         let hasForeignSuffix =
             pushType != .mdm && APNsTopicRule.suffix(for: pushType).isEmpty
             && APNsTopicRule.bundleID(in: topic) != topic.name

@@ -1071,6 +1071,13 @@ public struct DeliveryEngine: Sendable {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
+        if settings.credentials[route.credential].isProvenByHandshake,
+            arrival.facts.pushType.needsProviderToken, !arrival.facts.isBroadcast
+        {
+            let reason = Reason.local(.providerTokenRequired)
+            conclude(id, with: .undeliverable(reason, status: nil), now: now)
+            return
+        }
         guard !arrival.facts.isExpired(at: now.timestamp) else {
             conclude(id, with: .expired, now: now)
             return

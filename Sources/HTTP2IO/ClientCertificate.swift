@@ -90,8 +90,10 @@ public struct CertificateFacts: Hashable, Sendable {
     public let notAfter: Timestamp
     /// The Subject's user ID: the app's bundle ID.
     public let bundleID: String?
-    /// The APNs topics that it may send to: bundle ID, `.voip`, `.complication`, … (extension
-    /// 1.2.840.113635.100.6.3.6); the bundle ID alone where there is no such extension.
+    /// The APNs topics that it may send to: bundle ID, `.voip`, `.complication` and others.
+    ///
+    /// They stand in extension 1.2.840.113635.100.6.3.6; without it the bundle ID is the only one.
+    /// Those for VoIP may stand in …6.3.4 instead.
     public let topics: [String]
     /// Extension …6.3.2; a certificate of today has both.
     public let isForProduction: Bool
@@ -120,7 +122,11 @@ public struct CertificateFacts: Hashable, Sendable {
         bundleID = certificate.userID
         let listed = certificate.extensionValue(AppleExtension.topics)
             .flatMap { DERReader.topics(in: $0) }
-        topics = listed ?? bundleID.map { [$0] } ?? []
+        let own = listed ?? bundleID.map { [$0] } ?? []
+        let voip =
+            certificate.extensionValue(AppleExtension.voipTopics)
+            .flatMap { DERReader.topics(in: $0) } ?? []
+        topics = own + voip.filter { !own.contains($0) }
         isForProduction = certificate.extensionValue(AppleExtension.production) != nil
         isForSandbox = certificate.extensionValue(AppleExtension.development) != nil
     }
@@ -131,6 +137,7 @@ public enum AppleExtension {
     public static let development = "1.2.840.113635.100.6.3.1"
     public static let production = "1.2.840.113635.100.6.3.2"
     public static let topics = "1.2.840.113635.100.6.3.6"
+    public static let voipTopics = "1.2.840.113635.100.6.3.4"
 }
 
 /// What a PKCS#12 file holds.

@@ -3,17 +3,17 @@ public enum DERReader {
     public static let utf8String: UInt8 = 0x0C
     public static let sequence: UInt8 = 0x30
 
-    /// The topics of extension 1.2.840.113635.100.6.3.6.
+    /// The topics of extension 1.2.840.113635.100.6.3.6, or of …6.3.4.
     ///
     /// It is a SEQUENCE in which a UTF8String, the topic, and a SEQUENCE of UTF8Strings, its kinds,
-    /// alternate.
+    /// alternate; or a UTF8String that is the one topic.
     ///
     /// - Returns: nil when the bytes are anything else.
     static func topics(in bytes: [UInt8]) -> [String]? {
         var outer = bytes[...]
-        guard let (tag, content) = element(&outer), tag == sequence, outer.isEmpty else {
-            return nil
-        }
+        guard let (tag, content) = element(&outer), outer.isEmpty else { return nil }
+        if tag == utf8String, !content.isEmpty { return [String(decoding: content, as: UTF8.self)] }
+        guard tag == sequence else { return nil }
         var rest = content
         var topics: [String] = []
         while !rest.isEmpty {

@@ -58,12 +58,14 @@ package final class EphemeralAuthority: Sendable {
     /// - Parameters:
     ///   - bundleID: The Subject's user ID.
     ///   - topics: What the topic extension lists; empty: there is no such extension.
+    ///   - voipExtension: The value of the extension for VoIP topics, in DER; nil: it has none.
     ///   - environments: Which of Apple's environment extensions it has.
     ///   - validFor: How long from now; negative makes an expired certificate.
     /// - Returns: Both, in PEM.
     package func providerIdentity(
         bundleID: String,
         topics: [String],
+        voipExtension: [UInt8]? = nil,
         environments: Set<APNsEnvironment> = [.production, .sandbox],
         validFor: Duration = .seconds(30 * 86400)
     ) -> TLSIdentity {
@@ -78,10 +80,13 @@ package final class EphemeralAuthority: Sendable {
         if environments.contains(.production) {
             extensions.append((AppleExtension.production, "DER:05:00"))
         }
-        if !topics.isEmpty {
-            let bytes = DERWriter.topics(topics)
+        for (name, bytes) in [
+            (AppleExtension.topics, topics.isEmpty ? nil : DERWriter.topics(topics)),
+            (AppleExtension.voipTopics, voipExtension),
+        ] {
+            guard let bytes else { continue }
             let text = bytes.map { String($0, radix: 16) }.map { $0.count == 1 ? "0" + $0 : $0 }
-            extensions.append((AppleExtension.topics, "DER:" + text.joined(separator: ":")))
+            extensions.append((name, "DER:" + text.joined(separator: ":")))
         }
         return identity(
             commonName: "Apple Push Services: \(bundleID)",

@@ -115,6 +115,8 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case certificateRefused = "CertificateRefused"
     /// No credential covers the event's bundle ID or topic.
     case noCredential = "NoCredential"
+    /// The credential is a certificate, with which APNs takes no notification of this push type.
+    case providerTokenRequired = "ProviderTokenRequired"
     /// APNs has called the token dead (410), and it was not registered since; not sent.
     case tokenUnregistered = "TokenUnregistered"
     /// The same notification is being sent, or was accepted; not sent again.

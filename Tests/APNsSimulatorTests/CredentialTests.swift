@@ -1,3 +1,4 @@
+import APNsRules
 import APNsSimulator
 import HTTP2IO
 import Testing
@@ -192,6 +193,27 @@ import Vocabulary
         )
         let fields = Fixture.headers(nil, changing: [("apns-topic", nil)])
         #expect(judge.judge(fields, connection: &connection).answer == .accepted)
+    }
+
+    @Test(arguments: PushType.allCases)
+    func `with a certificate what needs a provider token is not for the topic`(
+        type: PushType
+    ) throws {
+        let topic = APNsTopicRule.topic(bundleID: "com.example.app", pushType: type).name
+        let certificate = Self.certificate([topic])
+        var judge = try RequestJudge(keys: [])
+        var connection = ConnectionFacts(environment: .production, certificate: certificate)
+        let fields = Fixture.headers(
+            nil,
+            changing: [
+                ("apns-topic", topic), ("apns-push-type", type.rawValue), ("apns-priority", nil),
+            ]
+        )
+        let isRefused = [.location, .liveactivity].contains(type)
+        #expect(
+            judge.judge(fields, connection: &connection).answer
+                == (isRefused ? Self.refusal(400, .deviceTokenNotForTopic) : .accepted)
+        )
     }
 
     @Test func `a certificate of several topics stands for none of them`() throws {

@@ -246,6 +246,23 @@ struct Bench {
         #expect(published.contains(.deadLetter))
     }
 
+    @Test(arguments: PushType.allCases, [true, false])
+    func `what APNs takes with a provider token only is not sent with a certificate`(
+        pushType: PushType,
+        hasCertificate: Bool
+    ) throws {
+        var bench = try Bench { $0.credentials[0].isProvenByHandshake = hasCertificate }
+        let actions = try bench.arrive(0) { $0.pushType = pushType }
+        let isRefused = hasCertificate && [.location, .liveactivity].contains(pushType)
+        #expect((Bench.sent(actions) == nil) == isRefused)
+        guard isRefused else { return }
+        let (outcome, published) = try #require(bench.published(actions))
+        #expect(outcome.kind == .undeliverable)
+        #expect(outcome.reason == .local(.providerTokenRequired))
+        #expect(outcome.tokenAction == .keep)
+        #expect(published.contains(.deadLetter))
+    }
+
     @Test func `a tombstone is settled without an outcome`() throws {
         var bench = try Bench()
         #expect(bench.published(bench.arrive(0, .tombstone)) == nil)

@@ -47,6 +47,36 @@ import Vocabulary
         #expect(facts.topics == ["com.example.App"])
     }
 
+    /// As a string, as a list with kinds, and as a mark that says nothing.
+    @Test(
+        arguments: [
+            ([0x0C, 3] + Array("a.v".utf8), ["a", "a.v"]),
+            (
+                [0x30, 13, 0x0C, 3] + Array("a.v".utf8) + [0x30, 6, 0x0C, 4] + Array("voip".utf8),
+                ["a", "a.v"]
+            ),
+            ([0x0C, 1] + Array("a".utf8), ["a"]),
+            ([0x05, 0x00], ["a"]), ([0x0C, 0x00], ["a"]), ([0x0C, 0x09, 0x61], ["a"]), ([], ["a"]),
+        ] as [([UInt8], [String])]
+    )
+    func `topics for VoIP may stand in an extension of their own`(
+        value: [UInt8],
+        topics: [String]
+    ) throws {
+        for listed in [[], ["a"]] {
+            let identity = Pair.authority.providerIdentity(
+                bundleID: "a",
+                topics: listed,
+                voipExtension: value
+            )
+            let facts = try ClientCertificate(
+                file: identity.certificateChainPEM,
+                privateKey: identity.privateKeyPEM
+            ).facts
+            #expect(facts.topics == topics)
+        }
+    }
+
     @Test func `the key's own certificate comes first, wherever it stands`() throws {
         let other = Pair.authority.providerIdentity(bundleID: "com.example.Other", topics: [])
         let own = Pair.authority.providerIdentity(bundleID: "com.example.Own", topics: [])

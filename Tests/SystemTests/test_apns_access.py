@@ -1,8 +1,11 @@
 """How the service gets to APNs: by certificate, through a proxy."""
 
+import json
+
 import pytest
 
 from harness.certificates import openssl, write_certificate
+from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.proxy import running_proxy
@@ -71,6 +74,25 @@ def test_a_certificate_is_a_credential(bench, simulator, certificate, form):
     outcome = the_outcome(bench, service, push_type="complication")
     assert (outcome["outcome"], outcome["reason"]) == ("rejected", "TopicDisallowed")
     service.drain()
+
+
+def test_a_certificate_sends_no_live_activity(bench, simulator, certificate, tmp_path):
+    files = {
+        "certificate_file": certificate / "certificate.pem",
+        "private_key_file": certificate / "key.pem",
+    }
+    settings = by_certificate(bench.configuration(simulator), **files)
+    service = bench.start(settings).wait_until_ready()
+    payload = {"aps": {"event": "update", "timestamp": 1790000000, "content-state": {}}}
+    for push_type in ("liveactivity", "location"):
+        outcome = the_outcome(bench, service, push_type=push_type, payload=payload)
+        assert (outcome["outcome"], outcome["reason"], outcome["token_action"]) == (
+            "undeliverable", "ProviderTokenRequired", "keep",
+        )
+        words = ["push", "--token", "00" * 32, "--bundle-id", APP, "--push-type", push_type]
+        done = run_command(tmp_path, settings, *words, "--payload", json.dumps(payload))
+        assert done.code == 1 and "ProviderTokenRequired" in done.said, done.said
+    assert not simulator.requests()
 
 
 def test_a_certificate_that_does_not_open_names_its_key(bench, simulator, certificate):

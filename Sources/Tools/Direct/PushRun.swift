@@ -46,6 +46,16 @@ package struct PushRun {
         guard let route else {
             throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
         }
+        let isByCertificate = materials[route.credential].certificate != nil
+        guard
+            !isByCertificate || event.event.isBroadcast || !event.event.pushType.needsProviderToken
+        else {
+            throw ServiceError(
+                text: "ProviderTokenRequired: not sent; APNs takes "
+                    + "\(event.event.pushType.rawValue) with a provider token only, and "
+                    + "\(scopes[route.credential].name) is a certificate"
+            )
+        }
         let endpoint = try configuration.apns.readEndpoints().endpoint(
             route.environment,
             materials[route.credential]

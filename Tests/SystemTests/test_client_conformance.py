@@ -2,13 +2,16 @@
 
 import collections
 import contextlib
+import socket
+import ssl
 import subprocess
 import urllib.parse
+import warnings
 
 import pytest
 import yaml
 
-from harness.addresses import black_hole, broken_server, environment
+from harness.addresses import black_hole, broken_server, environment, move
 from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
@@ -325,3 +328,56 @@ def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_pat
     assert accepted_count(bench) == 5
     assert all(visitors)
     assert not service.log_lines("connection to APNs lost or not made")
+
+
+@pytest.mark.parametrize(
+    ("version", "is_taken"),
+    [
+        (ssl.TLSVersion.TLSv1_1, False),
+        (ssl.TLSVersion.TLSv1_2, True),
+        (ssl.TLSVersion.TLSv1_3, True),
+    ],
+)
+def test_tls_before_1_2_is_not_spoken(bench, peer, tmp_path, version, is_taken):
+    server = peer(max_concurrent_streams=1)
+    server.speak(version)
+    # Who takes any version does get in.
+    assert lax_handshake(server) == version.name.replace("_", ".")
+    connections = len(server.connections)
+    done = push(bench, server, tmp_path)
+    assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
+    assert (len(server.connections) > connections) == is_taken
+    assert len(server.requests) == is_taken
+
+
+def lax_handshake(server):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.load_verify_locations(server.ready["ca_file"])
+    context.set_alpn_protocols(["h2"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = ssl.TLSVersion.TLSv1_1
+    port = urllib.parse.urlsplit(server.ready["production"]).port
+    with (
+        socket.create_connection(("127.0.0.1", port)) as stream,
+        context.wrap_socket(stream, server_hostname="localhost") as secured,
+    ):
+        return secured.version()
+
+
+def test_each_connect_looks_the_name_up_anew(bench, peer, tmp_path, monkeypatch):
+    """The name moves while the service runs; at its first address nobody listens."""
+    server = peer(max_concurrent_streams=10)
+    bench.produce([record(new_event())])
+    with monkeypatch.context() as patch:
+        for name, value in environment(tmp_path, ["127.0.0.9"]).items():
+            patch.setenv(name, value)
+        service = bench.start(bench.configuration(server))
+    eventually(
+        lambda: service.log_lines("connection to APNs lost or not made"), 30, service.child.told
+    )
+    assert not server.connections
+    move(tmp_path, ["127.0.0.1"])
+    bench.wait_for_outcomes(1)
+    assert accepted_count(bench) == 1

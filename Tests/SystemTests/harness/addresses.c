@@ -1,7 +1,9 @@
-// Stands before the C library (LD_PRELOAD): "localhost" has the addresses of TEST_ADDRESSES.
+// Stands before the C library (LD_PRELOAD): "localhost" has the addresses that stand in the file
+// TEST_ADDRESSES at the moment of the look-up.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +12,18 @@ typedef int look_up(const char *, const char *, const struct addrinfo *, struct 
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **found) {
   look_up *real = (look_up *)dlsym(RTLD_NEXT, "getaddrinfo");
-  const char *addresses = getenv("TEST_ADDRESSES");
-  if (!addresses || !name || strcmp(name, "localhost")) return real(name, service, hints, found);
-  char *rest = strdup(addresses), *words = rest, *address;
+  const char *path = getenv("TEST_ADDRESSES");
+  if (!path || !name || strcmp(name, "localhost")) return real(name, service, hints, found);
+  char text[1024] = "";
+  FILE *file = fopen(path, "r");
+  if (!file || !fgets(text, sizeof text, file)) return EAI_AGAIN;
+  fclose(file);
+  char *words = text, *address;
   int status = EAI_NONAME;
   while ((address = strsep(&words, " "))) {
     status = real(address, service, hints, found);
     if (status) break;
     while (*found) found = &(*found)->ai_next;
   }
-  free(rest);
   return status;
 }

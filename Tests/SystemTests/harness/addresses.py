@@ -48,4 +48,11 @@ def environment(folder, addresses):
     source = pathlib.Path(__file__).with_suffix(".c")
     library = folder / "addresses.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return {"LD_PRELOAD": str(library), "TEST_ADDRESSES": " ".join(addresses)}
+    move(folder, addresses)
+    return {"LD_PRELOAD": str(library), "TEST_ADDRESSES": str(folder / "addresses")}
+
+
+def move(folder, addresses):
+    """From now on look-ups find these."""
+    (folder / "addresses.new").write_text(" ".join(addresses))
+    (folder / "addresses.new").rename(folder / "addresses")

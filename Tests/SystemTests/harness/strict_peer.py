@@ -10,6 +10,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import warnings
 
 import h2.config
 import h2.connection
@@ -238,6 +239,14 @@ class StrictPeer:
         self._context.minimum_version = self._context.maximum_version = version
         self._context.verify_mode = ssl.CERT_REQUIRED
         self._context.load_verify_locations(certificate)
+
+    def speak(self, version):
+        """From now on only this version of TLS, with every cipher that it has."""
+        self._context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            # That old versions are old.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._context.minimum_version = self._context.maximum_version = version
 
     @property
     def requests(self):

@@ -79,6 +79,16 @@ extension Configuration.Kafka {
             default: .earliest,
             "Where a group without stored offsets starts."
         )
+        offsetLost = section.value(
+            "offset_lost",
+            .word(placeholder: .end),
+            default: .end,
+            """
+            What to do where a partition's log ends before the group's offset, as after an unclean \
+            leader election or on a restored disk: go on at the log's `end`; read it again from its \
+            `beginning`, and send again what it holds; or `stop` the process.
+            """
+        )
     }
 }
 

@@ -33,12 +33,20 @@ package struct Configuration: Hashable, Sendable {
         package var properties: [String: String]
         package var createTopics: Bool
         package var start: Start
+        package var offsetLost: OffsetLost
     }
 
     /// Where a consumer group without stored offsets starts.
     package enum Start: String, Hashable, Sendable, CaseIterable {
         case earliest
         case latest
+    }
+
+    /// What is done where a partition's log ends before the group's position.
+    package enum OffsetLost: String, Hashable, Sendable, CaseIterable {
+        case end
+        case beginning
+        case stop
     }
 
     /// What the records of a source are.

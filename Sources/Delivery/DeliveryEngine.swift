@@ -61,6 +61,7 @@ public struct DeliveryEngine: Sendable {
                 reuseWithin: settings.isTransactional ? .zero : .seconds(600)
             ),
             start: settings.start,
+            offsetLost: settings.offsetLost,
             isTransactional: settings.isTransactional,
             nonce: UInt32(truncatingIfNeeded: random.next())
         )
@@ -679,6 +680,30 @@ public struct DeliveryEngine: Sendable {
     public mutating func partitionRestarted(_ partition: PartitionID) {
         log?.note(.partitionRestarted) { $0.write(partition) }
         assignment.partitionRestarted(partition)
+    }
+
+    /// Kafka does not have the offset that is to be read next.
+    ///
+    /// - Parameters:
+    ///   - partition: The partition.
+    ///   - offset: The offset.
+    ///   - extent: The log's oldest offset and the next one to be written, as its leader says now.
+    ///   - oldestBefore: The oldest one as it was last heard of before; nil: never.
+    /// - Returns: why, and where the partition is to be read on.
+    public mutating func offsetLost(
+        _ partition: PartitionID,
+        _ offset: Offset,
+        in extent: Range<Int64>,
+        oldestBefore: Int64?
+    ) -> LostOffset {
+        log?.note(.offsetLost) {
+            $0.write(partition)
+            $0.write(offset)
+            $0.write(extent.lowerBound)
+            $0.write(extent.upperBound)
+            $0.write(oldestBefore)
+        }
+        return assignment.offsetLost(partition, offset, in: extent, oldestBefore: oldestBefore)
     }
 
     /// The broker takes less metadata than the commit in flight has; its end is told behind this.

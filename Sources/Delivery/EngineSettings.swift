@@ -25,6 +25,8 @@ public struct EngineSettings: Sendable {
     public var intake: IntakeGate.Limits
     /// Where a group without stored offsets starts.
     public var start: Start
+    /// What is done where a log ends before the group's position.
+    public var offsetLost: LostOffset.Policy
     public var commitInterval: Duration
     /// How long SIGTERM waits for what is in hand.
     public var drainTimeout: Duration
@@ -64,6 +66,7 @@ public struct EngineSettings: Sendable {
         requestTimeout: Duration = .seconds(30),
         intake: IntakeGate.Limits = .init(events: 10_000, bytes: 64 << 20),
         start: Start = .earliest,
+        offsetLost: LostOffset.Policy = .end,
         commitInterval: Duration = .milliseconds(250),
         drainTimeout: Duration = .seconds(10),
         revokeDrainTimeout: Duration = .seconds(2),
@@ -89,6 +92,7 @@ public struct EngineSettings: Sendable {
         self.requestTimeout = requestTimeout
         self.intake = intake
         self.start = start
+        self.offsetLost = offsetLost
         self.commitInterval = commitInterval
         self.drainTimeout = drainTimeout
         self.revokeDrainTimeout = revokeDrainTimeout

@@ -14,6 +14,7 @@ package import Vocabulary
     package enum Request: Int16, Sendable, CaseIterable {
         case produce = 0
         case fetch = 1
+        case listOffsets = 2
         case metadata = 3
         case offsetCommit = 8
         case offsetFetch = 9

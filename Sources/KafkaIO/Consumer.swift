@@ -29,7 +29,9 @@ public final class Consumer {
     }
 
     let client: ClientHandle
-    private let offsetFetches: OffsetFetches
+    private let questions: Questions
+    /// Whether `endReached` is wanted.
+    private let reportsPartitionEnds: Bool
     let commitAnswers = CommitAnswers()
     private var phase = Phase.idle
     private var isClosing = false
@@ -41,6 +43,9 @@ public final class Consumer {
     private var checks: [PartitionID: ResumeCheck] = [:]
     /// Partitions of the assignment that failed.
     private var restarts = PartitionRestarts()
+    private var logQuestions = LogQuestions()
+    /// Where logs end that end before their start, as a fetch saw it.
+    private var earlyEnds: [PartitionID: Offset] = [:]
     var reader = RecordReader()
     /// The partitions that `pause` stopped and nothing has started since.
     private var paused: Set<PartitionID> = []
@@ -71,7 +76,8 @@ public final class Consumer {
             properties: properties,
             group: group,
             instance: instance,
-            reportsPartitionEnds: reportsPartitionEnds
+            // A log may end before its start.
+            reportsPartitionEnds: true
         )
         configuration.enableEvents(
             RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT
@@ -83,10 +89,11 @@ public final class Consumer {
             type: RD_KAFKA_CONSUMER,
             wakeup: wakeup
         )
-        offsetFetches = unsafe OffsetFetches(client.raw, calls: client.calls, wakeup: wakeup)
+        questions = unsafe Questions(client.raw, calls: client.calls, wakeup: wakeup)
+        self.reportsPartitionEnds = reportsPartitionEnds
     }
 
-    deinit { offsetFetches.unhook() }
+    deinit { questions.unhook() }
 
     /// What the identifiers in events stand for.
     public var partitions: PartitionTable { reader.partitions }
@@ -116,12 +123,11 @@ public final class Consumer {
         _ take: (consuming ConsumerEvent) -> Bool
     ) -> Bool {
         guard phase != .closed else { return false }
-        // At most one is of the present assignment.
-        for answer in offsetFetches.takeAnswers() where isCurrent(answer.number) {
-            guard take(.storedOffsetsFetched(answer.result.map(storedOffsets))) else {
-                client.ring()
-                return true
-            }
+        var hasStopped = false
+        for event in takeAnswers(now: now) where !take(event) { hasStopped = true }
+        if hasStopped {
+            client.ring()
+            return true
         }
         let hasRelapses = restarts.hasRelapses
         events: for _ in 0..<budget {
@@ -160,9 +166,9 @@ public final class Consumer {
         timeout: Duration = .seconds(10)
     ) {
         if waitingForTransactions { generation = unsafe GroupGeneration(of: client.raw) }
-        offsetFetches.start(
-            rebalances,
-            of: partitions.map { reader.partitions[$0] },
+        questions.ask(
+            .committed(partitions.map { reader.partitions[$0] }),
+            number: rebalances,
             timeout: timeout
         )
     }
@@ -251,13 +257,31 @@ public final class Consumer {
         restarts.failed(partition, readOnFrom: position, now: now)
     }
 
+    /// Asks the partition's leader what its log holds, of which an offset is missing.
+    ///
+    /// `logFound` answers; until then `logNotFound` comes, and the leader is asked again.
+    public func findLog(of partition: PartitionID, missing offset: Offset, now: Instant) {
+        guard phase == .assigned else { return }
+        logQuestions.ask(
+            partition,
+            missing: offset,
+            oldestBefore: knownOffsets(of: partition)?.lowerBound,
+            now: now
+        )
+    }
+
     /// Partitions that failed more than once, and have come no further.
-    public var stuckPartitions: [PartitionID] { restarts.stuck }
+    public var stuckPartitions: [PartitionID] {
+        let unanswered = logQuestions.unanswered
+        return unanswered.isEmpty
+            ? restarts.stuck : Set(restarts.stuck).union(unanswered).sorted()
+    }
 
     /// When `timeAdvanced` has something to do.
     public var nextDeadline: Instant? {
         switch phase {
-        case .assigned: restarts.nextDeadline
+        case .assigned:
+            [restarts.nextDeadline, logQuestions.nextDeadline].compactMap(\.self).min()
         case .unassigning: restarts.settledAt
         case .idle, .offered, .revoking, .closed: nil
         }
@@ -267,6 +291,11 @@ public final class Consumer {
     public func timeAdvanced(now: Instant) throws(KafkaError) {
         switch phase {
         case .assigned:
+            let unasked = logQuestions.takeDue(now: now)
+            if !unasked.isEmpty {
+                let names = unasked.map { reader.partitions[$0] }
+                questions.ask(.extents(names), number: rebalances)
+            }
             let due = restarts.takeDue(now: now)
             if !due.isEmpty { try carryOutRestarts(due) }
         case .unassigning: if restarts.settledAt <= now { try giveUpAssignment() }
@@ -286,7 +315,7 @@ public final class Consumer {
             throw error
         }
         let positions = unsafe PartitionList.elements(of: list.raw).map(\.offset)
-        for partition in due.keys { checks[partition] = nil }
+        for (partition, start) in due { restartCheck(of: partition, from: start) }
         let next = zip(assignment, positions).map { partition, position in
             if let start = due[partition] { return (partition, start) }
             // A partition that has delivered nothing yet has no position.
@@ -296,6 +325,16 @@ public final class Consumer {
         let stopped = paused.sorted()
         paused.removeAll()
         pause(stopped)
+    }
+
+    /// What a log that seemed to end early had in the place of the mark was not seen.
+    private func restartCheck(of partition: PartitionID, from start: StartPosition) {
+        earlyEnds[partition] = nil
+        if let check = checks[partition], check.isSilent, start == .at(check.start) {
+            checks[partition] = ResumeCheck(check.mark, start: check.start)
+        } else {
+            checks[partition] = nil
+        }
     }
 
     /// The partition's oldest offset and the next one to be written, as last heard of.
@@ -320,7 +359,7 @@ public final class Consumer {
     /// Frees a closed consumer on a thread of its own, which may never end.
     public func destroyAside() {
         phase = .closed
-        offsetFetches.unhook()
+        questions.unhook()
         client.destroyAside()
     }
 
@@ -358,7 +397,9 @@ public final class Consumer {
         rebalances += 1
         reader.forgetHandles()
         checks = [:]
+        earlyEnds = [:]
         restarts.assignmentEnded()
+        logQuestions.assignmentEnded()
         if assigned {
             paused.removeAll()
             generation = nil
@@ -383,14 +424,67 @@ public final class Consumer {
 
     /// All was read that the partition holds: what has delivered nothing goes on from there.
     func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
-        guard phase == .assigned, starts[partition] != nil, checks[partition] == nil else {
-            return []
-        }
+        guard phase == .assigned, starts[partition] != nil else { return [] }
+        if let check = checks[partition] { return endReached(partition, end, before: check) }
+        guard reportsPartitionEnds else { return [] }
         starts[partition] = .at(end)
         return [.endReached(partition, end)]
     }
 
-    private func isCurrent(_ requestNumber: UInt) -> Bool { requestNumber == rebalances }
+    /// The record that stands before the start may be gone, with the end of the log.
+    private func endReached(
+        _ partition: PartitionID,
+        _ end: Offset,
+        before check: ResumeCheck
+    ) -> [ConsumerEvent] {
+        guard end < check.start, !check.isSilent else { return [] }
+        checks[partition]?.endedEarly()
+        earlyEnds[partition] = end
+        let error = KafkaError(code: .offsetOutOfReach, text: "the log ends at \(end)")
+        return [.partitionFailed(partition, error, at: check.start)]
+    }
+
+    /// Whether the end of a log is worth looking at.
+    var wantsEnds: Bool { reportsPartitionEnds || !checks.isEmpty }
+
+    /// What is of the present assignment.
+    private func takeAnswers(now: Instant) -> [ConsumerEvent] {
+        var events: [ConsumerEvent] = []
+        for (number, answer) in questions.takeAnswers() where number == rebalances {
+            switch answer {
+            case .committed(let result):
+                events.append(.storedOffsetsFetched(result.map(storedOffsets)))
+            case .extents(let extents):
+                events += extents.compactMap { logAnswered(reader.intern($0), $1, now) }
+            }
+        }
+        return events
+    }
+
+    private func logAnswered(
+        _ partition: PartitionID,
+        _ answer: Result<Range<Int64>, KafkaError>,
+        _ now: Instant
+    ) -> ConsumerEvent? {
+        switch answer {
+        case .failure(let error):
+            return logQuestions.failed(partition, now: now) ? .logNotFound(partition, error) : nil
+        case .success(var log):
+            guard let question = logQuestions.answered(partition) else { return nil }
+            if let end = earlyEnds[partition], log.upperBound < question.offset.rawValue {
+                // What has come since is behind that end, and is to be read.
+                log = log.lowerBound..<min(log.upperBound, max(log.lowerBound, end.rawValue))
+            }
+            return .logFound(
+                FoundLog(
+                    partition,
+                    missing: question.offset,
+                    log: log,
+                    oldestBefore: question.oldestBefore
+                )
+            )
+        }
+    }
 
     private func storedOffsets(
         _ answers: [PartitionAnswer]

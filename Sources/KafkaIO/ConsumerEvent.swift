@@ -11,6 +11,29 @@ public struct CommitResult: Hashable, Sendable {
     }
 }
 
+/// What a partition's log holds of which an offset is missing.
+public struct FoundLog: Hashable, Sendable {
+    public let partition: PartitionID
+    /// The offset that Kafka did not have.
+    public let missing: Offset
+    /// The oldest offset, and the next one to be written.
+    public let log: Range<Int64>
+    /// The oldest one as it was last heard of before; nil: never.
+    public let oldestBefore: Int64?
+
+    public init(
+        _ partition: PartitionID,
+        missing: Offset,
+        log: Range<Int64>,
+        oldestBefore: Int64? = nil
+    ) {
+        self.partition = partition
+        self.missing = missing
+        self.log = log
+        self.oldestBefore = oldestBefore
+    }
+}
+
 /// What happened to a consumer, in the past tense.
 public enum ConsumerEvent: Sendable {
     case recordArrived(Record)
@@ -39,6 +62,10 @@ public enum ConsumerEvent: Sendable {
     /// The partition is not the one that its start belongs to: the topic was made anew. Nothing of it
     /// is delivered until `restart` or the next assignment.
     case partitionReplaced(PartitionID)
+    /// The answer to `findLog`.
+    case logFound(FoundLog)
+    /// A partition's leader did not answer; it is asked again.
+    case logNotFound(PartitionID, KafkaError)
     /// Informational unless `isFatal`; then this member is out of the group for good.
     case failed(KafkaError)
     case logged(KafkaLogLine)

@@ -17,7 +17,8 @@ struct ResumeCheck {
     let mark: RecordMark
     /// The group's position.
     let start: Offset
-    private var isReplaced = false
+    /// Nothing of the partition is delivered until it is read from another place.
+    private(set) var isSilent = false
 
     /// `mark` stands before `start`.
     init(_ mark: RecordMark, start: Offset) {
@@ -26,11 +27,14 @@ struct ResumeCheck {
         self.start = start
     }
 
+    /// The log ends before the position: what comes now stands before its new end.
+    mutating func endedEarly() { isSilent = true }
+
     /// After `replaced`, everything that comes is of the old reading.
     mutating func recordArrived(_ record: borrowing Record) -> Verdict {
-        guard !isReplaced else { return .skip }
+        guard !isSilent else { return .skip }
         guard record.offset < start else { return .deliver }
-        isReplaced = record.offset == mark.offset && record.fingerprint != mark.fingerprint
-        return isReplaced ? .replaced : .skip
+        isSilent = record.offset == mark.offset && record.fingerprint != mark.fingerprint
+        return isSilent ? .replaced : .skip
     }
 }

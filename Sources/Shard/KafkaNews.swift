@@ -33,8 +33,12 @@ package enum KafkaNews: Sendable {
     case partitionUnreadable(PartitionID, KafkaError)
     /// The partition is read again from where its reading stood, if anybody knows.
     case partitionDamaged(PartitionID, KafkaError, position: Offset?)
-    /// The partition is read from another place: nothing is left where its reading stood.
-    case offsetGone(PartitionID, KafkaError)
+    /// Kafka does not have the offset that is to be read next; the partition is read on elsewhere.
+    case offsetLost(PartitionID, LostOffset)
+    /// Nobody knows yet where the partition is to be read on: its leader does not answer.
+    case logUnknown(PartitionID, KafkaError)
+    /// The group has no position in the partition, which is read from there.
+    case partitionUnplaced(PartitionID, StartPosition)
     /// The topic was deleted and created again: the partition is read from its beginning.
     case partitionReplaced(PartitionID, position: Offset?)
     case statistics([UInt8], unsettled: [TopicPartition: Offset])

@@ -156,6 +156,9 @@ package struct KafkaSide: ~Copyable {
             report.news.append(.partitionReplaced(partition, position: position))
             engine.partitionRestarted(partition)
             consumer.restart(partition, from: .beginning, now: now.instant)
+        case .logFound(let found): logFound(found, &engine, now.instant, &report.news)
+        case .logNotFound(let partition, let error):
+            report.news.append(.logUnknown(partition, error))
         case .failed(let error): failed(error, &report.news)
         case .logged(let line): report.news.append(.logged(line))
         case .closed: hasClosed = true
@@ -247,20 +250,72 @@ package struct KafkaSide: ~Copyable {
             return
         }
         let position = engine.position(of: partition)
-        let rule = RestartRule(
+        if let position, let offset, offset != position {
+            return readAgain(partition, at: position, error, now, &news)
+        }
+        guard let missing = position ?? offset else {
+            let start = restartRule(partition, position: nil).first
+            news.append(.partitionUnplaced(partition, start))
+            engine.partitionRestarted(partition)
+            consumer.restart(partition, from: start, now: now)
+            return
+        }
+        consumer.findLog(of: partition, missing: missing, now: now)
+    }
+
+    private mutating func logFound(
+        _ found: FoundLog,
+        _ engine: inout DeliveryEngine,
+        _ now: Instant,
+        _ news: inout [KafkaNews]
+    ) {
+        let (partition, missing) = (found.partition, found.missing)
+        if engine.position(of: partition) == nil, found.log.contains(missing.rawValue) {
+            // It is there, where the library itself began, and cannot be read.
+            let error = KafkaError(code: .offsetOutOfReach)
+            return readAgain(partition, at: nil, error, now, &news)
+        }
+        let lost = engine.offsetLost(
+            partition,
+            missing,
+            in: found.log,
+            oldestBefore: found.oldestBefore
+        )
+        guard let start = lost.start else {
+            let name = consumer.name(of: partition)
+            failure = ServiceError(
+                text: "kafka.offset_lost is stop: the log of \(name) ends at offset "
+                    + "\(found.log.upperBound), before \(missing), which is to be read next"
+            )
+            return
+        }
+        news.append(.offsetLost(partition, lost))
+        consumer.restart(partition, from: start, now: now)
+    }
+
+    /// Records are there, and cannot be read: a damaged batch, or a gap.
+    private mutating func readAgain(
+        _ partition: PartitionID,
+        at position: Offset?,
+        _ error: KafkaError,
+        _ now: Instant,
+        _ news: inout [KafkaNews]
+    ) {
+        news.append(.partitionDamaged(partition, error, position: position))
+        let next = position == nil ? nextOffset(of: partition) : nil
+        let rule = restartRule(partition, position: position)
+        consumer.restart(partition, from: rule.afterDamage(next: next), now: now)
+    }
+
+    private mutating func restartRule(
+        _ partition: PartitionID,
+        position: Offset?
+    ) -> RestartRule {
+        RestartRule(
             skipsNothing: startsAtEarliest || role(of: partition).purpose != nil,
             position: position,
             known: consumer.knownOffsets(of: partition)
         )
-        if let offset, offset != position {
-            news.append(.partitionDamaged(partition, error, position: position))
-            let next = position == nil ? nextOffset(of: partition) : nil
-            consumer.restart(partition, from: rule.afterDamage(next: next), now: now)
-            return
-        }
-        news.append(.offsetGone(partition, error))
-        engine.partitionRestarted(partition)
-        consumer.restart(partition, from: rule.afterLoss(), now: now)
     }
 
     /// What the client was to fetch next when it last said so.

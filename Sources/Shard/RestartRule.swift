@@ -1,6 +1,7 @@
 package import Vocabulary
 
-/// Where the reading of a partition goes on that could not be read.
+/// Where the reading of a partition goes on of which nothing was read or committed yet, or whose
+/// records cannot be read; `LostOffset` has it for a position that Kafka does not have.
 package struct RestartRule: Hashable, Sendable {
     /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.
     package var skipsNothing: Bool
@@ -28,14 +29,6 @@ package struct RestartRule: Hashable, Sendable {
         return .at(Offset(next))
     }
 
-    /// Where the next record is there no more.
-    ///
-    /// Behind what Kafka still has, with the oldest; beyond it, or where the group never committed,
-    /// as `kafka.start` says, but a retry topic with the oldest.
-    package func afterLoss() -> StartPosition {
-        guard !skipsNothing else { return .beginning }
-        guard let position else { return .end }
-        guard let known, position.rawValue > known.upperBound else { return .beginning }
-        return .end
-    }
+    /// Where the group has no position.
+    package var first: StartPosition { skipsNothing ? .beginning : .end }
 }

@@ -114,24 +114,72 @@ package struct ShardObserver {
                     .source: partitions.place(partition, position),
                 ]
             )
-        case .offsetGone(let partition, let error):
-            log.error(
-                "the offset to read from is not in Kafka: events were deleted, or the topic was made anew",
-                [.partition: partitions.names([partition]), .error: error.description]
+        case .offsetLost(let partition, let lost): offsetLost(partition, lost, partitions)
+        case .logUnknown(let partition, let error):
+            tell("what a log holds could not be read", of: partition, error, partitions, now)
+        case .partitionUnplaced(let partition, let start):
+            log.info(
+                start == .end
+                    ? "the group has no offset in the partition, which is read from its end"
+                    : "the group has no offset in the partition, which is read from its beginning",
+                [.partition: partitions.names([partition])]
             )
         case .partitionReplaced(let partition, let position):
-            log.error(
-                "the topic was deleted and made again: the partition is read from its beginning",
-                [
-                    .partition: partitions.names([partition]),
-                    .source: partitions.place(partition, position),
-                ]
-            )
+            partitionReplaced(partition, position, partitions)
         case .statistics(let text, let unsettled):
             control.statistics.put(consumer: text, unsettled: unsettled)
         case .failed(let error): kafkaFailed(error, now: now)
         case .logged(let line): kafkaLogged(line)
         }
+    }
+
+    private func partitionReplaced(
+        _ partition: PartitionID,
+        _ position: Offset?,
+        _ partitions: PartitionTable
+    ) {
+        metrics.offsetsLost[.replaced].add()
+        log.error(
+            "the topic was deleted and made again: the partition is read from its beginning",
+            [
+                .partition: partitions.names([partition]),
+                .source: partitions.place(partition, position),
+            ]
+        )
+    }
+
+    private func offsetLost(
+        _ partition: PartitionID,
+        _ lost: LostOffset,
+        _ partitions: PartitionTable
+    ) {
+        let message: String
+        switch lost.cause {
+        case .none:
+            return log.info(
+                "the offset to read from is in Kafka after all",
+                [.source: partitions.place(partition, lost.offset)]
+            )
+        case .replaced: return partitionReplaced(partition, lost.offset, partitions)
+        case .deleted:
+            metrics.offsetsLost[.deleted].add()
+            message =
+                "events were deleted before they were read: the partition is read on behind them"
+        case .cut:
+            metrics.offsetsLost[.cut].add()
+            message =
+                lost.start == .at(Offset(lost.log.upperBound))
+                ? "the log ends before the offset to read from: the partition is read from the log's end"
+                : "the log ends before the offset to read from: the partition is read from its beginning"
+        }
+        log.error(
+            message,
+            [
+                .partition: partitions.names([partition]),
+                .source: partitions.place(partition, lost.offset),
+                .problem: "the log has offsets \(lost.log.lowerBound) to \(lost.log.upperBound)",
+            ]
+        )
     }
 
     private mutating func commitFinished(

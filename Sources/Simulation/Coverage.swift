@@ -19,6 +19,8 @@ package struct Coverage: Hashable, Sendable {
         case offsetFetchFailed
         case metadataForged
         case skippedAsSettled
+        case logCut
+        case logReplaced
         case commitAccepted
         case commitRefused
         case commitPartlyRefused

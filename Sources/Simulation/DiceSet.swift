@@ -6,7 +6,7 @@ enum Draw: Int, CaseIterable {
     case connection, ping, answer, fate, trouble, streamLimit, providerToken
     // Kafka and the Schema Registry
     case produce, report, transaction, storedOffsets, metadata, commit, tokenStatus, schema,
-        decoding
+        decoding, log
 }
 
 /// The dice of a world: each kind of draw, for each member, has a stream of its own.

@@ -92,7 +92,8 @@ extension FaultPlan.Intervals {
         resize: .seconds(120),
         producerFailure: nil,
         clockJump: nil,
-        providerTokenExpiry: nil
+        providerTokenExpiry: nil,
+        logCut: nil
     )
 
     init(_ dice: inout Dice) {

@@ -105,6 +105,7 @@ package struct FaultPlan: Hashable, Sendable {
         var producerFailure: Duration?
         var clockJump: Duration?
         var providerTokenExpiry: Duration?
+        var logCut: Duration?
     }
 }
 
@@ -175,6 +176,7 @@ extension FaultPlan {
         // What somebody forges has events sent again, and each of them has a second outcome.
         if transactionTimeout != nil { chances.metadataForged = 0 }
         intervals = isCalm ? .calm : Intervals(&dice)
+        if !isCalm, seed % Self.cutEvery == 2 { intervals.logCut = .seconds(20) }
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
         // What does not fit is sent again, which a calm run and one with transactions promise not to.
@@ -184,6 +186,8 @@ extension FaultPlan {
 
     /// One seed of so many is calm.
     private static let calmEvery: UInt64 = 16
+    /// In one seed of so many logs lose their last records.
+    private static let cutEvery: UInt64 = 4
     /// One seed of so many writes transactions.
     private static let transactionalEvery: UInt64 = 5
 

@@ -69,6 +69,8 @@ enum Happening: Sendable {
     case transactionTimedOut(Int)
     case groupRebalanced
     case tokenStatusRead(MemberID, upTo: Int)
+    case logCut
+    case logFound(MemberID, generation: Int, PartitionID)
     case heartbeatMissed(MemberID)
 
     // Processes
@@ -118,7 +120,9 @@ extension Happening {
         case .goAwaySent(let member, let connection): Self.rank(27, member, connection)
         case .requestEnds(let key, _): Self.rank(28, key.member, key.connection)
         case .connectionEnded(let member, let connection): Self.rank(29, member, connection)
-        case .turn(let member): Self.rank(30, member)
+        case .logCut: Self.rank(30)
+        case .logFound(let member, _, _): Self.rank(31, member)
+        case .turn(let member): Self.rank(32, member)
         }
     }
 

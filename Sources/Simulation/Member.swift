@@ -32,6 +32,8 @@ final class Member {
     var placed: Set<PartitionID> = []
     /// Every partition it ever had.
     var owned: Set<PartitionID> = []
+    /// How often their logs were cut, as far as it knows.
+    var knownCuts: [PartitionID: Int] = [:]
     /// What the committed metadata called settled when the assignment began.
     var settledBefore: [PartitionID: SettledOffsets] = [:]
     /// When reading of the present assignment began; nil: there is none.
@@ -107,15 +109,25 @@ final class Member {
         let partition: PartitionID
         var position: Int64
         var isPaused = false
-        let start: Int64
+        var start: Int64
         /// The group's offset when it began.
-        let stored: Int64
+        var stored: Int64
         /// By offset past `start`, up to `position`: settled as far as the member knows.
         var settled: [Bool] = []
         /// Before it everything is settled.
         var frontier: Int64
         /// The end that it was told last: the same one is told once.
         var toldEnd: Int64?
+        /// How often the log was cut, as far as what the member commits knows.
+        var cuts = 0
+        /// How many of the cuts a fetch has met since.
+        var cutsMet = 0
+        /// The record before its start, until something was read.
+        var mark: RecordMark?
+        /// The log ends before its position, and its leader is asked where.
+        var isLost = false
+        /// When it began anew in the same assignment.
+        var restartedAt: Instant?
     }
 
     enum GroupEvent {

@@ -29,6 +29,8 @@ struct SimulatedEvent {
 
     /// It was there before a group without a position began at the end.
     var isSkipped = false
+    /// Its log was taken for another one, and read again.
+    var isRepeated = false
     /// Acknowledged outcomes.
     var outcomes: UInt16 = 0
     var kind: OutcomeKind?
@@ -48,7 +50,7 @@ extension World {
         Record(
             partition: partition,
             offset: Offset(offset),
-            timestamp: nil,
+            timestamp: SimulatedAPNs.timestamp(events[Int(event)].appendedAt),
             key: nil,
             value: events[Int(event)].content == .tombstone
                 ? nil : Self.values[Int(events[Int(event)].size)]

@@ -26,6 +26,9 @@ extension World {
         case .transactionTimedOut(let place): transactionTimedOut(place)
         case .groupRebalanced: rebalance()
         case .tokenStatusRead(let id, let end): tokenStatusRead(id, upTo: end)
+        case .logCut: logIsCut()
+        case .logFound(let id, let generation, let partition):
+            logFound(id, generation, partition)
         case .schemaAnswered(let id, let schema, let succeeds):
             schemaAnswered(id, schema, succeeds: succeeds)
         case .heartbeatMissed(let id): heartbeatMissed(id)

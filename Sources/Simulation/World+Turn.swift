@@ -74,6 +74,7 @@ extension World {
             let index = (member.firstCursor + step) % count
             guard !member.cursors[index].isPaused else { continue }
             let partition = member.cursors[index].partition
+            guard mayRead(index, by: member) else { continue }
             let end = kafka.partitions[partition.index].end
             member.engine.endSeen(partition, Offset(end))
             if member.cursors[index].position == end {
@@ -114,6 +115,7 @@ extension World {
         let position = member.cursors[index].position
         let entry = kafka.partitions[partition.index].entries[Int(position)]
         member.cursors[index].position += 1
+        member.cursors[index].mark = nil
         guard let event = entry.event else {
             member.cursors[index].note(isSettled: true)
             return .gap
@@ -139,6 +141,7 @@ extension World {
             member.engine.counts.skippedSettled > skipped
             && member.settledBefore[partition]?.contains(position) == true
         if isSkipped { coverage.note(.skippedAsSettled) }
+        if member.engine.counts.skippedSettled > skipped { noteHidden(position, of: partition) }
         member.cursors[index].note(isSettled: isSkipped || (isTaken && isTombstone))
         if isTaken { expectPlace(in: partition, of: member) }
         if isTaken, !isTombstone {

@@ -120,6 +120,7 @@ package struct World {
         again(intervals.resize, .groupGrew)
         again(intervals.producerFailure, .producerFailed)
         again(intervals.clockJump, .clockJumped)
+        again(intervals.logCut, .logCut)
     }
 
     // MARK: Tools

@@ -168,6 +168,21 @@ public enum CallResult: String, MetricLabel {
     }
 }
 
+/// Why Kafka did not have the offset that was to be read next.
+public enum LostOffsetLabel: String, MetricLabel {
+    case deleted
+    case cut
+    case replaced
+
+    public var position: Int {
+        switch self {
+        case .deleted: 0
+        case .cut: 1
+        case .replaced: 2
+        }
+    }
+}
+
 extension RecordFraming: MetricLabel {
     public var position: Int {
         switch self {

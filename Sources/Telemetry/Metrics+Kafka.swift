@@ -52,6 +52,12 @@ extension Metrics {
                 of: shards,
                 \.commitMetadataRefused
             ),
+            .counters(
+                "offsets_lost_total",
+                "Offsets to be read next that Kafka did not have, by cause.",
+                of: shards,
+                \.offsetsLost
+            ) { [.init("cause", $0.rawValue)] },
             .counter(
                 "rebalances_total",
                 "Rebalances of the consumer group that this process saw.",

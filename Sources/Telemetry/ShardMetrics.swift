@@ -61,6 +61,7 @@ public final class ShardMetrics: Sendable {
     public let recordsDropped = CounterTable<RecordLabel>()
     public let commits = CounterTable<CallResult>()
     public let commitMetadataRefused = Counter()
+    public let offsetsLost = CounterTable<LostOffsetLabel>()
     public let rebalances = Counter()
     public let assignedPartitions = Gauge()
 

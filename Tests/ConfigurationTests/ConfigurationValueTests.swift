@@ -51,6 +51,7 @@ private func file(_ path: String) throws -> String {
         let defaults = try configuration(credentialYAML)
         #expect(defaults.kafka.bootstrapServers == "localhost:9092")
         #expect(defaults.kafka.start == .earliest)
+        #expect(defaults.kafka.offsetLost == .end)
         #expect(defaults.sources.map(\.topic.name) == ["notifications"])
         #expect(defaults.results.tokenStatusTopic?.name == "notifications.token-status")
         #expect(

@@ -125,6 +125,7 @@ import Vocabulary
                 pauseAfter: .seconds(6)
             ),
             start: .latest,
+            offsetLost: .stop,
             commitInterval: .milliseconds(251),
             drainTimeout: .seconds(15),
             revokeDrainTimeout: .seconds(4),

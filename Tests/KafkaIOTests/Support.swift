@@ -97,6 +97,8 @@ final class Member {
     var stored: [Result<[PartitionID: Result<CommittedPosition?, KafkaError>], KafkaError>] = []
     var failures: [KafkaError] = []
     var replaced: [PartitionID] = []
+    var found: [FoundLog] = []
+    var notFound: [KafkaError] = []
     var partitionFailures: [(partition: PartitionID, error: KafkaError, at: Offset?)] = []
     var logs: [KafkaLogLine] = []
 
@@ -182,6 +184,8 @@ final class Member {
         case .partitionFailed(let partition, let error, let offset):
             partitionFailures.append((partition, error, offset))
         case .partitionReplaced(let partition): replaced.append(partition)
+        case .logFound(let log): found.append(log)
+        case .logNotFound(_, let error): notFound.append(error)
         case .logged(let line): logs.append(line)
         case .statistics: break
         case .closed: isClosed = true

@@ -36,6 +36,7 @@ ARRIVAL = "Delivery/Arrival.swift"
 ASSIGNMENT = "Delivery/Offsets/Assignment.swift"
 LEDGER = "Delivery/Offsets/OffsetLedger.swift"
 LEDGERS = "Delivery/Offsets/PartitionLedgers.swift"
+LOST = "Delivery/Offsets/LostOffset.swift"
 DECODING = "Delivery/Offsets/CommitMetadata.swift"
 INTAKE = "Delivery/Intake.swift"
 GATE = "Delivery/Flow/IntakeGate.swift"
@@ -109,6 +110,31 @@ MUTATIONS = [
     Mutation(
         "go on reading at the end of the log",
         [expression(ASSIGNMENT, "start == .earliest ? .beginning : .end", ".end")],
+    ),
+    Mutation(
+        "go on reading at the beginning of a log that was cut",
+        [
+            expression(
+                LOST,
+                ".at(Offset(log.upperBound))",
+                ".at(Offset(log.lowerBound))",
+            )
+        ],
+    ),
+    Mutation(
+        "call what a log has lost settled, once other records stand there",
+        [statements(ASSIGNMENT, "            ledgers.cut(partition, at: start)\n")],
+    ),
+    Mutation(
+        "forget what is in hand of a log that was cut",
+        [
+            statements(
+                ASSIGNMENT,
+                "            ledgers.cut(partition, at: start)\n",
+                "            ledgers.restarted(partition)\n"
+                "            ledgers.began(partition, at: start)\n",
+            )
+        ],
     ),
     Mutation(
         "believe commit metadata whatever its checksum",

@@ -49,6 +49,7 @@ import Vocabulary
         var kafka = bench.kafka
         let partition = bench.parts.partition
         let large = KafkaError(code: .offsetMetadataTooLarge, text: "large")
+        let gone = KafkaError(code: .offsetOutOfReach, text: "gone")
         let noCommit = CommitResult(partition: partition, error: PartsBench.noKafka)
         let events: [(ConsumerEvent, [String])] = [
             (.endReached(partition, Offset(0)), []),
@@ -65,6 +66,10 @@ import Vocabulary
                 ["commitMetadataRefused", "commitFinished"]
             ),
             (.partitionFailed(partition, PartsBench.noKafka, at: nil), ["partitionUnreadable"]),
+            (.logNotFound(partition, PartsBench.noKafka), ["logUnknown"]),
+            (.logFound(FoundLog(partition, missing: Offset(9), log: 2..<5)), ["offsetLost"]),
+            // Its leader is to be asked: there is nothing to tell yet.
+            (.partitionFailed(partition, gone, at: Offset(5)), []),
             (.failed(PartsBench.noKafka), ["failed"]),
             (.logged(KafkaLogLine(level: 3, facility: "FAIL", text: "no")), ["logged"]),
             (.partitionsRevoked([partition], lost: true), ["partitionsRevoked"]),

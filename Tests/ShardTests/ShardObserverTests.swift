@@ -24,6 +24,18 @@ import Vocabulary
     }
 
     private static let partition = PartitionID(index: 0)
+
+    /// The log has 10 to 20.
+    private static func lost(
+        _ offset: Offset,
+        _ policy: LostOffset.Policy,
+        level: String,
+        text: String
+    ) -> Said {
+        let lost = LostOffset(offset, in: 10..<20, oldestBefore: nil, policy)
+        return Said(news: .offsetLost(partition, lost), level: level, text: text)
+    }
+
     private static let kafkaNews = [
         Said(news: .partitionsAssigned([partition]), level: "info", text: "partitions assigned"),
         Said(
@@ -71,11 +83,27 @@ import Vocabulary
             level: "error",
             text: "a damaged batch"
         ),
+        lost(Offset(5), .end, level: "error", text: "events were deleted before they were read"),
+        lost(Offset(15), .end, level: "info", text: "is in Kafka after all"),
+        lost(Offset(25), .end, level: "error", text: "is read from the log's end"),
+        lost(Offset(25), .beginning, level: "error", text: "is read from its beginning"),
         Said(
-            news: .offsetGone(partition, gone),
+            news: .offsetLost(partition, LostOffset(Offset(5), in: 0..<2, oldestBefore: 1, .end)),
             level: "error",
-            text: "the offset to read from is not in Kafka"
+            text: "the topic was deleted and made again"
         ),
+        Said(
+            news: .logUnknown(partition, PartsBench.noKafka),
+            level: "warning",
+            text: "what a log holds could not be read"
+        ),
+        // Nothing is wrong with a retry topic that was never read.
+        Said(
+            news: .partitionUnplaced(partition, .beginning),
+            level: "info",
+            text: "read from its beginning"
+        ),
+        Said(news: .partitionUnplaced(partition, .end), level: "info", text: "read from its end"),
         Said(
             news: .partitionReplaced(partition, position: nil),
             level: "error",
@@ -128,6 +156,7 @@ import Vocabulary
                 CommitResult(partition: bench.partition, error: PartsBench.noKafka)
             ]),
             .partitionUnreadable(bench.partition, PartsBench.noKafka),
+            .logUnknown(bench.partition, PartsBench.noKafka),
             .failed(PartsBench.noKafka),
         ]
         let successes: [KafkaNews] = [

@@ -12,8 +12,8 @@ from harness.service import outcomes_of, position_of
 # So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
 PARTITIONS = 24
 BEYOND = 5000
+CUT = "the log ends before the offset to read from: the partition is read from "
 MADE_AGAIN = "the topic was deleted and made again: the partition is read from its beginning"
-SAID = "the offset to read from is not in Kafka: events were deleted, or the topic was made anew"
 
 
 @pytest.fixture
@@ -46,25 +46,26 @@ def outcome_counts(bench):
     return collections.Counter(position_of(outcome) for _, outcome in outcomes)
 
 
-def test_a_topic_that_is_shorter_than_before_is_read_from_its_start(bench, simulator):
+def test_a_log_that_ends_early_is_read_from_its_beginning_where_that_is_wanted(bench, simulator):
     written = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
-    service = bench.run(simulator, kafka={"start": "earliest"})
+    service = bench.run(simulator, kafka={"offset_lost": "beginning"})
     bench.wait_for_outcomes(len(written), service=service)
     bench.wait_until_settled(service=service)
     written += produce_everywhere(bench)
     bench.wait_for_outcomes(len(written), service=service)
     bench.wait_until_settled(service=service)
     service.drain()
-    assert service.log_lines(SAID)
+    assert service.count(CUT + "its beginning") == PARTITIONS
     assert outcome_counts(bench) == {place.position: 1 for place in written}
     assert len(simulator.requests()) == len(written)
 
 
-def test_a_topic_that_is_shorter_than_before_is_read_from_its_end(bench, simulator):
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_log_that_ends_early_is_read_from_its_end(bench, simulator, start):
     old = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
-    service = bench.run(simulator, kafka={"start": "latest"})
+    service = bench.run(simulator, kafka={"start": start})
     seen = []
 
     def all_partitions_are_read():
@@ -78,6 +79,7 @@ def test_a_topic_that_is_shorter_than_before_is_read_from_its_end(bench, simulat
     bench.wait_until_settled(service=service)
     service.drain()
 
+    assert service.count(CUT + "the log's end") == PARTITIONS
     counts = outcome_counts(bench)
     assert set(counts.values()) == {1}
     assert not counts.keys() & {place.position for place in old}
@@ -86,6 +88,18 @@ def test_a_topic_that_is_shorter_than_before_is_read_from_its_end(bench, simulat
     later = {place.position for place in seen if place.offset >= first[place.partition]}
     assert counts.keys() >= later, "a partition is read without gaps once it is read"
     assert len(simulator.requests()) == counts.total()
+
+
+def test_a_log_that_ends_early_ends_the_process_where_that_is_wanted(bench, simulator):
+    produce_everywhere(bench)
+    commit_beyond_the_end(bench)
+    before = bench.kafka.committed(bench.group, bench.topics.source)
+    service = bench.start(bench.configuration(simulator, kafka={"offset_lost": "stop"}))
+    service.is_to_crash = True
+    assert service.child.wait_for_exit(30) == 1
+    assert "kafka.offset_lost is stop: the log of " in service.child.lines("stderr")[-1]
+    assert bench.kafka.committed(bench.group, bench.topics.source) == before
+    assert not simulator.requests()
 
 
 def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(bench, simulator):
@@ -141,9 +155,9 @@ def test_a_stop_right_after_all_partitions_failed_ends_in_order(bench, simulator
     """The assignment goes while its partitions are being started anew."""
     written = produce_everywhere(bench, 5)
     commit_beyond_the_end(bench)
-    settings = bench.configuration(simulator, kafka={"start": "earliest"})
+    settings = bench.configuration(simulator, kafka={"offset_lost": "beginning"})
     first = bench.start(settings)
-    eventually(lambda: first.log_lines(SAID), 30, first.child.told, interval=0.005)
+    eventually(lambda: first.count(CUT), 30, first.child.told, interval=0.005)
     first.drain()
     second = bench.start(settings).wait_until_ready()
     bench.wait_for_outcomes(len(written), service=second)

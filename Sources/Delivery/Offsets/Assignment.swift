@@ -68,6 +68,7 @@ public struct Assignment: Sendable {
 
     private let timing: Timing
     private let start: EngineSettings.Start
+    private let offsetLost: LostOffset.Policy
     /// Commits are announced by `isCommitWanted`, and made up by `takeCommits`.
     private let isTransactional: Bool
     public private(set) var phase = Phase.idle
@@ -97,11 +98,13 @@ public struct Assignment: Sendable {
     init(
         timing: Timing,
         start: EngineSettings.Start,
+        offsetLost: LostOffset.Policy = .end,
         isTransactional: Bool = false,
         nonce: UInt32
     ) {
         self.timing = timing
         self.start = start
+        self.offsetLost = offsetLost
         self.isTransactional = isTransactional
         ledgers = PartitionLedgers(nonce: nonce, keptFor: timing.reuseWithin)
     }
@@ -230,8 +233,12 @@ public struct Assignment: Sendable {
     /// owner would begin at the end of that time, behind what came until then.
     mutating func endReached(_ partition: PartitionID, _ end: Offset) {
         guard phase == .consuming, position(of: partition) == nil else { return }
-        ledgers.began(partition, at: end)
-        startOffsets[partition] = end
+        began(partition, at: end)
+    }
+
+    private mutating func began(_ partition: PartitionID, at start: Offset) {
+        ledgers.began(partition, at: start)
+        startOffsets[partition] = start
         isDirty = true
     }
 
@@ -254,6 +261,30 @@ public struct Assignment: Sendable {
         ledgers.restarted(partition)
         reviewHeldBack(partition)
         startOffsets[partition] = nil
+    }
+
+    /// Kafka does not have the offset that is to be read next.
+    ///
+    /// The place is kept at once, or the next owner would look for another one. What was settled of
+    /// the old log says nothing of the records that come to stand at the same offsets.
+    mutating func offsetLost(
+        _ partition: PartitionID,
+        _ offset: Offset,
+        in log: Range<Int64>,
+        oldestBefore: Int64?
+    ) -> LostOffset {
+        let lost = LostOffset(offset, in: log, oldestBefore: oldestBefore, offsetLost)
+        guard lost.cause != .none, case .at(let start) = lost.start else { return lost }
+        if lost.cause == .cut, start.rawValue == log.upperBound {
+            ledgers.cut(partition, at: start)
+            startOffsets[partition] = start
+            isDirty = true
+        } else {
+            partitionRestarted(partition)
+            began(partition, at: start)
+        }
+        reviewHeldBack(partition)
+        return lost
     }
 
     /// Whether `heldBack` has changed since it was last asked.

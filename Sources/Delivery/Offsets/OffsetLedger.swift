@@ -51,8 +51,9 @@ public struct OffsetLedger: Sendable {
     private var last = none
     /// Records taken and neither settled nor let go.
     public private(set) var inHand = 0
-    /// How often the partition was restarted; entries from before a restart settle nothing.
-    private var restarts: UInt32 = 0
+    /// What was left each time that the partition was restarted: entries from before that stand at
+    /// or behind such an offset settle nothing.
+    private var restarts: [Offset] = []
     /// The last record of the present assignment, and the farthest of all, or the offset before the
     /// one at which reading `began`.
     private var position: Offset?
@@ -119,7 +120,7 @@ public struct OffsetLedger: Sendable {
 
     /// The record's outcome is acknowledged.
     public mutating func settle(_ entry: Entry) {
-        guard entry.restarts == restarts else { return }
+        guard isLeft(entry) else { return }
         check(entry, "settled a record twice")
         inHand -= 1
         remove(entry.line)
@@ -140,7 +141,7 @@ public struct OffsetLedger: Sendable {
 
     /// Nobody works at the record any more: it is to be read again.
     public mutating func letGo(_ entry: Entry) {
-        guard entry.restarts == restarts else { return }
+        guard isLeft(entry) else { return }
         check(entry, "let a record go twice")
         inHand -= 1
         lines[Int(entry.line)].isInHand = false
@@ -156,11 +157,31 @@ public struct OffsetLedger: Sendable {
         unread = first
     }
 
-    /// The partition is read from another offset: its log was truncated, or its topic recreated.
+    /// The partition is read from another offset: its topic was recreated, or is to be read again.
     public mutating func restarted() {
-        let restarts = restarts + 1
+        let restarts = restarts + [Offset(.min)]
         self = OffsetLedger(epoch: epoch)
         self.restarts = restarts
+    }
+
+    /// The log has lost its records from that offset on, and others will come to stand there.
+    ///
+    /// What is in hand before it is still there, and is settled as ever.
+    public mutating func cut(at end: Offset) {
+        restarts.append(end)
+        restored = nil
+        unread = Self.none
+        isCut = false
+        isDirty = true
+        if let latest, latest.offset >= end { self.latest = nil }
+        while last != Self.none, lines[Int(last)].offset >= end {
+            let line = last
+            if lines[Int(line)].isInHand { inHand -= 1 }
+            if let before = lines[Int(line)].before, before.offset < end { latest = before }
+            remove(line)
+        }
+        farthest = Offset(end.rawValue - 1)
+        position = farthest
     }
 
     /// The commit did not happen; it is due again.
@@ -313,8 +334,22 @@ public struct OffsetLedger: Sendable {
         isRestoredTrusted = false
     }
 
+    @inline(__always)
+    private func isLeft(_ entry: Entry) -> Bool {
+        entry.restarts == restarts.count || outlived(entry)
+    }
+
+    private func outlived(_ entry: Entry) -> Bool {
+        !restarts[Int(entry.restarts)...].contains { $0 <= entry.offset }
+    }
+
     private func entry(_ line: Int32) -> Entry {
-        Entry(epoch: epoch, restarts: restarts, line: line, offset: lines[Int(line)].offset)
+        Entry(
+            epoch: epoch,
+            restarts: UInt32(restarts.count),
+            line: line,
+            offset: lines[Int(line)].offset
+        )
     }
 
     private func check(_ entry: Entry, _ problem: String) {

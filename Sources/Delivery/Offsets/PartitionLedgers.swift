@@ -243,6 +243,12 @@ struct PartitionLedgers: Sendable {
         owned[place].repeatsAt = nil
     }
 
+    mutating func cut(_ partition: PartitionID, at end: Offset) {
+        guard let place = place(of: partition) else { return }
+        owned[place].ledger.cut(at: end)
+        owned[place].isBlind = false
+    }
+
     // MARK: Commit
 
     /// What has changed since it was last asked for.

@@ -24,6 +24,7 @@ extension EngineSettings: Logged {
         try log.pass(&requestTimeout)
         try log.pass(&intake)
         try log.pass(&start, of: [.earliest, .latest])
+        try log.pass(&offsetLost, of: [.end, .beginning, .stop])
         try log.pass(&commitInterval)
         try log.pass(&drainTimeout)
         try log.pass(&revokeDrainTimeout)

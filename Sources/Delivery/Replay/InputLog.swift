@@ -15,7 +15,7 @@ struct InputLog: Sendable {
         case published, publicationFailed, publicationAbandoned, deferralRefused, producerReplaced
         case transactionCallSucceeded, transactionCallFailed, transactionalProducerFailed
         case partitionsAssigned, storedOffsetsFetched, endSeen, endReached, partitionsRevoked
-        case partitionRestarted, commitMetadataRefused, commitRefused, commitFinished
+        case partitionRestarted, offsetLost, commitMetadataRefused, commitRefused, commitFinished
         case shutdownRequested
         case intakeBudgetAsked, nextToDecodeAsked, turnEnded
     }

@@ -164,6 +164,16 @@ extension Replay {
         case .partitionsRevoked:
             engine.partitionsRevoked(lost: try log.flag(), now: try log.value())
         case .partitionRestarted: engine.partitionRestarted(try log.value())
+        case .offsetLost:
+            let (partition, offset): (PartitionID, Offset) = (try log.value(), try log.value())
+            let (oldest, next): (Int64, Int64) = (try log.number(), try log.number())
+            guard oldest <= next else { throw .damaged(at: position) }
+            _ = engine.offsetLost(
+                partition,
+                offset,
+                in: oldest..<next,
+                oldestBefore: try log.optional()
+            )
         case .commitMetadataRefused: _ = engine.commitMetadataRefused()
         case .commitRefused: engine.commitRefused(try log.array(), now: try log.value())
         case .commitFinished: engine.commitFinished(failed: try log.array())

@@ -141,6 +141,7 @@ struct StartUp {
                     bytes: max(1, limits.inFlightBytes / shardCount)
                 ),
                 start: configuration.kafka.start == .earliest ? .earliest : .latest,
+                offsetLost: LostOffset.Policy(configuration.kafka.offsetLost),
                 drainTimeout: limits.drainTimeout,
                 publishesTokenStatus: configuration.results.tokenStatusTopic != nil,
                 publishesDeadLetters: configuration.results.deadLetterTopic != nil,
@@ -155,6 +156,16 @@ struct StartUp {
             )
         } catch {
             throw ServiceError(lines: error.problems.map { "apns.credentials: \($0)" })
+        }
+    }
+}
+
+extension LostOffset.Policy {
+    fileprivate init(_ configured: Configuration.OffsetLost) {
+        switch configured {
+        case .end: self = .end
+        case .beginning: self = .beginning
+        case .stop: self = .stop
         }
     }
 }

@@ -4,6 +4,7 @@ import Vocabulary
 extension World {
     mutating func checkCommit(_ commit: PartitionCommit, by member: Member) {
         let partition = kafka.partitions[commit.partition.index]
+        guard !isOutdated(commit, knowing: knownCuts(of: [commit], by: member)) else { return }
         guard commit.offset.rawValue <= partition.end else {
             return found(.committedOnlyAfterOutcome, "\(commit) is past the end")
         }
@@ -21,7 +22,11 @@ extension World {
         if let reader { checkCommitIsComplete(commit, reader, partition, by: member) }
     }
 
-    mutating func checkCommitIsEarned(_ commit: PartitionCommit) {
+    mutating func checkCommitIsEarned(
+        _ commit: PartitionCommit,
+        knowing cuts: [PartitionID: Int]
+    ) {
+        guard !isOutdated(commit, knowing: cuts) else { return }
         let reader = CommitMetadataReader(
             commit.metadata,
             base: commit.offset.rawValue,
@@ -86,7 +91,8 @@ extension World {
         if position < stored {
             found(.noRepeatWithoutCause, "partition \(start.partition.index) from \(position)")
         }
-        for offset in stored..<max(stored, position)
+        // What was committed of a log may be more than is left of it.
+        for offset in min(stored, partition.end)..<min(max(stored, position), partition.end)
         where !partition.entries[Int(offset)].isResolved {
             return found(.everyEventHasAnOutcome, "partition \(start.partition.index) skips one")
         }

@@ -17,6 +17,8 @@ struct SimulatedKafka {
     struct StoredOffset: Hashable {
         var offset: Int64
         var metadata: String
+        /// How often the log had been cut, as far as its writer knew.
+        var cuts = 0
     }
 
     struct Partition {
@@ -35,7 +37,15 @@ struct SimulatedKafka {
         /// The last metadata that was committed with another offset.
         private(set) var metadataBefore = ""
 
+        /// Where the log ended each time that it lost its last records.
+        private(set) var cuts: [Int64] = []
+
         var end: Int64 { Int64(entries.count) }
+
+        mutating func cut(at end: Int64) {
+            entries.removeLast(entries.count - Int(end))
+            cuts.append(end)
+        }
     }
 
     var partitions: [Partition] = []

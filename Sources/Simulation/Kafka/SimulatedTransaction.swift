@@ -25,6 +25,8 @@ struct SimulatedTransaction {
     /// What was given to the producer: the deliveries, with all records that each calls for.
     var deliveries: [DeliveryID: Member.Pending] = [:]
     var commits: [PartitionCommit] = []
+    /// How often the logs were cut, as far as its member knew.
+    var cuts: [PartitionID: Int] = [:]
     /// The group's generation that its offsets are of.
     var generation = 0
     /// Whoever asks where the group stands with one of its offsets gets no answer.

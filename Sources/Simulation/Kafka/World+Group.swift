@@ -90,13 +90,21 @@ extension World {
             // A member that was fenced, and does not know it, goes by what it was told before.
             let isOwner = group.owns(member.id, start.partition, in: member.generation)
             let stored = kafka.partitions[start.partition.index].stored?.offset ?? 0
-            return Member.Cursor(
+            var cursor = Member.Cursor(
                 partition: start.partition,
                 position: position,
                 start: position,
                 stored: isOwner ? stored : min(stored, position),
                 frontier: position
             )
+            let cuts = kafka.partitions[start.partition.index].stored?.cuts
+            cursor.cuts = min(cuts ?? .max, member.knownCuts[start.partition] ?? .max)
+            if cursor.cuts == .max {
+                cursor.cuts = kafka.partitions[start.partition.index].cuts.count
+            }
+            cursor.cutsMet = cursor.cuts
+            cursor.mark = start.after
+            return cursor
         }
     }
 
@@ -171,9 +179,24 @@ extension World {
         }
         let place = self.commits.count
         self.commits.append(
-            CommitRequest(member: member.id, generation: member.generation, commits: commits)
+            CommitRequest(
+                member: member.id,
+                generation: member.generation,
+                commits: commits,
+                cuts: knownCuts(of: commits, by: member)
+            )
         )
         after(latency(.commit, of: member), .commitReached(place))
+    }
+
+    /// How often each log was cut, as far as the member knows that commits.
+    func knownCuts(of commits: [PartitionCommit], by member: Member) -> [PartitionID: Int] {
+        var cuts: [PartitionID: Int] = [:]
+        for commit in commits {
+            guard let index = member.cursorIndex(of: commit.partition) else { continue }
+            cuts[commit.partition] = member.cursors[index].cuts
+        }
+        return cuts
     }
 
     mutating func commitReached(_ place: Int) {
@@ -196,7 +219,8 @@ extension World {
             }
             kafka.partitions[commit.partition.index].stored = SimulatedKafka.StoredOffset(
                 offset: commit.offset.rawValue,
-                metadata: commit.metadata
+                metadata: commit.metadata,
+                cuts: request.cuts[commit.partition, default: 0]
             )
             // Whatever is expected since it was asked for.
             member(request.member)?.uncommitted[commit.partition] = nil
@@ -239,6 +263,7 @@ struct CommitRequest {
     let member: MemberID
     let generation: Int
     var commits: [PartitionCommit]
+    let cuts: [PartitionID: Int]
     var failed: [PartitionID] = []
     /// Of these, those whose topic the coordinator does not know.
     var refused: [PartitionID] = []

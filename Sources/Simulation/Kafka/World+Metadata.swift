@@ -24,7 +24,10 @@ extension World {
         // Rightly sealed, but for another partition.
         case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
         // Rightly sealed, but for an offset of before.
-        default: return kafka.partitions[partition.index].metadataBefore
+        default:
+            // After a cut it may be for this one again.
+            let partition = kafka.partitions[partition.index]
+            return partition.cuts.isEmpty ? partition.metadataBefore : ""
         }
     }
 

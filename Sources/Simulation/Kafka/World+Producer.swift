@@ -289,8 +289,9 @@ extension World {
 
     /// As far as the member can know, the record is done with.
     mutating func settled(_ pending: Member.Pending, by member: Member) {
-        guard let assignedAt = member.assignedAt, pending.arrivedAt >= assignedAt,
-            let index = member.cursorIndex(of: pending.partition)
+        guard let assignedAt = member.assignedAt,
+            let index = member.cursorIndex(of: pending.partition),
+            pending.arrivedAt >= member.cursors[index].restartedAt ?? assignedAt
         else { return }
         member.cursors[index].settle(pending.offset)
     }

@@ -36,6 +36,7 @@ extension World {
         guard let place = member.transaction else { return }
         for commit in commits { checkCommit(commit, by: member) }
         transactions[place].commits = commits
+        transactions[place].cuts = knownCuts(of: commits, by: member)
         transactions[place].generation = member.generation
         call(commits.isEmpty ? .commit(place) : .send(place), by: member)
     }
@@ -192,10 +193,11 @@ extension World {
         endTransaction(place, .committed)
         appear(transaction)
         for commit in transaction.commits {
-            checkCommitIsEarned(commit)
+            checkCommitIsEarned(commit, knowing: transaction.cuts)
             kafka.partitions[commit.partition.index].stored = SimulatedKafka.StoredOffset(
                 offset: commit.offset.rawValue,
-                metadata: commit.metadata
+                metadata: commit.metadata,
+                cuts: transaction.cuts[commit.partition, default: 0]
             )
         }
         return nil
@@ -208,7 +210,9 @@ extension World {
             let record = produced[request.record]
             appear(record)
             deliveries[request.tag.delivery]?.unwritten.remove(record.publication)
-            if record.publication == .outcome, events[Int(record.event)].outcomes > 1 {
+            if record.publication == .outcome, events[Int(record.event)].outcomes > 1,
+                !events[Int(record.event)].isRepeated
+            {
                 found(.oneOutcomeInTransactions, "event \(record.event) has another one")
             }
         }

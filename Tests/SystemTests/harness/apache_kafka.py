@@ -92,11 +92,43 @@ class Certificates:
         return both
 
 
+class Broker:
+    """The broker's process, and the folder with what it keeps."""
+
+    def __init__(self, command, data):
+        self._command, self._data = command, data
+        self._child = Child(command)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self._child.__exit__(*exception)
+
+    def crash(self):
+        self._child.kill()
+
+    def start_again(self):
+        self._child = Child(self._command)
+
+    def cut(self, topic, partition, offset):
+        """Takes a log's batches from that offset on away, while the broker is down.
+
+        As an unclean leader election does, or a disk that is restored.
+        """
+        [path] = (self._data / f"{topic}-{partition}").glob("*.log")
+        log, place = path.read_bytes(), 0
+        while place < len(log) and int.from_bytes(log[place : place + 8], "big") < offset:
+            place += 12 + int.from_bytes(log[place + 8 : place + 12], "big")
+        os.truncate(path, place)
+
+
 @dataclasses.dataclass(frozen=True)
 class ApacheKafka:
     """A running broker: the tests' own access, its ports by listener, and its certificates."""
 
     kafka: Kafka
+    broker: Broker
     ports: dict
     certificates: Certificates
 
@@ -199,9 +231,9 @@ def running_apache_kafka(folder, **more):
             env=clean_environment(),
         )
         logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-        broker = Child(["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)])
-        stack.enter_context(broker)
+        command = ["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)]
+        broker = stack.enter_context(Broker(command, folder / "data"))
         server = f"127.0.0.1:{ports['PLAIN']}"
         kafka = Kafka(server, accepts_commits_in_rebalance=True)
         stack.enter_context(contextlib.closing(kafka))
-        yield ApacheKafka(kafka, ports, certificates)
+        yield ApacheKafka(kafka, broker, ports, certificates)

@@ -1,0 +1,148 @@
+import CLinux
+import CRdkafka
+import Synchronization
+import Vocabulary
+
+/// Asks Kafka what a consumer wants to know, each time on a thread of its own.
+///
+/// `rd_kafka_committed` waits, but it asks the coordinator that the consumer itself talks to, and has
+/// the library look for another one when that refuses. The call that does not wait,
+/// `rd_kafka_ListConsumerGroupOffsets`, has a memory of its own: 2.0.2 asks a broker that is no
+/// longer the coordinator again and again, for as long as it is asked.
+///
+/// Safe to share: the instance may be called from any thread, and the state is locked.
+@safe final class Questions: @unchecked Sendable {
+    enum Question: Sendable {
+        /// The group's stored offsets.
+        case committed([TopicPartition])
+        /// The oldest offset of each log, and the next one to be written.
+        case extents([TopicPartition])
+    }
+
+    enum Answer: Sendable {
+        case committed(Result<[PartitionAnswer], KafkaError>)
+        case extents([(TopicPartition, Result<Range<Int64>, KafkaError>)])
+    }
+
+    private struct State {
+        var answers: [(number: UInt, answer: Answer)] = []
+        /// Rung for each answer; nil: its owner does not listen any more.
+        var wakeup: Int32?
+    }
+
+    private let client: OpaquePointer
+    /// The calls that the instance must outlive.
+    private let calls: CallsUnderWay
+    private let state: Mutex<State>
+
+    init(_ client: OpaquePointer, calls: CallsUnderWay, wakeup: Int32) {
+        unsafe self.client = client
+        self.calls = calls
+        state = Mutex(State(wakeup: wakeup))
+    }
+
+    /// Asks; the answer has that number.
+    func ask(_ question: Question, number: UInt, timeout: Duration = .seconds(10)) {
+        calls.begin()
+        let hasStarted = DetachedThread.start { [self] in
+            ended(number, answer(to: question, timeout))
+            calls.end()
+        }
+        guard !hasStarted else { return }
+        calls.end()
+        let error = KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, text: "no thread to be had")
+        switch question {
+        case .committed: ended(number, .committed(.failure(error)))
+        case .extents(let partitions):
+            ended(number, .extents(partitions.map { ($0, .failure(error)) }))
+        }
+    }
+
+    func takeAnswers() -> [(number: UInt, answer: Answer)] {
+        state.withLock { state in
+            defer { state.answers = [] }
+            return state.answers
+        }
+    }
+
+    /// Stops ringing: the descriptor's number may be reused.
+    func unhook() {
+        state.withLock { $0.wakeup = nil }
+    }
+
+    private func answer(to question: Question, _ timeout: Duration) -> Answer {
+        switch question {
+        case .committed(let partitions): .committed(committed(partitions, timeout))
+        case .extents(let partitions): .extents(extents(of: partitions, timeout))
+        }
+    }
+
+    /// Waits for the answer.
+    private func committed(
+        _ partitions: [TopicPartition],
+        _ timeout: Duration
+    ) -> Result<[PartitionAnswer], KafkaError> {
+        let list = PartitionList(partitions)
+        let code = unsafe rd_kafka_committed(
+            client,
+            list.raw,
+            Int32(clamping: timeout.milliseconds)
+        )
+        if let error = KafkaError(unlessSuccess: code) { return .failure(error) }
+        return .success(unsafe PartitionList.elements(of: list.raw))
+    }
+
+    /// Waits for both answers: all partitions of a leader are one request.
+    private func extents(
+        of partitions: [TopicPartition],
+        _ timeout: Duration
+    ) -> [(TopicPartition, Result<Range<Int64>, KafkaError>)] {
+        let oldest = offsets(of: partitions, at: Int64(RD_KAFKA_OFFSET_BEGINNING), timeout)
+        let next = offsets(of: partitions, at: Int64(RD_KAFKA_OFFSET_END), timeout)
+        return partitions.map { partition in
+            let extent = Result { () throws(KafkaError) in
+                let low = try oldest.get()[partition, default: .failure(Self.unanswered)].get()
+                let high = try next.get()[partition, default: .failure(Self.unanswered)].get()
+                // Retention may come between the two.
+                return low..<max(low, high)
+            }
+            return (partition, extent)
+        }
+    }
+
+    /// `rd_kafka_query_watermark_offsets` asks in the same way, but of one partition only, and waits
+    /// for as long as its request lives (2.0.2).
+    private func offsets(
+        of partitions: [TopicPartition],
+        at place: Int64,
+        _ timeout: Duration
+    ) -> Result<[TopicPartition: Result<Int64, KafkaError>], KafkaError> {
+        let list = PartitionList(capacity: partitions.count)
+        for partition in partitions { list.append(partition, offset: place) }
+        let code = unsafe rd_kafka_offsets_for_times(
+            client,
+            list.raw,
+            Int32(clamping: timeout.milliseconds)
+        )
+        if let error = KafkaError(unlessSuccess: code) { return .failure(error) }
+        var offsets: [TopicPartition: Result<Int64, KafkaError>] = [:]
+        for answer in unsafe PartitionList.elements(of: list.raw) {
+            let error = answer.error ?? (answer.offset < 0 ? Self.unanswered : nil)
+            offsets[answer.partition] = error.map { .failure($0) } ?? .success(answer.offset)
+        }
+        return .success(offsets)
+    }
+
+    private static let unanswered = KafkaError(
+        RD_KAFKA_RESP_ERR__NO_OFFSET,
+        text: "the leader did not say what its log holds"
+    )
+
+    private func ended(_ number: UInt, _ answer: Answer) {
+        state.withLock { state in
+            guard let wakeup = state.wakeup else { return }
+            state.answers.append((number, answer))
+            _ = eventfd_write(wakeup, 1)
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Delivery
+import Vocabulary
+
+/// Logs that lose their last records: a leader takes over that does not have them.
+extension World {
+    mutating func logIsCut() {
+        again(plan.intervals.logCut, .logCut)
+        guard areFaultsOn, isKafkaDown == 0 else { return }
+        let index = dice[.faults].number(below: kafka.partitions.count)
+        let partition = kafka.partitions[index]
+        let end = max(0, partition.end - Int64(dice[.faults].number(1...20)))
+        let id = PartitionID(index: index)
+        // What is lost has its outcome, or nobody could tell what became of it; and somebody reads
+        // there, and sees it.
+        let reader = members.first { member in
+            group.owns(member.id, id, in: member.generation)
+                && member.cursors.contains { $0.partition == id && $0.position > end }
+        }
+        guard end < partition.end, let reader, !isInHand(id, from: end),
+            partition.entries[Int(end)...].allSatisfy(\.isResolved)
+        else { return }
+        coverage.note(.logCut)
+        kafka.partitions[index].cut(at: end)
+        wakeOwner(of: id)
+        // Its successor knows of the log what was committed last.
+        if dice[.faults].comesUp(0.2) { replaceDead(reader) }
+    }
+
+    private func isInHand(_ partition: PartitionID, from end: Int64) -> Bool {
+        let places = members.flatMap { $0.inHand.values.joined() }
+        let pending =
+            members.flatMap(\.publishing.values)
+            + openTransactions.flatMap { transactions[$0].deliveries.values }
+        return places.contains { $0.partition == partition && $0.offset >= end }
+            || pending.contains { $0.partition == partition && $0.offset >= end }
+    }
+
+    /// The member fetches: whether there is what it wants to read, and it is the log that it knows.
+    mutating func mayRead(_ index: Int, by member: Member) -> Bool {
+        let cursor = member.cursors[index]
+        let partition = kafka.partitions[cursor.partition.index]
+        guard cursor.cutsMet < partition.cuts.count else { return true }
+        guard !cursor.isLost, let end = partition.cuts[cursor.cutsMet...].min() else {
+            return false
+        }
+        if cursor.position > partition.end {
+            member.cursors[index].isLost = true
+            askForLog(of: cursor.partition, for: member)
+            return false
+        }
+        if cursor.position > end {
+            if isReplaced(cursor) {
+                replaced(index, by: member)
+                return false
+            }
+            // As long again, and nobody can tell: what came in between is not read.
+            skip(end..<cursor.position, of: cursor.partition)
+        }
+        // What it was told before may still speak of records that others have replaced.
+        member.cursors[index].cutsMet = partition.cuts.count
+        return true
+    }
+
+    /// Whether another record stands in the place of the one before the member's start.
+    private func isReplaced(_ cursor: Member.Cursor) -> Bool {
+        let entries = kafka.partitions[cursor.partition.index].entries
+        guard let mark = cursor.mark, mark.offset.rawValue < Int64(entries.count),
+            let event = entries[Int(mark.offset.rawValue)].event
+        else { return false }
+        return record(event, at: mark.offset.rawValue, of: cursor.partition).fingerprint
+            != mark.fingerprint
+    }
+
+    /// The log is taken for another one, and is read from its beginning.
+    private mutating func replaced(_ index: Int, by member: Member) {
+        coverage.note(.logReplaced)
+        let partition = member.cursors[index].partition
+        member.engine.partitionRestarted(partition)
+        for entry in kafka.partitions[partition.index].entries {
+            if let event = entry.event { events[Int(event)].isRepeated = true }
+        }
+        member.cursors[index] = Member.Cursor(
+            partition: partition,
+            position: 0,
+            start: 0,
+            stored: 0,
+            frontier: 0
+        )
+        member.cursors[index].restartedAt = now
+        noted(index, by: member)
+        wake(member)
+    }
+
+    private mutating func askForLog(of partition: PartitionID, for member: Member) {
+        after(
+            latency(.log, of: member),
+            .logFound(member.id, generation: member.generation, partition)
+        )
+    }
+
+    /// The leader has said what its log holds, or not.
+    mutating func logFound(_ id: MemberID, _ generation: Int, _ partition: PartitionID) {
+        guard let member = member(id), member.generation == generation,
+            let index = member.cursorIndex(of: partition), member.cursors[index].isLost
+        else { return }
+        guard isKafkaDown == 0, !strikes(plan.chances.offsetFetchFails, .log, of: member) else {
+            return after(.milliseconds(500), .logFound(id, generation: generation, partition))
+        }
+        let log = kafka.partitions[partition.index]
+        let position = member.cursors[index].position
+        let missing = member.engine.position(of: partition) ?? Offset(position)
+        let lost = member.engine.offsetLost(partition, missing, in: 0..<log.end, oldestBefore: nil)
+        wake(member)
+        guard lost.cause != .none else {
+            // It has grown again, and is looked at once more.
+            member.cursors[index].isLost = false
+            return
+        }
+        guard case .at(let start) = lost.start else {
+            return found(.endsForACause, "\(lost)")
+        }
+        let end = log.cuts[member.cursors[index].cutsMet...].min() ?? log.end
+        if start.rawValue > end { skip(end..<start.rawValue, of: partition) }
+        member.cursors[index].goOn(at: start.rawValue, settledBefore: end)
+        noted(index, by: member)
+    }
+
+    /// The member knows of all that has happened to the log.
+    private func noted(_ index: Int, by member: Member) {
+        let partition = member.cursors[index].partition
+        let count = kafka.partitions[partition.index].cuts.count
+        member.cursors[index].cuts = count
+        member.cursors[index].cutsMet = count
+        member.cursors[index].isLost = false
+        member.cursors[index].mark = nil
+        member.knownCuts[partition] = count
+        member.settledBefore[partition] = nil
+    }
+
+    /// Nobody is owed what came between the cut and the first look at the log.
+    private mutating func skip(_ offsets: Range<Int64>, of partition: PartitionID) {
+        for offset in offsets { skip(offset, of: partition) }
+    }
+
+    private mutating func skip(_ offset: Int64, of partition: PartitionID) {
+        let entry = kafka.partitions[partition.index].entries[Int(offset)]
+        guard !entry.isResolved else { return }
+        kafka.partitions[partition.index].entries[Int(offset)].isResolved = true
+        if let event = entry.event { events[Int(event)].isSkipped = true }
+    }
+
+    /// The member goes by what it was told before a cut, and skips a record of the new log.
+    mutating func noteHidden(_ offset: Int64, of partition: PartitionID) {
+        if !kafka.partitions[partition.index].cuts.isEmpty { skip(offset, of: partition) }
+    }
+
+    /// Whether a commit is of a log as it was: its writer did not know what has happened to it.
+    func isOutdated(_ commit: PartitionCommit, knowing cuts: [PartitionID: Int]) -> Bool {
+        cuts[commit.partition, default: 0] < kafka.partitions[commit.partition.index].cuts.count
+    }
+}
+
+extension Member.Cursor {
+    /// Reading goes on there; what stands before `end` stays as it is.
+    fileprivate mutating func goOn(at position: Int64, settledBefore end: Int64) {
+        if position < start {
+            start = position
+            settled = []
+        } else {
+            settled = Array(settled.prefix(Int(max(0, end - start))))
+            while start + Int64(settled.count) < position { settled.append(true) }
+        }
+        self.position = position
+        stored = min(stored, end)
+        frontier = min(frontier, position)
+        toldEnd = nil
+    }
+}

@@ -1,0 +1,175 @@
+import ConnectionPool
+import Delivery
+import Testing
+import Vocabulary
+
+/// Offsets that Kafka does not have.
+@Suite struct LostOffsetTests {
+    struct Row: Sendable {
+        var offset: Int64
+        var log: Range<Int64> = 10..<20
+        var oldestBefore: Int64?
+        var cause: LostOffset.Cause
+        /// With each policy; nil: the process ends.
+        var end: Int64
+        var beginning: Int64
+        var stop: Int64?
+    }
+
+    @Test(arguments: [
+        Row(offset: 0, cause: .deleted, end: 10, beginning: 10, stop: 10),
+        Row(offset: 9, cause: .deleted, end: 10, beginning: 10, stop: 10),
+        Row(offset: 9, log: 10..<10, cause: .deleted, end: 10, beginning: 10, stop: 10),
+        // The leader changed, or the log has grown.
+        Row(offset: 10, cause: .none, end: 10, beginning: 10, stop: 10),
+        Row(offset: 20, cause: .none, end: 20, beginning: 20, stop: 20),
+        Row(offset: 0, log: 0..<0, oldestBefore: 5, cause: .none, end: 0, beginning: 0, stop: 0),
+        Row(offset: 21, cause: .cut, end: 20, beginning: 10),
+        Row(offset: 21, oldestBefore: 10, cause: .cut, end: 20, beginning: 10),
+        // A replica that deletes later, or a disk that was restored.
+        Row(offset: 21, oldestBefore: 15, cause: .cut, end: 20, beginning: 10),
+        Row(offset: 5, log: 0..<0, cause: .cut, end: 0, beginning: 0),
+        Row(offset: 5, log: 0..<2, oldestBefore: 0, cause: .cut, end: 2, beginning: 0),
+        // Only another topic begins with 0 again.
+        Row(offset: 5, log: 0..<2, oldestBefore: 1, cause: .replaced, end: 0, beginning: 0),
+        Row(offset: 5, log: 1..<2, oldestBefore: 2, cause: .cut, end: 2, beginning: 1),
+    ])
+    func `what follows depends on what the log holds`(row: Row) {
+        let policies: [(LostOffset.Policy, Int64?)] = [
+            (.end, row.end), (.beginning, row.beginning), (.stop, row.stop),
+        ]
+        for (policy, start) in policies {
+            let lost = LostOffset(
+                Offset(row.offset),
+                in: row.log,
+                oldestBefore: row.oldestBefore,
+                policy
+            )
+            #expect(lost.cause == row.cause)
+            #expect(lost.start == start.map { .at(Offset($0)) }, "\(policy)")
+        }
+    }
+
+    // MARK: The engine
+
+    /// Reads 0 to 9, of which 4 is not settled, and commits it.
+    private func committed(_ change: (inout EngineSettings) -> Void = { _ in }) throws
+        -> (Bench, stuck: DeliveryID, PartitionCommit)
+    {
+        var bench = try Bench(change)
+        var stuck: DeliveryID?
+        var commits: [PartitionCommit] = []
+        for offset: Int64 in 0..<10 {
+            var turn = try bench.arrive(offset)
+            commits += Bench.commits(turn)
+            bench.engine.commitFinished(failed: [])
+            let id = try #require(Bench.sent(turn))
+            guard offset != 4 else {
+                stuck = id
+                continue
+            }
+            turn = bench.finish(id)
+            commits += Bench.commits(turn)
+            bench.engine.commitFinished(failed: [])
+        }
+        commits += Bench.commits(bench.turn(after: .seconds(1)))
+        bench.engine.commitFinished(failed: [])
+        return (bench, try #require(stuck), try #require(commits.last))
+    }
+
+    @Test(arguments: [7, 3, 0] as [Int64])
+    func `after a cut the records at the same offsets are new`(end: Int64) throws {
+        var (bench, stuck, before) = try committed()
+        #expect(before.offset == Offset(4))
+        let lost = bench.engine.offsetLost(
+            Bench.partition,
+            Offset(10),
+            in: 0..<end,
+            oldestBefore: 0
+        )
+        #expect(lost.start == .at(Offset(end)))
+        #expect(bench.engine.position(of: Bench.partition) == Offset(end))
+        // The place is kept before a record comes, and nothing behind it is called settled; what is
+        // left of the log and in hand is to be read again after a crash.
+        let commit = try #require(Bench.commits(bench.turn(after: .seconds(1))).first)
+        let isStuckLeft = end > 4
+        #expect(commit.offset == Offset(isStuckLeft ? 4 : end))
+        bench.engine.commitFinished(failed: [])
+        let metadata = try CommitMetadata(
+            commit.metadata,
+            base: commit.offset,
+            of: TopicPartition(topic: KafkaTopic("source"), partition: 0)
+        )
+        #expect(metadata.settled.horizon == Offset(end))
+        // What was in hand of the part that is gone moves nothing.
+        let next = Bench.commits(bench.finish(stuck)).map(\.offset)
+        #expect(next == (isStuckLeft ? [Offset(end)] : []))
+        for offset in end..<12 {
+            #expect(Bench.sent(try bench.arrive(offset)) != nil, "\(offset)")
+        }
+        let counts = bench.engine.counts
+        #expect(counts.skippedSettled == 0)
+        #expect(
+            counts.consumed == counts.terminal + counts.released + bench.engine.inFlightEvents
+        )
+    }
+
+    @Test func `what the metadata calls settled is new once the log was cut`() throws {
+        let (_, _, commit) = try committed()
+        var bench = try Bench(isAssigned: false, seed: 2)
+        #expect(Bench.start(bench.partitionComes(with: commit)) == .at(Offset(4)))
+        let connection = ConnectionID(rawValue: 1)
+        bench.engine.connectionOpened(connection, maxConcurrentStreams: 100, now: bench.now)
+        _ = bench.engine.offsetLost(Bench.partition, Offset(4), in: 0..<2, oldestBefore: nil)
+        bench.engine.endSeen(Bench.partition, Offset(10))
+        for offset: Int64 in 2..<10 {
+            let id = try #require(Bench.sent(try bench.arrive(offset)), "\(offset)")
+            _ = bench.finish(id)
+        }
+        #expect(bench.engine.counts.skippedSettled == 0)
+    }
+
+    @Test func `an offset that is there after all changes nothing`() throws {
+        var (bench, stuck, _) = try committed()
+        let lost = bench.engine.offsetLost(
+            Bench.partition,
+            Offset(10),
+            in: 0..<12,
+            oldestBefore: 0
+        )
+        #expect(lost.start == .at(Offset(10)))
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        #expect(Bench.commits(bench.finish(stuck)).map(\.offset) == [Offset(10)])
+    }
+
+    @Test func `where the process is to end the group's position stays`() throws {
+        var (bench, stuck, _) = try committed { $0.offsetLost = .stop }
+        let lost = bench.engine.offsetLost(
+            Bench.partition,
+            Offset(10),
+            in: 0..<7,
+            oldestBefore: 0
+        )
+        #expect(lost.start == nil)
+        #expect(Bench.commits(bench.turn(after: .seconds(1))).isEmpty)
+        #expect(Bench.commits(bench.finish(stuck)).map(\.offset) == [Offset(10)])
+    }
+
+    @Test func `with transactions the new place is committed in one`() throws {
+        var bench = try TransactionalBench(isOpen: true)
+        let id = try bench.conclude(1)
+        _ = bench.bench.turn()
+        bench.bench.engine.published(PublicationTag(id, .outcome))
+        _ = bench.bench.engine.offsetLost(
+            Bench.partition,
+            Offset(2),
+            in: 0..<1,
+            oldestBefore: nil
+        )
+        let commits = try bench.nextCommits()
+        #expect(commits.map(\.offset) == [Offset(1)])
+        let done = bench.succeed()
+        #expect(done == [id])
+        #expect(Bench.sent(try bench.bench.arrive(1)) != nil)
+    }
+}

@@ -8,7 +8,7 @@ extension LocalReason {
         case .malformedEvent, .eventTooLarge, .schemaViolation, .payloadTooLarge,
             .unknownSchema, .unusableSchema:
             [.invalid]
-        case .expired, .superseded: [.expired]
+        case .expired, .eventTooOld, .superseded: [.expired]
         case .noCredential, .providerTokenRequired, .certificateRefused, .requestTimeout,
             .streamBroken, .schemaUnavailable, .endpointUnavailable, .routeCongested,
             .deviceCongested, .unexplainedStatus:
@@ -34,6 +34,8 @@ extension LocalReason {
         case .payloadTooLarge:
             "The payload is over 4096 bytes, or 5120 for `voip` and broadcasts; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
+        case .eventTooOld:
+            "The event's first record was older than `limits.event_age` before APNs accepted it."
         case .superseded:
             "APNs asked this device to wait, and a newer event with the same `collapse_id` came; or a"
                 + " newer broadcast came to the channel before this one was accepted."
@@ -71,6 +73,8 @@ extension LocalReason {
         case .unusableSchema: "Correct the schema at the registry, or send JSON; see `violations`."
         case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
         case .expired: "Nothing, or give events more time."
+        case .eventTooOld:
+            "Find out why it is late, as an outage or a log that is read again; or raise `limits.event_age`."
         case .superseded: "Nothing; send less to this device or channel."
         case .endpointUnavailable: "See Apple's system status page; check the network."
         case .routeCongested:

@@ -281,6 +281,14 @@ extension Configuration.Limits {
             default: 1 << 20,
             "Largest value that is read as an event; a larger one is `invalid`."
         )
+        eventAge = section.optional(
+            "event_age",
+            .duration(in: .seconds(1)...(.seconds(8760 * 3600))),
+            """
+            Age beyond which an event ends `expired` with the reason `EventTooOld`, counted from its \
+            record's timestamp, that of its first record in retry topics; null: none.
+            """
+        )
         rates = section.entries("rates", Configuration.Rate.init)
         drainTimeout = section.value(
             "drain_timeout",

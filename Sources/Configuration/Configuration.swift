@@ -233,6 +233,8 @@ package struct Configuration: Hashable, Sendable {
         package var inFlightBytes: Int
         /// The largest record that is read as an event.
         package var eventBytes: Int
+        /// Nil: an event may be as old as it likes.
+        package var eventAge: Duration?
         /// No pattern twice.
         package var rates: [Rate]
         package var drainTimeout: Duration

@@ -107,6 +107,8 @@ struct ArrivalFacts: Sendable {
     var tokenRegisteredAt: Timestamp?
     /// Epoch seconds; 0 and nil: never.
     var expiration: Int64?
+    /// When the event is older than `limits.event_age` allows; nil: never.
+    var tooOldAt: Timestamp?
     /// Of the `collapse_id`.
     var collapse: KeyedHash?
     /// The rate limit that the event falls under, by its place in the configuration.
@@ -151,7 +153,17 @@ struct ArrivalFacts: Sendable {
 
     @inline(__always)
     func isExpired(at timestamp: Timestamp) -> Bool {
-        Event.isOver(expiration, at: timestamp)
+        Event.isOver(expiration, at: timestamp) || isTooOld(at: timestamp)
+    }
+
+    @inline(__always)
+    private func isTooOld(at timestamp: Timestamp) -> Bool {
+        if let tooOldAt { tooOldAt <= timestamp } else { false }
+    }
+
+    /// Why an event is over that is.
+    func expiry(at timestamp: Timestamp) -> LocalReason {
+        Event.isOver(expiration, at: timestamp) ? .expired : .eventTooOld
     }
 
     /// Whether the app reported the token after APNs had called it dead, if it did.
@@ -241,12 +253,14 @@ public struct ArrivalReader: Sendable {
     private let rateLimits: [RateLimit]
     private let key: HashKey
     private let suppressesUnregistered: Bool
+    private let eventAge: Duration?
 
     public init(_ settings: EngineSettings) {
         routing = settings.routing
         rateLimits = settings.rateLimits
         key = settings.hygiene.hashKey
         suppressesUnregistered = settings.hygiene.suppressesUnregistered
+        eventAge = settings.eventAge
     }
 
     /// Reads a record that has arrived.
@@ -321,6 +335,15 @@ public struct ArrivalReader: Sendable {
         let source: Int
         let receivedAt: Moment
 
+        /// From when on an event ages: its first record's timestamp, or when that was read.
+        ///
+        /// A writer chooses the timestamp: it lies neither in the future nor before 1970.
+        func firstWritten(_ record: borrowing Record) -> Timestamp {
+            let now = receivedAt.timestamp
+            let written = record.timestamp ?? history?.receivedAt ?? now
+            return max(Timestamp(milliseconds: 0), min(written, now))
+        }
+
         @inline(__always)
         func facts(
             of record: borrowing Record,
@@ -357,6 +380,7 @@ public struct ArrivalReader: Sendable {
         facts.pushType = event.pushType
         facts.tokenRegisteredAt = event.tokenRegisteredAt
         facts.expiration = event.expiration
+        if let eventAge { facts.tooOldAt = common.firstWritten(record).advanced(by: eventAge) }
         if let collapseID = event.collapseID { facts.collapse = key.hash(of: collapseID) }
         facts.rateLimit = RateLimit.index(in: rateLimits, for: event.destination, event.pushType)
         let choice = routing.route(

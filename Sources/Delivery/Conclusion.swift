@@ -68,7 +68,7 @@ extension Arrival {
         case .accepted, .unregistered, .invalid, .suppressed, .duplicate: return false
         case .undeliverable: return true
         case .expired:
-            return ending.reason == .local(.expired) && !facts.isExpired(at: firstReceivedAt)
+            return ending.reason != .local(.superseded) && !facts.isExpired(at: firstReceivedAt)
         case .rejected:
             let verdict = Verdict.classify(
                 status: ending.finding.httpStatus ?? 0,
@@ -167,7 +167,9 @@ struct Finding: Sendable {
         Finding(kind: .invalid, reason: .local(reason))
     }
 
-    static var expired: Finding { Finding(kind: .expired, reason: .local(.expired)) }
+    static func expired(_ reason: LocalReason) -> Finding {
+        Finding(kind: .expired, reason: .local(reason))
+    }
 
     /// A newer event took its place.
     static var superseded: Finding { Finding(kind: .expired, reason: .local(.superseded)) }

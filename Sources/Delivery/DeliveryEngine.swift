@@ -851,7 +851,7 @@ public struct DeliveryEngine: Sendable {
             }
             for id in blocked { postponeBlocked(id, lane: lane, now: now) }
         }
-        for id in expired { conclude(id, with: .expired, now: now) }
+        for id in expired { expire(id, at: now.timestamp, now: now) }
         guard intake.isNearlyFull else { return }
         for id in dispatch.tooManyInLine(in: deliveries, now: now.instant) {
             counts.madeRoom += 1
@@ -861,6 +861,11 @@ public struct DeliveryEngine: Sendable {
 
     private func isExpired(_ id: DeliveryID, now: Moment) -> Bool {
         deliveries[id].facts.isExpired(at: now.timestamp)
+    }
+
+    /// The event is over at that time, and ends.
+    private mutating func expire(_ id: DeliveryID, at timestamp: Timestamp, now: Moment) {
+        conclude(id, with: .expired(deliveries[id].facts.expiry(at: timestamp)), now: now)
     }
 
     private mutating func turn(lane: Int, now: Moment) {
@@ -878,7 +883,7 @@ public struct DeliveryEngine: Sendable {
         while let id = dispatch.nextToSend(lane: lane, in: deliveries) {
             guard !isExpired(id, now: now) else {
                 dispatch.taken(lane: lane)
-                conclude(id, with: .expired, now: now)
+                expire(id, at: now.timestamp, now: now)
                 continue
             }
             if let deadSince = deliveries[id].deadSince,
@@ -1104,7 +1109,7 @@ public struct DeliveryEngine: Sendable {
             return
         }
         guard !arrival.facts.isExpired(at: now.timestamp) else {
-            conclude(id, with: .expired, now: now)
+            expire(id, at: now.timestamp, now: now)
             return
         }
         if let history = arrival.facts.history, retry.isPastGiveUp(history, now: now.timestamp) {
@@ -1326,7 +1331,7 @@ public struct DeliveryEngine: Sendable {
     /// Waits in memory, if there is still time then.
     private mutating func backOff(_ id: DeliveryID, until due: Moment, now: Moment) {
         if deliveries[id].facts.isExpired(at: due.timestamp) {
-            conclude(id, with: .expired, now: now)
+            expire(id, at: due.timestamp, now: now)
         } else {
             move(id, to: .waiting, until: due.instant)
         }
@@ -1481,7 +1486,7 @@ public struct DeliveryEngine: Sendable {
         leaveLine(id)
         guard isKept(id) else { return }
         guard !isExpired(id, now: now) else {
-            conclude(id, with: .expired, now: now)
+            expire(id, at: now.timestamp, now: now)
             return
         }
         let wait = notBefore.map { $0 - now.instant } ?? .zero

@@ -42,6 +42,8 @@ public struct EngineSettings: Sendable {
     public var breaker: CircuitBreaker.Limits
     public var parking: CredentialParking.Limits
     public var retryBudget: RetryBudget.Limits
+    /// How old an event may be, from its first record's timestamp on; nil: as old as it likes.
+    public var eventAge: Duration?
     /// Push types that are not sent again when nobody knows whether APNs had them: late is wrong.
     public var sentOnce: Set<PushType>
     /// Whether there are retry topics, so that what cannot flow need not wait in memory.
@@ -78,6 +80,7 @@ public struct EngineSettings: Sendable {
         breaker: CircuitBreaker.Limits = .init(),
         parking: CredentialParking.Limits = .init(),
         retryBudget: RetryBudget.Limits = .init(),
+        eventAge: Duration? = nil,
         sentOnce: Set<PushType> = [.voip, .pushtotalk],
         hygiene: HygieneSettings = .init(),
         transactionTimeout: Duration? = nil
@@ -104,6 +107,7 @@ public struct EngineSettings: Sendable {
         self.breaker = breaker
         self.parking = parking
         self.retryBudget = retryBudget
+        self.eventAge = eventAge
         self.sentOnce = sentOnce
         self.hygiene = hygiene
         self.transactionTimeout = transactionTimeout

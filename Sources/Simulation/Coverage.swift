@@ -87,6 +87,7 @@ package struct Coverage: Hashable, Sendable {
         case outcomeRejected
         case outcomeInvalid
         case outcomeExpired
+        case eventTooOld
         case outcomeSuppressed
         case outcomeDuplicate
         case outcomeUndeliverable

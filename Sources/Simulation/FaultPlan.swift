@@ -19,6 +19,8 @@ package struct FaultPlan: Hashable, Sendable {
     var rateLimit: Double?
     /// Characters that the broker takes with an offset.
     var metadataLimit: Int
+    /// How old an event may be; nil: as old as it likes.
+    var eventAge: Duration?
     /// Events per second in the mean.
     var eventsPerSecond: Double
     /// Notifications that a member remembers.
@@ -177,6 +179,7 @@ extension FaultPlan {
         if transactionTimeout != nil { chances.metadataForged = 0 }
         intervals = isCalm ? .calm : Intervals(&dice)
         if !isCalm, seed % Self.cutEvery == 2 { intervals.logCut = .seconds(20) }
+        eventAge = seed % Self.agingEvery == 1 ? .seconds(dice.element([60, 600])) : nil
         episodes = (0..<dice.number(0...6)).map { _ in Episode(before: end, &dice) }
             .filter { $0.start + $0.length <= end && !isCalm }
         // What does not fit is sent again, which a calm run and one with transactions promise not to.
@@ -188,6 +191,8 @@ extension FaultPlan {
     private static let calmEvery: UInt64 = 16
     /// In one seed of so many logs lose their last records.
     private static let cutEvery: UInt64 = 4
+    /// In one seed of so many events get too old.
+    private static let agingEvery: UInt64 = 6
     /// One seed of so many writes transactions.
     private static let transactionalEvery: UInt64 = 5
 

@@ -26,6 +26,7 @@ extension World {
             rateLimits: plan.rateLimit.map {
                 [RateLimit(bundleIDs: "com.example.Chat", requestsPerSecond: $0, burst: 5)]
             } ?? [],
+            eventAge: plan.eventAge,
             hygiene: hygiene(for: plan),
             transactionTimeout: plan.transactionTimeout
         )

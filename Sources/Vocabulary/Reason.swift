@@ -102,6 +102,8 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case payloadTooLarge = "PayloadTooLarge"
     /// `expiration` passed before APNs accepted the notification.
     case expired = "Expired"
+    /// The event was older than `limits.event_age` before APNs accepted it.
+    case eventTooOld = "EventTooOld"
     /// A newer event with the same `collapse_id` came while the device had to wait, or a newer
     /// broadcast came to the channel.
     case superseded = "Superseded"

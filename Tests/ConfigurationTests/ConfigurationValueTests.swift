@@ -65,6 +65,7 @@ private func file(_ path: String) throws -> String {
         #expect(defaults.results.deadLetterHeaders == .connect)
         #expect(defaults.limits.inFlightBytes == 64 * 1024 * 1024)
         #expect(defaults.limits.eventBytes == 1024 * 1024)
+        #expect(defaults.limits.eventAge == nil)
         #expect(defaults.limits.drainTimeout == .seconds(10))
         #expect(defaults.admin.port == 9464)
     }

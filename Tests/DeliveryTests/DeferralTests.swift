@@ -24,6 +24,7 @@ struct Desk {
         attempts: Int = 1,
         later delays: [Int] = [60, 900],
         giveUpAfter: Duration = .seconds(24 * 3600),
+        eventAge: Duration? = nil,
         intake: IntakeGate.Limits = .init(events: 100, bytes: 1 << 20)
     ) throws {
         let scope = CredentialScope(
@@ -36,7 +37,8 @@ struct Desk {
             retry: RetryPolicy(attempts: attempts),
             later: RetryTiers(delays.map { .seconds($0) }),
             giveUpAfter: giveUpAfter,
-            intake: intake
+            intake: intake,
+            eventAge: eventAge
         )
         engine = DeliveryEngine(settings: settings, seed: 1)
         reader = ArrivalReader(settings)

@@ -136,6 +136,7 @@ import Vocabulary
             rateLimits: [
                 RateLimit(bundleIDs: "com.example.*", requestsPerSecond: 2.5, burst: 4)
             ],
+            eventAge: .seconds(63),
             sentOnce: [.alert, .liveactivity],
             hygiene: HygieneSettings(
                 suppressesUnregistered: false,

@@ -137,6 +137,10 @@ MUTATIONS = [
         ],
     ),
     Mutation(
+        "send an event however old it is",
+        [expression(ARRIVAL, "tooOldAt <= timestamp", "false")],
+    ),
+    Mutation(
         "believe commit metadata whatever its checksum",
         [expression(DECODING, "payload.suffix(4).elementsEqual(Self.littleEndian(checksum))",
                     "true")],

@@ -1,6 +1,7 @@
 """Committed offsets that Kafka does not have: the service goes on, as docs/operations.md says."""
 
 import collections
+import time
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -100,6 +101,19 @@ def test_a_log_that_ends_early_ends_the_process_where_that_is_wanted(bench, simu
     assert "kafka.offset_lost is stop: the log of " in service.child.lines("stderr")[-1]
     assert bench.kafka.committed(bench.group, bench.topics.source) == before
     assert not simulator.requests()
+
+
+def test_an_event_that_is_too_old_is_not_sent(bench, simulator):
+    service = bench.run(simulator, limits={"event_age": "1h"})
+    now = time.time() * 1000
+    hours = [0, 2, 0.5]
+    bench.produce([record(new_event(), timestamp=int(now - h * 3_600_000)) for h in hours])
+    bench.wait_for_outcomes(3, service=service)
+    service.drain()
+    outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    ends = collections.Counter((outcome["outcome"], outcome["reason"]) for outcome in outcomes)
+    assert ends == {("accepted", None): 2, ("expired", "EventTooOld"): 1}
+    assert len(simulator.requests()) == 2
 
 
 def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(bench, simulator):

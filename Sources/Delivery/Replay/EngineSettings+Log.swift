@@ -36,6 +36,7 @@ extension EngineSettings: Logged {
         try log.pass(&breaker)
         try log.pass(&parking)
         try log.pass(&retryBudget)
+        try log.pass(&eventAge)
         for pushType in PushType.allCases {
             var isSentOnce = sentOnce.contains(pushType)
             try log.pass(&isSentOnce)

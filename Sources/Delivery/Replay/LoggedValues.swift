@@ -273,6 +273,7 @@ extension ArrivalFacts: Logged {
         (facts.names, facts.deadSince) = (names, deadSince)
         (facts.tokenRegisteredAt, facts.expiration) = (tokenRegisteredAt, expiration)
         (facts.collapse, facts.rateLimit) = (collapse, rateLimit)
+        facts.tooOldAt = tooOldAt
         try log.pass(&facts.isBroadcast)
         try log.pass(text: &facts.pushType)
         try log.pass(&facts.route)
@@ -280,6 +281,7 @@ extension ArrivalFacts: Logged {
         try log.pass(&facts.deadSince)
         try log.pass(&facts.tokenRegisteredAt)
         try log.pass(&facts.expiration)
+        try log.pass(&facts.tooOldAt)
         try log.pass(&facts.collapse)
         try log.pass(&facts.rateLimit)
         self = facts

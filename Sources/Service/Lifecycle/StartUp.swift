@@ -148,6 +148,7 @@ struct StartUp {
                 sourceWeights: configuration.sources.map(\.weight),
                 rateLimits: limits.rates.map { RateLimit($0, shardCount: shardCount) },
                 retryBudget: RetryBudget.Limits(percent: configuration.retry.budgetPercent),
+                eventAge: limits.eventAge,
                 sentOnce: configuration.retry.resendCalls ? [] : [.voip, .pushtotalk],
                 hygiene: hygieneSettings,
                 transactionTimeout: configuration.results.transactional

@@ -9,6 +9,7 @@ extension World {
         _ event: Int32,
         by member: Member
     ) {
+        if outcome.reason == .local(.eventTooOld) { coverage.note(.eventTooOld) }
         checkDecidedOnce(delivery, by: member)
         checkRefusedGivenUp(delivery, facts, outcome, by: member)
         checkAttempts(of: delivery, facts, outcome.attempts, by: member)

@@ -16,6 +16,7 @@ extension World {
         checkUrgency(of: event, on: connection.route, by: member)
         checkIdentity(delivery, events[Int(event)])
         checkExpiration(events[Int(event)])
+        checkAge(of: delivery)
         checkGivenUp(delivery, events[Int(event)])
         checkToken(of: delivery, events[Int(event)], by: member)
         checkIsNewest(delivery, events[Int(event)], by: member)
@@ -94,6 +95,15 @@ extension World {
         guard let expiration = event.expiration, expiration > 0 else { return }
         guard expiration <= timestamp.seconds else { return }
         found(.nothingSentAfterExpiration, "\(timestamp.seconds - expiration) s too late")
+    }
+
+    /// Nothing is sent that is too old, counted from its first record, by the wall clock of the member.
+    private mutating func checkAge(of delivery: Delivery) {
+        guard let age = plan.eventAge, let written = delivery.record.timestamp else { return }
+        let start = min(written, delivery.arrival.receivedAt.timestamp)
+        let milliseconds = timestamp.milliseconds - start.milliseconds
+        guard Duration.milliseconds(milliseconds) >= age else { return }
+        found(.nothingSentAfterExpiration, "\(milliseconds) ms old")
     }
 
     /// What is read from a retry topic only after it was to be given up is not sent again.

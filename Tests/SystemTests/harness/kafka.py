@@ -31,6 +31,8 @@ class Written:
     key: bytes | None = None
     headers: tuple = ()
     partition: int = -1
+    # In milliseconds; 0: when it is produced.
+    timestamp: int = 0
     offset: int = -1
 
     @property
@@ -159,6 +161,7 @@ class Kafka:
                 key=record.key,
                 headers=list(record.headers),
                 partition=partition if partition >= 0 else record.partition,
+                timestamp=record.timestamp,
                 on_delivery=noted(index, record),
             )
             self._producer.poll(0)

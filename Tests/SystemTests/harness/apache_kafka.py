@@ -108,6 +108,10 @@ class Broker:
     def crash(self):
         self._child.kill()
 
+    def stop(self):
+        """In order: what it leads and coordinates is handed over first."""
+        self._child.terminate(60)
+
     def start_again(self):
         self._child = Child(self._command)
 
@@ -205,34 +209,87 @@ def _settings(folder, ports, certificates):
     return settings
 
 
+def _formatted(folder, settings):
+    """Writes the settings down and formats the broker's folder; returns the command to run it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    classes = f"{kafka_home()}/libs/*"
+    path = folder / "server.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    (folder / "log4j2.properties").write_text(LOGGING)
+    subprocess.run(
+        [
+            *(*LEASH, "java", *JVM, "-cp", classes, "kafka.tools.StorageTool", "format"),
+            *("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)),
+        ],
+        check=True,
+        capture_output=True,
+        env=clean_environment(),
+    )
+    logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
+    return ["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)]
+
+
+@dataclasses.dataclass(frozen=True)
+class ApacheCluster:
+    """Running brokers, by their numbers."""
+
+    kafka: Kafka
+    brokers: dict
+
+
+@contextlib.contextmanager
+def running_apache_cluster(folder, count=3):
+    """Brokers that hold all topics together, without TLS and logins; ends them afterwards."""
+    numbers = range(1, count + 1)
+    with contextlib.ExitStack() as stack:
+        ports = {n: [stack.enter_context(reserved_port()) for _ in range(2)] for n in numbers}
+        voters = ",".join(f"{n}@127.0.0.1:{ports[n][0]}" for n in numbers)
+        commands = {n: _formatted(folder / f"{n}", _plain(folder / f"{n}", n, ports[n], voters, count))
+                    for n in numbers}
+        brokers = {
+            n: stack.enter_context(Broker(command, folder / f"{n}" / "data"))
+            for n, command in commands.items()
+        }
+        servers = ",".join(f"127.0.0.1:{ports[n][1]}" for n in numbers)
+        kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
+        stack.enter_context(contextlib.closing(kafka))
+        yield ApacheCluster(kafka, brokers)
+
+
+def _plain(folder, number, ports, voters, count):
+    return {
+        "process.roles": "broker,controller",
+        "node.id": number,
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAIN",
+        "listeners": f"CONTROLLER://127.0.0.1:{ports[0]},PLAIN://127.0.0.1:{ports[1]}",
+        "advertised.listeners": f"PLAIN://127.0.0.1:{ports[1]}",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAIN:PLAINTEXT",
+        "log.dirs": folder / "data",
+        "offsets.topic.num.partitions": 4,
+        "offsets.topic.replication.factor": count,
+        "transaction.state.log.num.partitions": 4,
+        "transaction.state.log.replication.factor": count,
+        "transaction.state.log.min.isr": 2,
+        "group.initial.rebalance.delay.ms": 0,
+        "auto.create.topics.enable": "false",
+        "log.cleaner.dedupe.buffer.size": 4194304,
+    }
+
+
 @contextlib.contextmanager
 def running_apache_kafka(folder, **more):
     """Formats and starts a broker, with more settings; ends it, and the tests' client, afterwards.
 
     A setting's dots are underscores.
     """
-    folder.mkdir(parents=True)
-    classes = f"{kafka_home()}/libs/*"
     certificates = Certificates(folder / "certificates")
     with contextlib.ExitStack() as stack:
         ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
-        path = folder / "server.properties"
         settings = _settings(folder, ports, certificates)
         settings |= {name.replace("_", "."): value for name, value in more.items()}
-        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        (folder / "log4j2.properties").write_text(LOGGING)
-        subprocess.run(
-            [
-                *(*LEASH, "java", *JVM, "-cp", classes, "kafka.tools.StorageTool", "format"),
-                *("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)),
-            ],
-            check=True,
-            capture_output=True,
-            env=clean_environment(),
-        )
-        logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-        command = ["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)]
-        broker = stack.enter_context(Broker(command, folder / "data"))
+        broker = stack.enter_context(Broker(_formatted(folder, settings), folder / "data"))
         server = f"127.0.0.1:{ports['PLAIN']}"
         kafka = Kafka(server, accepts_commits_in_rebalance=True)
         stack.enter_context(contextlib.closing(kafka))

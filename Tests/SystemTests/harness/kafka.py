@@ -60,7 +60,12 @@ class Kafka:
     produces_again = False
 
     def __init__(
-        self, own_servers, bootstrap_servers=None, is_mock=False, accepts_commits_in_rebalance=False
+        self,
+        own_servers,
+        bootstrap_servers=None,
+        is_mock=False,
+        accepts_commits_in_rebalance=False,
+        replication=1,
     ):
         # What a service is told; the test's own clients may have another way.
         self.bootstrap_servers = bootstrap_servers or own_servers
@@ -70,6 +75,7 @@ class Kafka:
         # The mock cluster answers REBALANCE_IN_PROGRESS, and noida-db ILLEGAL_GENERATION, for
         # which librdkafka 2.0.2 gives the whole assignment up: what settled last is repeated.
         self.accepts_commits_in_rebalance = accepts_commits_in_rebalance
+        self._replication = replication
         self._client = {"bootstrap.servers": own_servers, **QUIET}
         self._producer = Producer(
             {
@@ -92,7 +98,7 @@ class Kafka:
         """Creates the topic; returns its name."""
         if self._can_create_topics:
             settings = {"max.message.bytes": str(RECORD_BYTES_MAX), **config}
-            new = NewTopic(topic, partitions, 1, config=settings)
+            new = NewTopic(topic, partitions, self._replication, config=settings)
             admin = AdminClient(self._client)
             for future in admin.create_topics([new]).values():
                 future.result(20)
@@ -126,6 +132,16 @@ class Kafka:
         told = patiently(lambda: self._producer.list_topics(topic, timeout=20))
         metadata = told.topics[topic]
         return [] if metadata.error else sorted(metadata.partitions)
+
+    def coordinator(self, group):
+        """The number of the broker that coordinates the group."""
+        admin = AdminClient(self._client)
+
+        def ask():
+            [future] = admin.describe_consumer_groups([group]).values()
+            return future.result(20).coordinator.id
+
+        return patiently(ask)
 
     def produce(self, topic, records, partition=-1):
         """Writes the records in order, and returns them with partition and offset."""

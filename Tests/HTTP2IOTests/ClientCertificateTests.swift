@@ -56,7 +56,7 @@ import Vocabulary
                 ["a", "a.v"]
             ),
             ([0x0C, 1] + Array("a".utf8), ["a"]),
-            ([0x05, 0x00], ["a"]), ([0x0C, 0x00], ["a"]), ([0x0C, 0x09, 0x61], ["a"]), ([], ["a"]),
+            ([0x05, 0x00], ["a"]), ([0x0C, 0x00], ["a"]), ([0x0C, 0x09, 0x61], ["a"]),
         ] as [([UInt8], [String])]
     )
     func `topics for VoIP may stand in an extension of their own`(

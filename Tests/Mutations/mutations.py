@@ -162,9 +162,7 @@ MUTATIONS = [
         [
             statements(
                 ASSIGNMENT,
-                "        ledgers.began(partition, at: end)\n"
-                "        startOffsets[partition] = end\n"
-                "        isDirty = true\n",
+                "        began(partition, at: end)\n",
             )
         ],
     ),
@@ -296,7 +294,13 @@ MUTATIONS = [
     # Retries
     Mutation(
         "send what has expired",
-        [expression(ARRIVAL, "Event.isOver(expiration, at: timestamp)", "false")],
+        [
+            expression(
+                ARRIVAL,
+                "Event.isOver(expiration, at: timestamp) || isTooOld(at: timestamp)",
+                "false",
+            )
+        ],
     ),
     Mutation(
         "forget an event whose backoff is over",

@@ -250,10 +250,11 @@ package struct KafkaSide: ~Copyable {
             return
         }
         let position = engine.position(of: partition)
-        if let position, let offset, offset != position {
+        // The library's own place; in a damaged batch it finds offsets that never were.
+        if let offset, offset != position {
             return readAgain(partition, at: position, error, now, &news)
         }
-        guard let missing = position ?? offset else {
+        guard let missing = position else {
             let start = restartRule(partition, position: nil).first
             news.append(.partitionUnplaced(partition, start))
             engine.partitionRestarted(partition)
@@ -270,11 +271,6 @@ package struct KafkaSide: ~Copyable {
         _ news: inout [KafkaNews]
     ) {
         let (partition, missing) = (found.partition, found.missing)
-        if engine.position(of: partition) == nil, found.log.contains(missing.rawValue) {
-            // It is there, where the library itself began, and cannot be read.
-            let error = KafkaError(code: .offsetOutOfReach)
-            return readAgain(partition, at: nil, error, now, &news)
-        }
         let lost = engine.offsetLost(
             partition,
             missing,

@@ -53,7 +53,10 @@ struct InputLog: Sendable {
     private mutating func endBlock() {
         var checksum = CRC32C()
         checksum.update(block.bytes)
-        written.write(fixed: UInt32(block.bytes.count))
+        let length = UInt32(block.bytes.count)
+        written.write(fixed: length)
+        // So that a damaged length is no log that breaks off there.
+        written.write(fixed: ~length)
         written.write(fixed: checksum.value)
         written.append(block.bytes)
         block.removeAll()

@@ -75,11 +75,13 @@ public struct Replay {
         _ position: inout Int
     ) throws(ReplayError) -> LogReader? {
         var head = LogReader(log[position...])
-        guard head.rest.count >= 8 else {
+        guard head.rest.count >= 12 else {
             position = log.count
             return nil
         }
-        let (length, checksum) = (Int(try head.fixed()), try head.fixed())
+        let (word, inverse, checksum) = (try head.fixed(), try head.fixed(), try head.fixed())
+        guard inverse == ~word else { throw position == 0 ? .noLog : .damaged(at: position) }
+        let length = Int(word)
         guard head.rest.count >= length else {
             position = log.count
             return nil

@@ -75,6 +75,8 @@ final class Member {
     var breakers = Array(repeating: BreakerWatch(), count: Applications.credentialCount * 2)
     /// Broadcasts without an outcome, by channel, in the order of their arrival.
     var broadcasts: [Int32: [RecordPlace]] = [:]
+    /// The broadcast of each channel that arrived last, whatever became of it.
+    var newestBroadcasts: [Int32: RecordPlace] = [:]
     /// Open streams by device: how many.
     var streamsByDevice: [Int32: Int] = [:]
     /// By credential: when APNs stops taking its provider token.

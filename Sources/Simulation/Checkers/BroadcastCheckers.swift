@@ -21,7 +21,10 @@ extension World {
         found(.newestBroadcastWins, "event \(event.identity) was sent before a newer one")
     }
 
-    /// What gives way does so to something newer, which is in hand.
+    /// What gives way does so to something newer.
+    ///
+    /// That may have ended before this outcome is published: a transaction is done again in parts, or
+    /// without what needs a topic that refuses.
     mutating func checkSuperseded(
         _ outcome: Outcome,
         _ event: SimulatedEvent,
@@ -30,7 +33,7 @@ extension World {
     ) {
         guard outcome.reason == .local(.superseded), isBroadcast(event) else { return }
         coverage.note(.broadcastSuperseded)
-        guard member.broadcasts[event.device]?.last == place else { return }
+        guard member.newestBroadcasts[event.device] == place else { return }
         found(.newestBroadcastWins, "event \(event.identity) gave way to nothing")
     }
 }

@@ -35,6 +35,7 @@ extension World {
         }
         if facts.content == .notification, isBroadcast(facts) {
             member.broadcasts[facts.device, default: []].append(place)
+            member.newestBroadcasts[facts.device] = place
         }
         let load = member.load[facts.device, default: 0]
         member.load[facts.device] = load + 1
@@ -95,6 +96,7 @@ extension World {
         noteStillInHand(by: member)
         member.load = [:]
         member.broadcasts = [:]
+        member.newestBroadcasts = [:]
         member.urgentLoad = 0
         for index in member.urgent.indices { member.urgent[index].waiting = [:] }
     }

@@ -263,6 +263,10 @@ extension World {
         guard var pending = member.publishing[tag.delivery] else { return }
         pending.unwritten.remove(tag.publication)
         member.publishing[tag.delivery] = pending
+        // It may have entered in this turn, with the record that is dropped now.
+        if let place = member.transaction, transactions[place].deliveries[tag.delivery] != nil {
+            transactions[place].deliveries[tag.delivery] = pending
+        }
         resolve(pending)
         acknowledged(tag, by: member)
     }

@@ -76,7 +76,9 @@ extension World {
             let partition = member.cursors[index].partition
             guard mayRead(index, by: member) else { continue }
             let end = kafka.partitions[partition.index].end
-            member.engine.endSeen(partition, Offset(end))
+            if member.engine.endSeen(partition, Offset(end)) != nil {
+                noteDisbelief(in: partition, from: member.cursors[index].start)
+            }
             if member.cursors[index].position == end {
                 endReached(index, by: member)
                 continue

@@ -154,6 +154,15 @@ extension World {
         if !kafka.partitions[partition.index].cuts.isEmpty { skip(offset, of: partition) }
     }
 
+    /// The member was told of settled records behind the log's end, so it believes nothing of that, and
+    /// sends again what stands behind the committed offset.
+    mutating func noteDisbelief(in partition: PartitionID, from start: Int64) {
+        guard !kafka.partitions[partition.index].cuts.isEmpty else { return }
+        for entry in kafka.partitions[partition.index].entries.dropFirst(Int(start)) {
+            if let event = entry.event { events[Int(event)].isRepeated = true }
+        }
+    }
+
     /// Whether a commit is of a log as it was: its writer did not know what has happened to it.
     func isOutdated(_ commit: PartitionCommit, knowing cuts: [PartitionID: Int]) -> Bool {
         cuts[commit.partition, default: 0] < kafka.partitions[commit.partition.index].cuts.count

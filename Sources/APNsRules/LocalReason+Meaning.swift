@@ -59,7 +59,7 @@ extension LocalReason {
             "The stream or its connection broke before the last attempt's answer, or the answer was"
                 + " malformed."
         case .unexplainedStatus:
-            "The answers had an undocumented status or no reason, as APNs' own never do."
+            "The answers had an undocumented status or no reason, which APNs always gives."
         }
     }
 

@@ -7,19 +7,19 @@ public import Vocabulary
 /// key. So `iat` is no moment of somebody's minting but the start of a slot that follows from key
 /// and wall clock alone, and everybody has the same one (decision 0037).
 ///
-/// A slot's token is sent with 15 to 45 minutes after its `iat`. So it is right as long as the clock
+/// A slot's token is in use from 15 to 45 minutes after its `iat`. So it is right as long as the clock
 /// is less than 15 minutes wrong, either way.
 public struct ProviderTokenSchedule: Hashable, Sendable {
     public static let minInterval: Duration = .seconds(20 * 60)
     public static let maxAge: Duration = .seconds(60 * 60)
     /// From one `iat` to the next.
     public static let slotSeconds: Int64 = 30 * 60
-    /// A slot's token is sent with from this age on.
+    /// The age at which a slot's token comes into use.
     public static let restSeconds: Int64 = 15 * 60
 
     /// Where the slots of this key begin, so that not all keys change at once.
     private let shift: Int64
-    /// The token that is sent with; its `iat` is the slot's start.
+    /// The slot whose token is in use; its start is the token's `iat`.
     private var slot: Int64?
     /// Nil: the token is the first.
     private var changedAt: Instant?
@@ -55,7 +55,7 @@ public struct ProviderTokenSchedule: Hashable, Sendable {
         change(to: slot + 1, now.instant)
     }
 
-    /// How old the token is that is sent with; nil: none was wanted yet.
+    /// The age of the token in use; nil: none was needed yet.
     public func age(now: Timestamp) -> Duration? {
         slot.map { .milliseconds(now.milliseconds - start(of: $0).milliseconds) }
     }

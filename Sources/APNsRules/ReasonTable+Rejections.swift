@@ -77,8 +77,8 @@ extension ReasonTable {
             "The credential may not push to this topic.",
             remedy:
                 "Check team, key scope and App ID. A change at Apple shows on new connections: they"
-                + " are tried for a refused topic, at first after 15 minutes, or restart the service."
-                + " Keep the device tokens: they are not to blame."
+                + " are opened for a refused topic once the present ones are 10 minutes old; a"
+                + " restart does it at once. Keep the device tokens: they are not to blame."
         ),
         Row(
             404,

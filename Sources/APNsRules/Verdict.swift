@@ -14,7 +14,7 @@ public enum Disposition: String, Hashable, Sendable, CaseIterable {
     case retryElsewhere
     /// Once again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
     case refreshProviderToken
-    /// The credential is of no use for now: it is parked, others go on.
+    /// The credential does not work now: it is parked, and the others go on.
     case parkCredential
 
     /// The outcome that this ends in by itself.

@@ -73,7 +73,7 @@ extension RequestJudge {
         case .key: scope = "\(token.teamID) \(token.keyID)"
         case .team: scope = token.teamID
         }
-        // Old ones and new ones are about at the same time: senders' clocks differ.
+        // Old and new tokens are in use at the same time: senders' clocks differ.
         var known = takenTokens[scope, default: []]
         guard known.allSatisfy({ $0.authorization != token.authorization }) else { return nil }
         known.removeAll { ageRefusal($0, now) != nil }
@@ -94,6 +94,7 @@ extension RequestJudge {
         if overflow || age < -strictness.maxFutureSeconds {
             return Refusal(403, .invalidProviderToken)
         }
-        return age > 3600 ? Refusal(403, .expiredProviderToken) : nil
+        let maxAge = ProviderTokenSchedule.maxAge.components.seconds
+        return age > maxAge ? Refusal(403, .expiredProviderToken) : nil
     }
 }

@@ -53,7 +53,7 @@ public struct ConnectionMachine: Hashable, Sendable {
     private let requiresProof: Bool
     /// When the last stream was opened; nil: none was.
     public private(set) var askedAt: Instant?
-    /// The best that a stream was answered; nil: none was.
+    /// The most that an answer has shown; nil: no answer yet.
     public private(set) var worth: AnswerWorth?
     /// Its end was held against the peer already.
     public private(set) var isBlamed = false

@@ -221,7 +221,9 @@ public struct DeliveryEngine: Sendable {
         if let topic = answer.topic {
             if verdict.disposition == .delivered {
                 dispatch.topicWorked(topic, on: attempt.route)
-            } else if tryTopic(topic, of: id, attempt, after: failure, now: now) {
+            } else if verdict.disposition == .rejected,
+                tryTopic(topic, of: id, attempt, after: failure, now: now)
+            {
                 return JudgedAttempt(
                     verdict: verdict,
                     route: attempt.route,
@@ -418,10 +420,13 @@ public struct DeliveryEngine: Sendable {
         guard var awaited = awaitedRecords(of: tag) else { return nil }
         awaited.remove(tag.publication)
         publishing.ended(tag)
-        if tag.publication != .outcome { intake.topicWaitEnded(tag.delivery) }
         guard awaited.isEmpty, !settings.isTransactional else {
             move(tag.delivery, to: .publishing(awaited))
-            if !settings.isTransactional { waitsBesideOutcome(tag.delivery, for: awaited) }
+            if !settings.isTransactional {
+                waitsBesideOutcome(tag.delivery, for: awaited)
+            } else if tag.publication != .outcome {
+                intake.topicWaitEnded(tag.delivery)
+            }
             if awaited.isEmpty { publishing.memberFinished() }
             return PublishedRecord(
                 arrival: deliveries[tag.delivery].arrival,
@@ -512,7 +517,7 @@ public struct DeliveryEngine: Sendable {
         return nil
     }
 
-    /// Kafka will never take the retry record, because of its size: the event ends here.
+    /// Kafka will never take the retry record: the event ends here.
     public mutating func deferralRefused(_ id: DeliveryID, now: Moment) {
         log?.note(.deferralRefused) {
             $0.write(id)
@@ -1101,9 +1106,11 @@ public struct DeliveryEngine: Sendable {
             conclude(id, with: .undeliverable(.local(.noCredential), status: nil), now: now)
             return
         }
-        if settings.credentials[route.credential].isProvenByHandshake,
-            arrival.facts.pushType.needsProviderToken, !arrival.facts.isBroadcast
-        {
+        let isSendable = arrival.facts.pushType.isSendable(
+            byCertificate: settings.credentials[route.credential].isProvenByHandshake,
+            isBroadcast: arrival.facts.isBroadcast
+        )
+        guard isSendable else {
             let reason = Reason.local(.providerTokenRequired)
             conclude(id, with: .undeliverable(reason, status: nil), now: now)
             return

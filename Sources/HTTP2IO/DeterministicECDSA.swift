@@ -47,11 +47,9 @@ import COpenSSL
         // SAFETY: reads 32 octets. SHA-256 is as long as n, so the number is the digest (2.3.2).
         unsafe must(BN_bin2bn(digest, Int32(Self.byteCount), hash) != nil)
         unsafe must(BN_nnmod(hash, hash, order, context) == 1)
-        var nonces = NonceSource(secret: unsafe octets(secret), hash: unsafe octets(hash))
+        var nonces = unsafe NonceSource(secret: secret, hash: hash)
         while true {
-            let bytes = nonces.next()
-            // SAFETY: reads 32 octets.
-            unsafe must(BN_bin2bn(bytes, Int32(Self.byteCount), nonce) != nil)
+            unsafe must(nonces.next(into: nonce))
             guard unsafe BN_is_zero(nonce) == 0, unsafe BN_ucmp(nonce, order) < 0 else { continue }
             unsafe BN_set_flags(nonce, BN_FLG_CONSTTIME)
             unsafe commit(to: nonce, r)
@@ -71,7 +69,7 @@ import COpenSSL
         unsafe must(BN_nnmod(r, r, order, context) == 1)
     }
 
-    /// s = (b·k)⁻¹ · (b·z + b·r·d) mod n, with b random: it falls out again.
+    /// s = (b·k)⁻¹ · (b·z + b·r·d) mod n, with b random: it cancels out.
     private func answer(
         _ hash: OpaquePointer,
         _ nonce: OpaquePointer,
@@ -121,25 +119,69 @@ import COpenSSL
 }
 
 /// The candidates for the nonce, in their order (RFC 6979, 3.2).
-private struct NonceSource {
-    private var key = [UInt8](repeating: 0, count: 32)
-    private var value = [UInt8](repeating: 1, count: 32)
+///
+/// One piece of memory, which is wiped: whoever knows a nonce knows the key.
+@safe private struct NonceSource: ~Copyable {
+    /// K, V, the octet behind V, the private key, the hash, and room for the next K or V.
+    private enum Place {
+        static let key = 0
+        static let value = 32
+        static let step = 64
+        static let secret = 65
+        static let hash = 97
+        static let code = 129
+        static let end = 161
+    }
+
+    private let memory: UnsafeMutablePointer<UInt8>
     private var isFirst = true
 
-    /// Private key and hash, as `int2octets` and `bits2octets` write them.
-    init(secret: [UInt8], hash: [UInt8]) {
-        for step: UInt8 in [0, 1] { stir(step, secret + hash) }
+    init(secret: OpaquePointer, hash: OpaquePointer) {
+        unsafe memory = .allocate(capacity: Place.end)
+        unsafe memory.initialize(repeating: 0, count: Place.end)
+        unsafe (memory + Place.value).update(repeating: 1, count: 32)
+        // SAFETY: each writes exactly 32 octets, or fails.
+        let isWritten =
+            unsafe BN_bn2binpad(secret, memory + Place.secret, 32) == 32
+            && BN_bn2binpad(hash, memory + Place.hash, 32) == 32
+        precondition(isWritten, "a number beyond n")
+        for step: UInt8 in [0, 1] { stir(step, byteCount: Place.code - Place.value) }
     }
 
-    mutating func next() -> [UInt8] {
-        if !isFirst { stir(0, []) }
+    deinit {
+        unsafe OPENSSL_cleanse(memory, Place.end)
+        unsafe memory.deallocate()
+    }
+
+    /// - Returns: whether the number could be stored.
+    mutating func next(into nonce: OpaquePointer) -> Bool {
+        if !isFirst { stir(0, byteCount: Place.secret - Place.value) }
         isFirst = false
-        value = KeyedCode.hmacSHA256(of: value, key: key)
-        return value
+        mix(byteCount: 32, into: Place.value)
+        // SAFETY: reads 32 octets.
+        return unsafe BN_bin2bn(memory + Place.value, 32, nonce) != nil
     }
 
-    private mutating func stir(_ step: UInt8, _ seed: [UInt8]) {
-        key = KeyedCode.hmacSHA256(of: value + [step] + seed, key: key)
-        value = KeyedCode.hmacSHA256(of: value, key: key)
+    /// Makes the next K of so many octets from V on, and then the next V.
+    private func stir(_ step: UInt8, byteCount: Int) {
+        unsafe memory[Place.step] = step
+        mix(byteCount: byteCount, into: Place.key)
+        mix(byteCount: 32, into: Place.value)
+    }
+
+    private func mix(byteCount: Int, into place: Int) {
+        var count: UInt32 = 0
+        // SAFETY: reads the 32 octets of K and as many from V on, and writes the 32 of SHA-256.
+        let code = unsafe HMAC(
+            EVP_sha256(),
+            memory + Place.key,
+            32,
+            memory + Place.value,
+            byteCount,
+            memory + Place.code,
+            &count
+        )
+        unsafe precondition(code != nil && count == 32, "no HMAC-SHA256")
+        unsafe (memory + place).update(from: memory + Place.code, count: 32)
     }
 }

@@ -27,6 +27,9 @@ public final class ES256Signer: Sendable {
         guard key.isP256 else {
             throw KeyFileError(.privateKey, "is \(key.kind), expected \(expected)")
         }
+        guard key.isWhole else {
+            throw KeyFileError(.privateKey, "is a damaged private key, expected \(expected)")
+        }
         self.key = key
     }
 
@@ -36,7 +39,7 @@ public final class ES256Signer: Sendable {
     /// The signature: r and s, 32 big-endian octets each; the same for the same message.
     public func sign(_ message: [UInt8]) -> [UInt8] {
         let signature = DeterministicECDSA(key).signature(ofDigest: SHA256.digest(of: message))
-        // Of one message, a right signature and one that came out wrong give the key away.
+        // With such a nonce, a faulty signature beside a right one of the same message reveals the key.
         precondition(ES256Verifier.isValid(signature, of: message, key), "a signature is wrong")
         return signature
     }

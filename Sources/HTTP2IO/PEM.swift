@@ -102,6 +102,18 @@ func refusePassphrase(
     /// Whether it is an elliptic-curve key on P-256.
     var isP256: Bool { curve == "prime256v1" }
 
+    /// Whether the private half is in its range, and the public half follows from it.
+    var isWhole: Bool {
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, raw, nil) else {
+            fatalError("out of memory")
+        }
+        defer {
+            unsafe EVP_PKEY_CTX_free(context)
+            OpenSSLErrors.clear()
+        }
+        return unsafe EVP_PKEY_check(context) == 1
+    }
+
     /// A noun for it, as "a key on the curve secp384r1".
     var kind: String {
         if let curve { return "a key on the curve \(curve)" }

@@ -124,7 +124,9 @@ public final class Consumer {
     ) -> Bool {
         guard phase != .closed else { return false }
         var hasStopped = false
-        for event in takeAnswers(now: now) where !take(event) { hasStopped = true }
+        for event in takeAnswers(now: now) {
+            if !take(event) { hasStopped = true }
+        }
         if hasStopped {
             client.ring()
             return true
@@ -281,7 +283,8 @@ public final class Consumer {
     public var nextDeadline: Instant? {
         switch phase {
         case .assigned:
-            [restarts.nextDeadline, logQuestions.nextDeadline].compactMap(\.self).min()
+            logQuestions.nextDeadline.map { min($0, restarts.nextDeadline ?? $0) }
+                ?? restarts.nextDeadline
         case .unassigning: restarts.settledAt
         case .idle, .offered, .revoking, .closed: nil
         }
@@ -303,7 +306,7 @@ public final class Consumer {
         }
     }
 
-    /// Starts assigned partitions anew.
+    /// Restarts assigned partitions at the given positions.
     ///
     /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
     /// the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process when it

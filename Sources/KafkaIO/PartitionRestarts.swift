@@ -11,7 +11,7 @@ public struct PartitionRestarts: Hashable, Sendable {
         var dueAt: Instant
     }
 
-    /// A partition that was started anew, and has delivered nothing since.
+    /// A partition that was restarted, and has delivered nothing since.
     private struct Relapse: Hashable {
         var position: StartPosition
         var count: Int

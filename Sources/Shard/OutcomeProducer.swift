@@ -204,12 +204,16 @@ package struct OutcomeProducer: ~Copyable {
         _ engine: inout DeliveryEngine
     ) -> OutcomeNews {
         backoff.worked()
-        singles.ended(tag)
         let record = engine.published(tag)
+        ended(tag, record)
         // In a transaction it counts once that is committed.
-        guard !isTransactional else { return .taken(tag.publication) }
+        return isTransactional ? .taken(tag.publication) : .written(tag.publication, record)
+    }
+
+    /// The record is written, or never will be; nil: its delivery has left.
+    mutating func ended(_ tag: PublicationTag, _ record: PublishedRecord?) {
+        singles.ended(tag)
         if record?.isLast == true { records.concluded(tag.delivery) }
-        return .written(tag.publication, record)
     }
 
     /// Kafka did not take a record; `isAlone`: the error is its own, not that of a batch of many.
@@ -241,13 +245,12 @@ package struct OutcomeProducer: ~Copyable {
         case .outcome:
             // Without metadata, key and trace context every outcome fits; if the broker refuses
             // even that, it is tried until somebody raises the topic's limit.
-            records.shorten(tag.delivery)
+            if error.isOfSize { records.shorten(tag.delivery) }
             engine.publicationFailed(tag, .record, now: now)
             return .notTaken(.outcome, error)
         case .tokenStatus, .deadLetter:
-            singles.ended(tag)
             let record = engine.publicationAbandoned(tag, now: now)
-            if record?.isLast == true { records.concluded(tag.delivery) }
+            ended(tag, record)
             return .dropped(tag.publication, error, of: arrival, record)
         case .retry:
             singles.ended(tag)
@@ -306,7 +309,7 @@ package struct OutcomeProducer: ~Copyable {
                 // The revocation is on its way; nothing of this transaction may be written.
                 engine.transactionCallFailed(.abortable, isInDoubt: false, now: now)
             }
-        // The next producer of the name aborts what this one left, and numbers its records anew.
+        // The next producer of this name aborts what this one left, and its sequence numbers start at 0.
         case .abort where isGapped: openNext()
         case .abort:
             refused = []

@@ -35,6 +35,9 @@ package struct Shard: ~Copyable {
     /// `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
 
+    /// One answer in so many tells its topic.
+    private static let sampled = 17
+
     private let settings: ShardSettings
     private let control: ShardControl
     private var engine: DeliveryEngine
@@ -50,7 +53,7 @@ package struct Shard: ~Copyable {
     /// This turn's moment.
     private var now = Moment(instant: SystemClock.now, timestamp: SystemClock.wallClock)
     private var nextTick = Instant(nanoseconds: .min)
-    /// Of APNs, whatever they say.
+    /// Of APNs, since the last one that was sampled.
     private var answerCount = 0
     private var loopFailure: ServiceError?
 
@@ -221,9 +224,9 @@ package struct Shard: ~Copyable {
             engine.streamLimitChanged(id, to: limit, now: now)
         case .answered(let id, let response):
             var answer = APNsAnswer.read(response, now: now.timestamp)
-            // A topic that works is seen soon enough in some of its answers.
-            answerCount &+= 1
-            if answer.refusesTopic || answer.status == 200 && answerCount & 15 == 0 {
+            // A sample of the 200s shows which topics work. A prime, for topics may take turns.
+            answerCount = answerCount == Self.sampled ? 1 : answerCount + 1
+            if answer.status == 200 ? answerCount == Self.sampled : answer.refusesTopic {
                 answer.topic = engine.topic(of: id)
             }
             let attempt = engine.responseArrived(answer, for: id, now: now)
@@ -328,7 +331,10 @@ package struct Shard: ~Copyable {
             hear(outcomes.publish(record, source: source, &engine, now: now))
         }
         decision.publications.removeAll(keepingCapacity: true)
-        for record in decision.dropped { observer.saw(record, kafka.partitions) }
+        for record in decision.dropped {
+            outcomes.ended(record.tag, record.record)
+            observer.saw(record, kafka.partitions)
+        }
         decision.dropped.removeAll(keepingCapacity: true)
         for step in decision.group { kafka.carryOut(step, now: now.instant) }
         switch decision.stop {

@@ -13,7 +13,8 @@ package import Vocabulary
 /// Looks on at a shard: counts, writes its log, and tells the other threads how it does.
 ///
 /// It changes nothing but its own notes, and decides nothing. It is given values: what happened, and
-/// what the engine said to it. Ten times a second it looks at the engine.
+/// what the engine said to it. It looks at the engine's counts each turn, and at its state ten times a
+/// second.
 package struct ShardObserver {
     /// Between two looks that other threads get of the shard.
     private static let statusInterval = Duration.milliseconds(100)
@@ -157,7 +158,7 @@ package struct ShardObserver {
         switch lost.cause {
         case .none:
             return log.info(
-                "the offset to read from is in Kafka after all",
+                "Kafka has the offset that it did not find before: reading goes on there",
                 [.source: partitions.place(partition, lost.offset)]
             )
         case .replaced: return partitionReplaced(partition, lost.offset, partitions)
@@ -289,7 +290,7 @@ package struct ShardObserver {
         case .batchRefused(let publication, let error):
             metrics.produceErrors[publication.label].add()
             log.warning(
-                "Kafka refuses a batch of records: each is written again by itself",
+                "Kafka refuses a batch of records: they are written again in smaller batches",
                 [.error: "\(topics.name(of: publication)): \(error)"]
             )
         case .dropped(let publication, let error, let arrival, let record):
@@ -326,7 +327,7 @@ package struct ShardObserver {
         metrics.recordsDropped[publication.label].add()
         let cause =
             error.map { $0.isOfSize ? "larger than its topic allows" : "refused by its topic" }
-            ?? "given up, for too many wait for its topic"
+            ?? "dropped: too many records wait for its topic"
         let consequence =
             publication == .retry ? ": the event is not tried again" : "; only the outcome tells"
         let origin = arrival.map { $0.origin(readFrom: partitions[$0.record.partition]) }

@@ -209,7 +209,7 @@ extension FaultPlan {
     private static func fuse(_ dice: inout Dice) -> TokenFuse.Settings? {
         guard dice.number(below: 4) > 0 else { return nil }
         return TokenFuse.Settings(
-            minimumAnswers: dice.element([10, 20]),
+            minimumAnswers: dice.element([5, 10]),
             recovery: .seconds(30),
             halfLife: .seconds(30)
         )

@@ -128,7 +128,7 @@ final class Member {
         var mark: RecordMark?
         /// The log ends before its position, and its leader is asked where.
         var isLost = false
-        /// When it began anew in the same assignment.
+        /// When it restarted within the same assignment.
         var restartedAt: Instant?
     }
 

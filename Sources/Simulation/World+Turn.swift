@@ -77,7 +77,7 @@ extension World {
             guard mayRead(index, by: member) else { continue }
             let end = kafka.partitions[partition.index].end
             if member.engine.endSeen(partition, Offset(end)) != nil {
-                noteDisbelief(in: partition, from: member.cursors[index].start)
+                noteDisbelief(of: member, in: partition, from: member.cursors[index].start)
             }
             if member.cursors[index].position == end {
                 endReached(index, by: member)

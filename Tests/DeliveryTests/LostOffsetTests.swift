@@ -129,7 +129,7 @@ import Vocabulary
         #expect(bench.engine.counts.skippedSettled == 0)
     }
 
-    @Test func `an offset that is there after all changes nothing`() throws {
+    @Test func `an offset that Kafka has changes nothing`() throws {
         var (bench, stuck, _) = try committed()
         let lost = bench.engine.offsetLost(
             Bench.partition,

@@ -94,6 +94,25 @@ import Vocabulary
         #expect(bench.lastTurn.connection == nil)
     }
 
+    /// A reason with another status than its own has no say.
+    @Test(arguments: [403, 410, 503])
+    func `a refusal of the topic with another status renews no connections`(status: Int) throws {
+        var bench = try bench()
+        try send("works", &bench)
+        bench.answer("works")
+        let connections = bench.routes.filter { $0.value == BulkheadBench.news }.count
+        try bench.arrive("1")
+        #expect(bench.turn() == ["1"])
+        bench.answer("1", status, .topicDisallowed)
+        bench.turn()
+        // A parked credential ends its connections for its own sake.
+        guard status != 403 else { return #expect(!bench.engine.parking(of: 0).isWorking) }
+        #expect(bench.routes.filter { $0.value == BulkheadBench.news }.count == connections)
+        #expect(
+            !bench.lastTurn.connections.contains { if case .drain = $0 { true } else { false } }
+        )
+    }
+
     @Test func `a topic that stays refused is tried ever more rarely`() throws {
         var bench = try bench(after: .zero)
         var trials: [Duration] = []

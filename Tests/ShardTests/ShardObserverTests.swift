@@ -84,7 +84,7 @@ import Vocabulary
             text: "a damaged batch"
         ),
         lost(Offset(5), .end, level: "error", text: "events were deleted before they were read"),
-        lost(Offset(15), .end, level: "info", text: "is in Kafka after all"),
+        lost(Offset(15), .end, level: "info", text: "reading goes on there"),
         lost(Offset(25), .end, level: "error", text: "is read from the log's end"),
         lost(Offset(25), .beginning, level: "error", text: "is read from its beginning"),
         Said(

@@ -1,7 +1,6 @@
 """Apache Kafka takes or refuses a batch as a whole: that is no verdict on each of its records."""
 
 import json
-import json
 import random
 
 import pytest
@@ -17,7 +16,7 @@ pytestmark = [
 # A dead letter fits, and some more; what is larger is one record.
 LIMIT = 3000
 EVENTS = 200
-REFUSED = "Kafka refuses a batch of records: each is written again by itself"
+REFUSED = "Kafka refuses a batch of records: they are written again in smaller batches"
 DROPPED = "deadLetter record is larger than its topic allows; only the outcome tells"
 
 

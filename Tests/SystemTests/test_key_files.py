@@ -28,6 +28,8 @@ class Made:
         self.folder = folder
         self("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "p8")
         self("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384", "-out", "p384")
+        self("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "other")
+        self("pkey", "-in", "other", "-outform", "DER", "-out", "other.der")
         self("genpkey", "-algorithm", "RSA", "-out", "rsa")
         self("genpkey", "-algorithm", "ED25519", "-out", "ed25519")
         self("pkey", "-in", "p8", "-traditional", "-out", "sec1")
@@ -133,6 +135,12 @@ def shortened(pem):
     return b"\n".join(lines[:-3] + lines[-2:])
 
 
+def mismatched(made):
+    """The private half of one key and the public half of another, in PEM."""
+    content = base64.encodebytes(made["p8.der"][:-64] + made["other.der"][-64:])
+    return b"-----BEGIN EC PRIVATE KEY-----\n" + content + b"-----END EC PRIVATE KEY-----\n"
+
+
 def one_line(text, end):
     return text.strip().replace("\n", end).encode()
 
@@ -154,6 +162,7 @@ SIGNING_KEYS = [
     key("byte-order-mark", lambda m: b"\xef\xbb\xbf" + m["p8"]),
     key("words-around-it", lambda m: b"Bag Attributes\n  x: y\n" + m["p8"] + b"\nbye\n"),
     key("beside-its-certificate", lambda m: m["p8.pem"] + m["p8"]),
+    key("damaged", mismatched, f"is a damaged private key, {P8}"),
     key("two", lambda m: m["p8"] + m["sec1"], "holds 2 private keys, expected one"),
     key(
         "encrypted",

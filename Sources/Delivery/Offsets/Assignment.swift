@@ -221,7 +221,7 @@ public struct Assignment: Sendable {
 
     /// The end of a partition, before its first record.
     ///
-    /// - Returns: what was not believed after all.
+    /// - Returns: metadata that turned out to be wrong.
     mutating func endSeen(_ partition: PartitionID, _ end: Offset) -> IgnoredMetadata? {
         ledgers.endSeen(partition, end)
             ? nil : IgnoredMetadata(partition: partition, problem: .beyondEnd)

@@ -5,7 +5,7 @@ public import Vocabulary
 /// The one table of what follows from it.
 public struct LostOffset: Hashable, Sendable {
     public enum Cause: String, Hashable, Sendable, CaseIterable {
-        /// Kafka has it after all: the leader changed, or the log has grown.
+        /// Kafka has it: the leader has changed since, or the log has grown.
         case none
         /// Retention was faster than the group.
         case deleted

@@ -130,7 +130,7 @@ extension TurnDecision {
             }
         case .dropped:
             for record in dropped {
-                take(record.tag.rawValue)
+                take(UInt64(record.tag.publication.rawValue))
                 record.record.arrival.forEachWord(take)
                 take(record.record.isLast ? 1 : 0)
             }

@@ -3,15 +3,16 @@ package import Vocabulary
 
 /// How many bytes the topics take in a batch (`max.message.bytes`), as far as Kafka tells.
 ///
-/// A shard writes all topics by one producer, whose batches have one limit: the smallest of them. It
-/// costs nobody anything, for a batch of the usual size is an eighth of Kafka's default.
+/// A shard writes all topics by one producer, whose batches have one limit: the smallest of them. That
+/// costs nothing: a batch of the usual size is an eighth of Kafka's default.
 package struct BatchLimits: Sendable {
     /// The smallest of the topics that are written; nil: of none it is known.
     package private(set) var smallest: (topic: KafkaTopic, bytes: Int)?
     /// Why it is not told of one of them.
     package private(set) var unknown: (topic: KafkaTopic, cause: KafkaError)?
-    /// The largest of a source, and what takes whole events and less than that.
+    /// The largest limit of a source.
     package private(set) var ofSources = 0
+    /// Topics that keep whole events and take less than a source.
     package private(set) var tooSmall: [(topic: KafkaTopic, bytes: Int)] = []
 
     /// - Parameters:

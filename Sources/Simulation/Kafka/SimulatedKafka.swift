@@ -42,6 +42,12 @@ struct SimulatedKafka {
 
         var end: Int64 { Int64(entries.count) }
 
+        /// Up to there the group's offset speaks of records that have not been cut since.
+        var trustedOffset: Int64 {
+            guard let stored else { return 0 }
+            return cuts[min(stored.cuts, cuts.count)...].reduce(stored.offset, min)
+        }
+
         mutating func cut(at end: Int64) {
             entries.removeLast(entries.count - Int(end))
             cuts.append(end)

@@ -156,8 +156,9 @@ extension World {
 
     /// The member was told of settled records behind the log's end, so it believes nothing of that, and
     /// sends again what stands behind the committed offset.
-    mutating func noteDisbelief(in partition: PartitionID, from start: Int64) {
+    mutating func noteDisbelief(of member: Member, in partition: PartitionID, from start: Int64) {
         guard !kafka.partitions[partition.index].cuts.isEmpty else { return }
+        member.settledBefore[partition] = nil
         for entry in kafka.partitions[partition.index].entries.dropFirst(Int(start)) {
             if let event = entry.event { events[Int(event)].isRepeated = true }
         }

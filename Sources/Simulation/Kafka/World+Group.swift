@@ -89,7 +89,7 @@ extension World {
             let position = position(start)
             // A member that was fenced, and does not know it, goes by what it was told before.
             let isOwner = group.owns(member.id, start.partition, in: member.generation)
-            let stored = kafka.partitions[start.partition.index].stored?.offset ?? 0
+            let stored = kafka.partitions[start.partition.index].trustedOffset
             var cursor = Member.Cursor(
                 partition: start.partition,
                 position: position,

@@ -47,11 +47,13 @@ package struct PushRun {
             throw ServiceError(text: "NoCredential: no credential covers the event's bundle ID")
         }
         let isByCertificate = materials[route.credential].certificate != nil
-        guard
-            !isByCertificate || event.event.isBroadcast || !event.event.pushType.needsProviderToken
-        else {
+        let isSendable = event.event.pushType.isSendable(
+            byCertificate: isByCertificate,
+            isBroadcast: event.event.isBroadcast
+        )
+        guard isSendable else {
             throw ServiceError(
-                text: "ProviderTokenRequired: not sent; APNs takes "
+                text: "\(LocalReason.providerTokenRequired.rawValue): not sent; APNs takes "
                     + "\(event.event.pushType.rawValue) with a provider token only, and "
                     + "\(scopes[route.credential].name) is a certificate"
             )

@@ -84,7 +84,7 @@ private struct Desk {
             preconditionFailure("\(error)")
         }
         let name = TopicPartition(topic: KafkaTopic("notifications"), partition: 0)
-        engine.partitionsAssigned([AssignedPartition(Self.partition, named: name)])
+        engine.partitionsAssigned([AssignedPartition(Self.partition, named: name)], now: now)
         engine.storedOffsetsFetched([Self.partition: nil], now: now)
         // The first answer proves the credential; from then on many streams open at once.
         var first = nextArrivals(1)

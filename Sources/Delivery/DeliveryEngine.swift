@@ -605,8 +605,15 @@ public struct DeliveryEngine: Sendable {
     // MARK: - Inputs: the consumer group
 
     /// The group gave these partitions to the shard.
-    public mutating func partitionsAssigned(_ partitions: [AssignedPartition]) {
-        log?.note(.partitionsAssigned) { $0.write(partitions) }
+    ///
+    /// They may come in place of others that were not revoked: when a topic changes, librdkafka
+    /// joins again without waiting for the answer to what it offered.
+    public mutating func partitionsAssigned(_ partitions: [AssignedPartition], now: Moment) {
+        log?.note(.partitionsAssigned) {
+            $0.write(partitions)
+            $0.write(now)
+        }
+        if assignment.isGroupMember { partitionsWereLost(now: now) }
         let step = assignment.partitionsAssigned(partitions)
         if step != .unassign { intake.assigned(partitions) }
         decision.group.append(step)
@@ -668,8 +675,7 @@ public struct DeliveryEngine: Sendable {
             $0.write(now)
         }
         if lost {
-            assignment.partitionsLost(now: now.instant)
-            releaseWaiting()
+            partitionsWereLost(now: now)
             decision.group.append(.unassign)
             return
         }
@@ -679,6 +685,11 @@ public struct DeliveryEngine: Sendable {
             releaseHeld()
             assignment.partitionsRevoked(now: now.instant)
         }
+    }
+
+    private mutating func partitionsWereLost(now: Moment) {
+        assignment.partitionsLost(now: now.instant)
+        releaseWaiting()
     }
 
     /// The partition is read from another place; what is in hand of it settles nothing any more.

@@ -186,12 +186,16 @@ public final class Consumer {
             guard case .at(let offset) = start.position else { continue }
             checks[start.partition] = start.after.map { ResumeCheck($0, start: offset) }
         }
+        // What an offer has replaced may be paused.
+        resume(Array(paused))
         try replaceAssignment(starts.map { ($0.partition, $0.position) })
         phase = .assigned
     }
 
     /// Answers `partitionsRevoked`, or turns an offer down; the group waits for it.
     public func unassign(now: Instant) throws(KafkaError) {
+        // A consumer that is to close does not wait for the answer to an offer.
+        guard phase != .closed else { return }
         precondition(
             phase == .revoking || phase == .offered,
             "unassign answers a rebalance, once"
@@ -205,7 +209,8 @@ public final class Consumer {
         resume(Array(paused))
         let code = unsafe rd_kafka_assign(client.raw, nil)
         phase = .idle
-        if let error = KafkaError(unlessSuccess: code) { throw error }
+        // One that has closed by now has nothing left to give up.
+        if let error = KafkaError(unlessSuccess: code), !isClosing { throw error }
     }
 
     /// Whether `commit` may be called.
@@ -403,10 +408,7 @@ public final class Consumer {
         earlyEnds = [:]
         restarts.assignmentEnded()
         logQuestions.assignmentEnded()
-        if assigned {
-            paused.removeAll()
-            generation = nil
-        }
+        if assigned { generation = nil }
         phase = assigned ? .offered : .revoking
     }
 

@@ -129,7 +129,7 @@ package struct KafkaSide: ~Copyable {
         case .endReached(let partition, let end): engine.endReached(partition, end)
         case .partitionsAssigned(let partitions):
             report.news.append(.partitionsAssigned(partitions))
-            engine.partitionsAssigned(partitions.map { assigned($0) })
+            engine.partitionsAssigned(partitions.map { assigned($0) }, now: now)
         case .partitionsRevoked(let partitions, let lost):
             report.news.append(.partitionsRevoked(partitions, lost: lost))
             engine.partitionsRevoked(lost: lost, now: now)

@@ -7,7 +7,11 @@ extension DeliveryEngine {
         _ partitions: [PartitionID],
         of table: PartitionTable? = nil,
         ofRetryTopics retryPartitions: Set<PartitionID> = [],
-        source: (PartitionID) -> Int = { _ in 0 }
+        source: (PartitionID) -> Int = { _ in 0 },
+        now: Moment = Moment(
+            instant: Instant(nanoseconds: 0),
+            timestamp: Timestamp(milliseconds: 0)
+        )
     ) {
         let assigned = partitions.map { partition in
             AssignedPartition(
@@ -21,7 +25,7 @@ extension DeliveryEngine {
                 isOfRetryTopic: retryPartitions.contains(partition)
             )
         }
-        partitionsAssigned(assigned)
+        partitionsAssigned(assigned, now: now)
     }
 
     /// A record arrives, as the reader reads it.

@@ -53,6 +53,34 @@ import Vocabulary
         #expect(last.group.contains(.assign(starts)) == !isTransactional)
     }
 
+    @Test(arguments: [true, false])
+    func `an assignment in place of one that was not revoked begins anew`(
+        isFetching: Bool
+    ) throws {
+        var bench = try Bench(isAssigned: !isFetching)
+        if isFetching {
+            bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
+        } else {
+            _ = try bench.arrive(0)
+            bench.engine.commitFinished(failed: [])
+        }
+        _ = bench.turn()
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table, now: bench.now)
+        let asked = bench.turn()
+        #expect(asked.group.contains(.fetchStoredOffsets([Bench.partition])))
+        #expect(!asked.group.contains(.unassign))
+        let stored = CommittedPosition(offset: Offset(5))
+        bench.engine.storedOffsetsFetched([Bench.partition: stored], now: bench.now)
+        #expect(Bench.start(bench.turn()) == .at(Offset(5)))
+    }
+
+    @Test func `an assignment that comes while the group is left is not taken up`() throws {
+        var bench = try Bench(isAssigned: false)
+        bench.engine.shutdownRequested(now: bench.now)
+        bench.engine.partitionsAssigned([Bench.partition], of: Bench.table, now: bench.now)
+        #expect(bench.turn().group == [.unassign, .leave])
+    }
+
     @Test(
         arguments: [
             (revokedAt: nil, leavesAt: 10), (1, 3), (9, 10),

@@ -130,6 +130,39 @@ import Vocabulary
         #expect(count == 0)
     }
 
+    @Test func `A consumer that closes does not wait for the answer to an offer`() throws {
+        let topic = try SharedCluster.freshTopic()
+        let member = try Member(group: topic.name, topic: topic)
+        member.answersAssignments = false
+        try member.turn { !member.assigned.isEmpty }
+        member.consumer.beginClose()
+        try member.turn { member.isClosed }
+        #expect(member.revocations.isEmpty)
+        // The answer may be on its way.
+        try member.consumer.unassign(now: member.now)
+    }
+
+    @Test func `A topic that changes brings another offer, without a revocation`() throws {
+        let kafka = try EmbeddedKafka()
+        let (steady, changing) = (KafkaTopic("steady"), KafkaTopic("changing"))
+        for topic in [steady, changing] { try kafka.createTopic(topic, partitions: 1) }
+        kafka.setError(.unknownTopicOrPartition, ofTopic: changing)
+        let member = try Member(
+            group: "changing",
+            topics: [steady, changing],
+            properties: Member.changing.merging(
+                ["topic.metadata.refresh.interval.ms": "100"],
+                uniquingKeysWith: { $1 }
+            ),
+            servers: kafka.bootstrapServers
+        )
+        member.answersAssignments = false
+        try member.turn { member.assigned.count == 1 }
+        kafka.setError(nil, ofTopic: changing)
+        try member.turn { member.assigned.count == 2 }
+        #expect(member.revocations.isEmpty)
+    }
+
     @Test func `A commit that the coordinator refuses names the error for each partition`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("refused")

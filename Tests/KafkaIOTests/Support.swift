@@ -104,7 +104,7 @@ final class Member {
 
     init(
         group: String,
-        topic: KafkaTopic,
+        topics: [KafkaTopic],
         instance: String? = nil,
         properties: [String: String] = [:],
         reportsPartitionEnds: Bool = false,
@@ -124,7 +124,25 @@ final class Member {
             reportsPartitionEnds: reportsPartitionEnds,
             wakeup: wakeup.descriptor
         )
-        try consumer.subscribe([topic])
+        try consumer.subscribe(topics)
+    }
+
+    convenience init(
+        group: String,
+        topic: KafkaTopic,
+        instance: String? = nil,
+        properties: [String: String] = [:],
+        reportsPartitionEnds: Bool = false,
+        servers: String? = nil
+    ) throws {
+        try self.init(
+            group: group,
+            topics: [topic],
+            instance: instance,
+            properties: properties,
+            reportsPartitionEnds: reportsPartitionEnds,
+            servers: servers
+        )
     }
 
     deinit { consumer.destroyAside() }

@@ -41,9 +41,10 @@ final class PartsBench {
         var partitions = PartitionTable()
         partition = partitions.intern(name)
         self.partitions = partitions
-        engine.partitionsAssigned([
-            AssignedPartition(partition, named: name, source: 0, isOfRetryTopic: false)
-        ])
+        engine.partitionsAssigned(
+            [AssignedPartition(partition, named: name, source: 0, isOfRetryTopic: false)],
+            now: now
+        )
         let nothingStored: CommittedPosition? = nil
         engine.storedOffsetsFetched([partition: nothingStored], now: now)
     }

@@ -351,9 +351,11 @@ import Vocabulary
     @Test func `offsets that Kafka does not tell are its trouble, after ten seconds`() throws {
         let bench = try PartsBench(transactionTimeout: .seconds(15))
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
-        bench.engine.partitionsAssigned([
-            AssignedPartition(bench.partition, named: bench.partitions[bench.partition])
-        ])
+        let name = bench.partitions[bench.partition]
+        bench.engine.partitionsAssigned(
+            [AssignedPartition(bench.partition, named: name)],
+            now: bench.now
+        )
         bench.engine.storedOffsetsFetched([:], now: bench.now)
         let troubles = [9, 1, 50].map { seconds -> String? in
             bench.pass(.seconds(seconds))

@@ -111,6 +111,15 @@ public struct Assignment: Sendable {
 
     // MARK: Inputs
 
+    /// Whether partitions are assigned, and the group is not to be left.
+    var isGroupMember: Bool {
+        switch phase {
+        case .fetchingOffsets, .consuming, .releasing(.rebalance, _), .committing(.rebalance, _):
+            true
+        case .idle, .releasing(.shutdown, _), .committing(.shutdown, _), .left: false
+        }
+    }
+
     mutating func partitionsAssigned(
         _ assigned: [AssignedPartition]
     ) -> GroupStep {

@@ -153,7 +153,8 @@ extension Replay {
         case .transactionalProducerFailed:
             let failure = try log.element(of: TransactionFailure.allCases)
             engine.transactionalProducerFailed(failure, now: try log.value())
-        case .partitionsAssigned: engine.partitionsAssigned(try log.array())
+        case .partitionsAssigned:
+            engine.partitionsAssigned(try log.array(), now: try log.value())
         case .storedOffsetsFetched:
             let partitions = try log.array(PartitionID.self)
             var stored: [PartitionID: CommittedPosition?] = [:]

@@ -44,7 +44,8 @@ extension World {
                         source: partition.source,
                         isOfRetryTopic: partition.tier != nil
                     )
-                }
+                },
+                now: moment
             )
         }
         if !member.groupEvents.isEmpty { wake(member) }

@@ -5,6 +5,7 @@ KAFKA_HOME is the folder of a download, or any that has its `libs`.
 
 import contextlib
 import dataclasses
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -229,6 +230,14 @@ def _formatted(folder, settings):
     return ["java", *JVM, logging, "-cp", classes, "kafka.Kafka", str(path)]
 
 
+@contextlib.contextmanager
+def _one_start_at_a_time():
+    """A JVM that starts takes a core for seconds: several keep each other from any answer."""
+    with open(pathlib.Path(os.environ["TMPDIR"]) / "apache-kafka.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @dataclasses.dataclass(frozen=True)
 class ApacheCluster:
     """Running brokers, by their numbers."""
@@ -244,15 +253,19 @@ def running_apache_cluster(folder, count=3):
     with contextlib.ExitStack() as stack:
         ports = {n: [stack.enter_context(reserved_port()) for _ in range(2)] for n in numbers}
         voters = ",".join(f"{n}@127.0.0.1:{ports[n][0]}" for n in numbers)
-        commands = {n: _formatted(folder / f"{n}", _plain(folder / f"{n}", n, ports[n], voters, count))
-                    for n in numbers}
-        brokers = {
-            n: stack.enter_context(Broker(command, folder / f"{n}" / "data"))
-            for n, command in commands.items()
-        }
         servers = ",".join(f"127.0.0.1:{ports[n][1]}" for n in numbers)
-        kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
-        stack.enter_context(contextlib.closing(kafka))
+        with _one_start_at_a_time():
+            commands = {
+                n: _formatted(folder / f"{n}", _plain(folder / f"{n}", n, ports[n], voters, count))
+                for n in numbers
+            }
+            brokers = {
+                n: stack.enter_context(Broker(command, folder / f"{n}" / "data"))
+                for n, command in commands.items()
+            }
+            kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
+            stack.enter_context(contextlib.closing(kafka))
+            kafka.wait_for_brokers(count)
         yield ApacheCluster(kafka, brokers)
 
 
@@ -289,8 +302,10 @@ def running_apache_kafka(folder, **more):
         ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
         settings = _settings(folder, ports, certificates)
         settings |= {name.replace("_", "."): value for name, value in more.items()}
-        broker = stack.enter_context(Broker(_formatted(folder, settings), folder / "data"))
         server = f"127.0.0.1:{ports['PLAIN']}"
-        kafka = Kafka(server, accepts_commits_in_rebalance=True)
-        stack.enter_context(contextlib.closing(kafka))
+        with _one_start_at_a_time():
+            broker = stack.enter_context(Broker(_formatted(folder, settings), folder / "data"))
+            kafka = Kafka(server, accepts_commits_in_rebalance=True)
+            stack.enter_context(contextlib.closing(kafka))
+            kafka.wait_for_brokers(1)
         yield ApacheKafka(kafka, broker, ports, certificates)

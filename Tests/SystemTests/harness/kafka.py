@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import pathlib
 import sys
@@ -20,6 +21,8 @@ from .processes import Child, built_binary
 # Larger than the largest record of any test, so that only the service's own limits are met.
 RECORD_BYTES_MAX = 32_000_000
 QUIET = {"log_level": 0}
+# How long a broker may take for an answer on a machine that is busy with other brokers.
+PATIENCE = 60
 READER = "system-test-reader"
 
 
@@ -40,7 +43,7 @@ class Written:
         return (self.partition, self.offset)
 
 
-def patiently(ask, seconds=20):
+def patiently(ask, seconds=PATIENCE):
     """The answer; a broker that comes back has none for a moment."""
     deadline = Deadline(seconds)
     while True:
@@ -94,6 +97,13 @@ class Kafka:
         for consumer in self._consumers.values():
             consumer.close()
 
+    def wait_for_brokers(self, count):
+        """Until so many have registered, of which each answers."""
+        ask = functools.partial(self._producer.list_topics, timeout=PATIENCE)
+        eventually(
+            lambda: len(patiently(ask, 120).brokers) == count, 120, f"{count} brokers to register"
+        )
+
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""
         if self._can_create_topics:
@@ -101,9 +111,9 @@ class Kafka:
             new = NewTopic(topic, partitions, self._replication, config=settings)
             admin = AdminClient(self._client)
             for future in admin.create_topics([new]).values():
-                future.result(20)
+                future.result(PATIENCE)
         eventually(
-            lambda: self.partitions(topic), 20, f"the topic {topic} to appear in the metadata"
+            lambda: self.partitions(topic), PATIENCE, f"the topic {topic} to appear in the metadata"
         )
         return topic
 
@@ -111,14 +121,14 @@ class Kafka:
         """Deletes the topic with all that is in it."""
         admin = AdminClient(self._client)
         for future in admin.delete_topics([topic]).values():
-            future.result(20)
+            future.result(PATIENCE)
 
     def configure(self, topic, **config):
         """Sets the topic's properties to these, and all others to the broker's defaults."""
         admin = AdminClient(self._client)
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=config)
         for future in admin.alter_configs([resource]).values():
-            future.result(20)
+            future.result(PATIENCE)
 
     def make_again(self, topic, partitions=4):
         """Deletes the topic with all that is in it, and creates it anew."""
@@ -129,7 +139,7 @@ class Kafka:
     def partitions(self, topic):
         """The topic's partition numbers; none while it does not exist."""
         # A producer asks the broker to create the topic where that is allowed (mock cluster).
-        told = patiently(lambda: self._producer.list_topics(topic, timeout=20))
+        told = patiently(lambda: self._producer.list_topics(topic, timeout=PATIENCE))
         metadata = told.topics[topic]
         return [] if metadata.error else sorted(metadata.partitions)
 
@@ -139,7 +149,7 @@ class Kafka:
 
         def ask():
             [future] = admin.describe_consumer_groups([group]).values()
-            return future.result(20).coordinator.id
+            return future.result(PATIENCE).coordinator.id
 
         return patiently(ask)
 
@@ -233,7 +243,7 @@ class Kafka:
 
         def end(partition):
             asked = TopicPartition(topic, partition)
-            return consumer.get_watermark_offsets(asked, timeout=20)[1]
+            return consumer.get_watermark_offsets(asked, timeout=PATIENCE)[1]
 
         return {p: patiently(lambda p=p: end(p)) for p in self.partitions(topic)}
 
@@ -312,7 +322,7 @@ class Kafka:
 
     def _committed(self, group, topic):
         positions = [TopicPartition(topic, p) for p in self.partitions(topic)]
-        return patiently(lambda: self._asking(group).committed(positions, timeout=20))
+        return patiently(lambda: self._asking(group).committed(positions, timeout=PATIENCE))
 
     def wait_until_settled(self, group, topic, seconds=60, child=None):
         """Waits until the group's committed offsets are the topic's ends."""

@@ -185,7 +185,7 @@ def test_what_the_documents_show_is_what_is_said():
         capture_output=True,
         timeout=SECONDS,
     )
-    page = (ROOT / "docs" / "events.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "check-events-in-ci.md").read_text()
     assert "validate events.ndjson\n" + (said.stdout + said.stderr).decode() in page
     manual = subprocess.run(
         [built_binary("heliograph"), "validate", "--help"], capture_output=True, timeout=SECONDS

@@ -99,11 +99,15 @@ def test_alert_tells_what_to_do(alert):
     notes = alert["annotations"]
     assert set(notes) == {"summary", "description", "runbook_url"}
     assert notes["runbook_url"] == f"docs/operations.md#{alert['alert'].lower()}"
+    parts = ("Meaning", "Severity", "Check", "Do")
     chapter = re.search(
-        rf"(?ms)^### {alert['alert']}\n\*\*Meaning\.\*\* (.+?)\n\*\*Do\.\*\* (.+?)\n\n",
+        rf"(?ms)^### {alert['alert']}\n\n"
+        + "\n".join(rf"- \*\*{part}:\*\* (?P<{part}>(?:(?!\\n#).)+?)" for part in parts)
+        + r"\n\n",
         section("Alerts") + "\n",
     )
-    assert chapter, "no section of this name with meaning and advice"
+    assert chapter, f"no section of this name with {', '.join(parts)}"
+    assert chapter["Severity"].startswith(f"`{alert['labels']['severity']}`. ")
 
 
 def test_only_alerts_have_sections():
@@ -124,6 +128,20 @@ def test_every_log_key_is_explained():
     assert cases
     missing = {value or name for name, value in cases} - set(first_cells(section("Log keys")))
     assert not missing
+
+
+def test_quoted_log_lines_are_written():
+    """A code span of three words or more that is not a command is a line of the log."""
+    pages = [OPERATIONS, *(ROOT / "docs" / "how-to").glob("*.md")]
+    text = "\n".join(page.read_text() for page in pages)
+    spans = re.findall(r"`([A-Za-z][a-z]*(?: [A-Za-z,:']+){2,})`", text)
+    commands = ("heliograph", "kubectl", "docker")
+    quoted = [span for span in spans if not span.startswith(commands)]
+    sources = "\n".join(path.read_text() for path in (ROOT / "Sources").rglob("*.swift"))
+    # A long message is written in pieces.
+    written = re.sub(r'"\s*\+\s*"|\\\n\s*', "", sources)
+    assert len(quoted) > 5
+    assert not [line for line in quoted if line not in written]
 
 
 def test_dashboard_queries_are_valid(tmp_path):

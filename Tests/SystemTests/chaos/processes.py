@@ -103,7 +103,7 @@ def broker_down(lab):
     lab.note(f"outages of {', '.join(map(str, outages))} s; recovery: until all is committed")
 
 
-@experiment(4, "producer fails for good")
+@experiment(4, "producer fails permanently")
 def producer_fatal(lab):
     bench, simulator = lab.bench(lab.faulty_broker()), lab.simulator(SLOW)
     service = bench.start(bench.slow(simulator)).wait_until_ready()

@@ -1,20 +1,25 @@
-"""Console blocks of README.md and the tutorial: run as a reader would, they print what they show.
+"""What pages show is so: output of commands, commands and their options, configurations.
 
-A line `$ COMMAND` is run, in one shell for the whole page; the lines below it are its output. In them
-`...` stands for any text of a line, and alone on a line for any lines. A command without output has
-to succeed. A block whose fence names a file, as in "```yaml heliograph.yaml", is saved as that file.
+Console blocks of README.md and the tutorial are run as a reader would: each line `$ COMMAND`, in one
+shell for the whole page. The lines below it are its output. In them `...` stands for any text of a
+line, and alone on a line for any lines. A command without output has to succeed. A block whose fence names a file, as in "```yaml heliograph.yaml", is saved as that file.
 """
 
+import copy
 import functools
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import textwrap
 import threading
 
 import pytest
+import yaml
 
+from harness.certificates import openssl
+from harness.commands import run_command
 from harness.processes import LEASH, ROOT, built_binary, clean_environment
 
 BLOCK = re.compile(r"(?ms)^```(\w+)(?: (\S+))?\n(.*?)^```$")
@@ -160,3 +165,39 @@ def test_commands_and_options_of_a_page_exist(page):
             assert shown, f"no such command: {command}"
             for option in re.findall(r"(?:^| )(--[a-z-]+)", " ".join(words)):
                 assert re.search(rf"{option}\b", shown), f"no such option: {option} of {command}"
+
+
+CREDENTIAL = {
+    "name": "example",
+    "team_id": "DEF123GHIJ",
+    "key_id": "ABC123DEFG",
+    "key_file": "key.p8",
+    "bundle_ids": ["com.example.*"],
+}
+CONFIGURATION = {"kafka", "sources", "apns", "limits", "admin"}
+
+
+def configurations():
+    """The blocks of YAML that are parts of a configuration, by page."""
+    for page in PAGES:
+        found = re.findall(r"(?ms)^( *)```yaml[^\n]*\n(.*?)^\1```", page.read_text())
+        for number, (_, text) in enumerate(found):
+            settings = yaml.safe_load(textwrap.dedent(text))
+            # docs/kafka.md has a test of its own, and docs/framings.md names files of the reader's.
+            if set(settings) <= CONFIGURATION and page.name != "kafka.md":
+                yield pytest.param(settings, id=f"{page.stem}-{number}")
+
+
+@pytest.mark.parametrize("settings", list(configurations()))
+def test_check_accepts_the_configurations_of_a_page(settings, tmp_path):
+    key, key_id = tmp_path / "key.p8", tmp_path / "key-id"
+    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key)
+    key_id.write_text("ABC123DEFG\n")
+    settings = copy.deepcopy(settings)
+    apns = settings.setdefault("apns", {"credentials": [CREDENTIAL]})
+    apns.pop("ca_file", None)
+    for credential in apns["credentials"]:
+        files = {"key_file": key, "key_id_file": key_id}
+        credential |= {name: str(files[name]) for name in files if name in credential}
+    ended = run_command(tmp_path, settings, "check")
+    assert ended.code == 0, ended.said

@@ -102,9 +102,9 @@ class Browser:
                 **text,
             )
 
-    def screenshot(self, path):
-        """The whole page as a PNG."""
-        picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=True)
+    def screenshot(self, path, whole=True):
+        """The whole page as a PNG, or what the window shows of it."""
+        picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(picture["data"]))
 

@@ -176,7 +176,7 @@ package final class Credentials: Sendable {
             let material = try CredentialMaterial(apns.credentials[index], files)
             try replace(index, by: material, files)
             reloads[.ok].add()
-            log.notice("a credential's files changed and are in use", [.credential: name])
+            log.notice("credential reloaded", [.credential: name])
             tellExpiry(index)
             return nil
         } catch {
@@ -184,7 +184,7 @@ package final class Credentials: Sendable {
             state.withLock { $0.problems[index] = problem }
             reloads[.failed].add()
             log.error(
-                "a credential's files changed and cannot be used, the old ones stay",
+                "credential not reloaded; the old one stays in use",
                 [.credential: name, .problem: problem]
             )
             return error.validFrom
@@ -242,13 +242,13 @@ package final class Credentials: Sendable {
             }
             try result.get()
             reloads[.ok].add()
-            log.notice("apns.ca_file or apns.proxy_password_file changed and is in use")
+            log.notice("apns.ca_file and apns.proxy_password_file reloaded")
         } catch {
             let problem = error.lines.joined(separator: "; ")
             state.withLock { $0.commonProblem = problem }
             reloads[.failed].add()
             log.error(
-                "apns.ca_file or apns.proxy_password_file cannot be used, the old one stays",
+                "apns.ca_file and apns.proxy_password_file not reloaded; the old ones stay in use",
                 [.problem: problem]
             )
         }
@@ -286,11 +286,11 @@ package final class Credentials: Sendable {
         case nil, .distant: break
         case .near(let days):
             log.warning(
-                "a certificate expires soon",
+                "certificate expires soon",
                 [.credential: name, .days: "\(days)"]
             )
         case .expired, .early:
-            log.error("a certificate is not valid now", [.credential: name])
+            log.error("certificate is not valid", [.credential: name])
         }
     }
 }

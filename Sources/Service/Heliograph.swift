@@ -65,7 +65,7 @@ package struct Heliograph: Sendable {
             parts(shards, schemaMetrics, signals: signals, onListening: onListening)
         ) { [log] part, error in
             log.error(
-                "a part failed during the shutdown",
+                "component failed during shutdown",
                 [.problem: "\(part): \(error)"]
             )
         }
@@ -74,7 +74,7 @@ package struct Heliograph: Sendable {
         return shards.total
     }
 
-    private static let nothingTaken = "told to stop while starting: nothing was taken"
+    private static let nothingTaken = "shutdown requested during startup; no records were consumed"
 
     /// In the order of their start.
     ///
@@ -91,7 +91,7 @@ package struct Heliograph: Sendable {
             port: configuration.admin.port,
             state: state
         ) { [log] cause in
-            log.error("admin port cannot let a peer in", [.error: cause])
+            log.error("admin port: accept failed", [.error: cause])
         }
         var parts = [
             PartGroup.Part("log summaries") { await summarizeLog() },
@@ -99,7 +99,7 @@ package struct Heliograph: Sendable {
             PartGroup.Part("admin port") { [log] in
                 try await server.run { address in
                     log.notice(
-                        "admin port open",
+                        "admin port is listening",
                         [.address: address.description, .port: "\(address.port)"]
                     )
                     onListening(address.port)
@@ -119,12 +119,12 @@ package struct Heliograph: Sendable {
         for await event in signals.events {
             switch event {
             case .reload:
-                log.notice("SIGHUP: reading credential files and schemas.directory now")
+                log.notice("SIGHUP received; reloading credentials and schemas.directory")
                 shards.credentials.lookNow()
                 shards.schemas.lookNow()
             case .drain(let signal):
                 log.notice(
-                    "\(signal.rawValue): draining; a second SIGTERM or SIGINT ends the process at once"
+                    "\(signal.rawValue) received; draining, a second SIGTERM or SIGINT exits at once"
                 )
                 return
             }
@@ -150,7 +150,7 @@ package struct Heliograph: Sendable {
             credentials.materials,
             shardCount: shardCount
         )
-        log.notice("heliograph starts", [.version: Self.version, .shards: "\(shardCount)"])
+        log.notice("heliograph is starting", [.version: Self.version, .shards: "\(shardCount)"])
         return try ShardGroup(
             settings: settings,
             credentials: credentials,

@@ -97,7 +97,7 @@ package struct ShardObserver {
             )
         case .metadataIgnored(let ignored):
             log.warning(
-                "commit metadata ignored: events after the committed offset may be sent again",
+                "commit metadata ignored; events after the committed offset may be sent again",
                 [
                     .partition: partitions.names([ignored.partition]),
                     .problem: "\(ignored.problem)",
@@ -109,7 +109,7 @@ package struct ShardObserver {
             tell("partition cannot be read", of: partition, error, partitions, now)
         case .partitionDamaged(let partition, let error, let position):
             log.error(
-                "a damaged batch, or a gap in the log: the partition is read again from its last offset",
+                "damaged batch or gap in the log; rereading the partition from its last offset",
                 [
                     .partition: partitions.names([partition]), .error: error.description,
                     .source: partitions.place(partition, position),
@@ -117,12 +117,12 @@ package struct ShardObserver {
             )
         case .offsetLost(let partition, let lost): offsetLost(partition, lost, partitions)
         case .logUnknown(let partition, let error):
-            tell("what a log holds could not be read", of: partition, error, partitions, now)
+            tell("log offsets could not be fetched", of: partition, error, partitions, now)
         case .partitionUnplaced(let partition, let start):
             log.info(
                 start == .end
-                    ? "the group has no offset in the partition, which is read from its end"
-                    : "the group has no offset in the partition, which is read from its beginning",
+                    ? "no committed offset; reading the partition from its end"
+                    : "no committed offset; reading the partition from its beginning",
                 [.partition: partitions.names([partition])]
             )
         case .partitionReplaced(let partition, let position):
@@ -141,7 +141,7 @@ package struct ShardObserver {
     ) {
         metrics.offsetsLost[.replaced].add()
         log.error(
-            "the topic was deleted and made again: the partition is read from its beginning",
+            "topic was recreated; reading the partition from its beginning",
             [
                 .partition: partitions.names([partition]),
                 .source: partitions.place(partition, position),
@@ -158,20 +158,20 @@ package struct ShardObserver {
         switch lost.cause {
         case .none:
             return log.info(
-                "Kafka has the offset that it did not find before: reading goes on there",
+                "missing offset is available after all; reading continues there",
                 [.source: partitions.place(partition, lost.offset)]
             )
         case .replaced: return partitionReplaced(partition, lost.offset, partitions)
         case .deleted:
             metrics.offsetsLost[.deleted].add()
             message =
-                "events were deleted before they were read: the partition is read on behind them"
+                "events were deleted before they were read; reading continues after them"
         case .cut:
             metrics.offsetsLost[.cut].add()
             message =
                 lost.start == .at(Offset(lost.log.upperBound))
-                ? "the log ends before the offset to read from: the partition is read from the log's end"
-                : "the log ends before the offset to read from: the partition is read from its beginning"
+                ? "the log ends before the next offset; reading continues at the log's end"
+                : "the log ends before the next offset; reading the partition from its beginning"
         }
         log.error(
             message,
@@ -236,14 +236,14 @@ package struct ShardObserver {
     private func commitMetadataRefused(limit: Int) {
         metrics.commitMetadataRefused.add()
         log.warning(
-            "the broker takes less metadata with an offset: after a restart more events may be sent again",
+            "the broker accepts less commit metadata; a restart may send more events again",
             [.problem: "offset.metadata.max.bytes; at most \(limit) characters from now on"]
         )
     }
 
     private mutating func kafkaFailed(_ error: KafkaError, now: Moment) {
         faults.kafkaFailed(error, at: now.instant)
-        log.warning("trouble with Kafka", [.error: error.description])
+        log.warning("Kafka error", [.error: error.description])
     }
 
     /// What matters comes as an error event too, so the library's own words are for detail.
@@ -251,7 +251,7 @@ package struct ShardObserver {
         log.log(
             // A property that only one of the two clients has is no warning to us.
             line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
-            "librdkafka says",
+            "librdkafka log",
             [.problem: "\(line.facility): \(line.text)"]
         )
     }
@@ -290,7 +290,7 @@ package struct ShardObserver {
         case .batchRefused(let publication, let error):
             metrics.produceErrors[publication.label].add()
             log.warning(
-                "Kafka refuses a batch of records: they are written again in smaller batches",
+                "Kafka refused a batch; retrying in smaller ones",
                 [.error: "\(topics.name(of: publication)): \(error)"]
             )
         case .dropped(let publication, let error, let arrival, let record):
@@ -299,7 +299,7 @@ package struct ShardObserver {
             if let record { ended(record, partitions) }
         case .producerFailed(let error, let isReplaced):
             log.error(
-                isReplaced ? "producer failed, making a new one" : "producer failed",
+                isReplaced ? "producer failed; creating a new one" : "producer failed",
                 [.error: error.description]
             )
             if isReplaced { faults.kafkaFailed(error, at: now.instant) }
@@ -326,13 +326,13 @@ package struct ShardObserver {
     ) {
         metrics.recordsDropped[publication.label].add()
         let cause =
-            error.map { $0.isOfSize ? "larger than its topic allows" : "refused by its topic" }
-            ?? "dropped: too many records wait for its topic"
+            error.map { $0.isOfSize ? "too large for its topic" : "refused by its topic" }
+            ?? "too many records wait for its topic"
         let consequence =
-            publication == .retry ? ": the event is not tried again" : "; only the outcome tells"
+            publication == .retry ? "; the event is not retried" : "; only the outcome says so"
         let origin = arrival.map { $0.origin(readFrom: partitions[$0.record.partition]) }
         log.error(
-            "\(publication) record is \(cause)\(consequence)",
+            "\(publication) record dropped: \(cause)\(consequence)",
             [
                 .error: error.map { "\(topics.name(of: publication)): \($0.text)" },
                 .source: origin.map { "\($0.partition)@\($0.offset)" },
@@ -349,7 +349,7 @@ package struct ShardObserver {
             .contains(error.code)
         log.log(
             !isNews ? .debug : heals ? .warning : .error,
-            "record not taken by Kafka",
+            "Kafka did not accept a record",
             [.error: "\(topic): \(error)"]
         )
     }
@@ -463,11 +463,11 @@ package struct ShardObserver {
         guard isNews else { return }
         if clockSkew.isIntolerable {
             log.warning(
-                "this machine's clock differs from APNs', which takes no token that is an hour off",
+                "clock skew against APNs, which rejects tokens that are one hour off",
                 [.seconds: "\(seconds)"]
             )
         } else {
-            log.notice("this machine's clock agrees with APNs' again", [.seconds: "\(seconds)"])
+            log.notice("clock skew against APNs is gone", [.seconds: "\(seconds)"])
         }
     }
 
@@ -493,7 +493,7 @@ package struct ShardObserver {
     private func tellRefusedCredential(_ facts: LogFacts) {
         var facts = facts
         facts[.problem] = clockSkew.trouble
-        log.error("APNs refuses the credential", facts)
+        log.error("APNs rejected the credential", facts)
     }
 
     /// A request ended without an answer; `route`: nil where the engine awaited none.
@@ -504,7 +504,7 @@ package struct ShardObserver {
         guard faults.requestUnserved(route, at: now.instant) else { return }
         var facts = facts(route)
         facts[.reason] = lastFailure(of: route)
-        log.warning("APNs answers no request", facts)
+        log.warning("APNs is not answering requests", facts)
     }
 
     /// A request was not answered in time; told of once, until the next answer.
@@ -516,7 +516,7 @@ package struct ShardObserver {
         faults.endpointFailed(route, "no answer in time")
         _ = faults.requestUnserved(route, at: now.instant)
         guard faults.requestTimedOut(route) else { return }
-        log.warning("APNs does not answer requests in time", facts(route, id))
+        log.warning("APNs requests time out", facts(route, id))
     }
 
     package mutating func answerWasMalformed(
@@ -527,7 +527,7 @@ package struct ShardObserver {
         faults.endpointFailed(route, "malformed answer: \(flaw)")
         var facts = facts(route, id)
         facts[.error] = flaw.description
-        log.warning("an answer of APNs is malformed, and counts as none", facts)
+        log.warning("malformed APNs response, treated as no answer", facts)
     }
 
     /// `isCondemned`: the engine parks the credential for it.
@@ -548,7 +548,7 @@ package struct ShardObserver {
         {
             tellRefusedCredential(facts)
         } else {
-            log.log(farewell.isError ? .warning : .notice, "APNs closes a connection", facts)
+            log.log(farewell.isError ? .warning : .notice, "APNs closed a connection", facts)
         }
     }
 
@@ -577,7 +577,7 @@ package struct ShardObserver {
             return
         }
         faults.connectionFailed(route, failure.description)
-        log.warning("connection to APNs lost or not made", facts)
+        log.warning("APNs connection failed", facts)
     }
 
     /// A connection answers PINGs and no request, or allows none; another takes its place.
@@ -585,7 +585,7 @@ package struct ShardObserver {
         metrics.stalls.add()
         guard let route else { return }
         log.warning(
-            "connection to APNs answers PINGs but no request, or allows none, and is replaced",
+            "APNs connection stalled; replacing it",
             facts(route, id)
         )
     }
@@ -611,9 +611,9 @@ package struct ShardObserver {
     /// The log of inputs ends before the shard does; `error`: nil where it is full.
     package func inputLogEnded(because error: SystemError?) {
         if let error {
-            log.warning("the log of inputs cannot be written, and ends here", [.error: error.text])
+            log.warning("input log stopped: it could not be written", [.error: error.text])
         } else {
-            log.notice("the log of inputs is full, and ends here")
+            log.notice("input log stopped: it is full")
         }
     }
 
@@ -764,10 +764,10 @@ package struct ShardObserver {
             case .open where shutBreakers.insert(route).inserted:
                 var facts = facts(route)
                 facts[.reason] = lastFailure(of: route)
-                log.warning("APNs fails too often and is left alone for a while", facts)
+                log.warning("circuit breaker opened: APNs keeps failing", facts)
             case .closed where shutBreakers.remove(route) != nil:
                 faults.endpointRecovered(route)
-                log.notice("APNs answers again", facts(route))
+                log.notice("circuit breaker closed: APNs answers again", facts(route))
             case .open, .halfOpen, .closed: break
             }
         }
@@ -786,7 +786,7 @@ package struct ShardObserver {
                 tellBlown(fuse, route)
             } else {
                 blownFuses.remove(route)
-                log.notice("token fuse whole again: APNs is believed", facts(route))
+                log.notice("token fuse reset", facts(route))
             }
         }
         metrics.tokenFuseTrips.add(UInt64(trips) - metrics.tokenFuseTrips.value)
@@ -796,9 +796,9 @@ package struct ShardObserver {
         func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
         var facts = facts(route)
         facts[.problem] =
-            "\(percent(fuse.share)) of the device tokens condemned, usual are "
+            "APNs condemns \(percent(fuse.share)) of the device tokens, usually "
             + "\(percent(fuse.baseline)); check host, credential and environment"
-        log.error("token fuse blown: no token is to be removed", facts)
+        log.error("token fuse blown; no token is removed", facts)
     }
 
     /// Tells when the share of events that end although nothing is wrong with them has become large,
@@ -812,12 +812,12 @@ package struct ShardObserver {
                 .credential: credential < credentials.count ? credentials[credential] : "none"
             ]
             guard share.isLarge else {
-                log.notice("hardly any events are given up now", facts)
+                log.notice("share of given-up events is back to normal", facts)
                 continue
             }
             facts[.reason] = share.lastReason?.text
             facts[.problem] = "\(share.givenUp) of the last \(share.ended) events"
-            log.warning("events are given up that nothing is wrong with", facts)
+            log.warning("valid events are given up", facts)
         }
     }
 }

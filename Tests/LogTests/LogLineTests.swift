@@ -16,8 +16,8 @@ import Vocabulary
     @Test func `a line for people has time, level, message and facts`() {
         let facts: LogFacts = [.shard: "3", .error: "no route"]
         #expect(
-            Self.line(.warning, "trouble with Kafka", facts).text
-                == "2026-01-02T03:04:05.250Z warning  trouble with Kafka error=\"no route\" shard=3"
+            Self.line(.warning, "Kafka error", facts).text
+                == "2026-01-02T03:04:05.250Z warning  Kafka error error=\"no route\" shard=3"
         )
     }
 

@@ -95,7 +95,7 @@ import Vocabulary
         Said(
             news: .logUnknown(partition, PartsBench.noKafka),
             level: "warning",
-            text: "what a log holds could not be read"
+            text: "log offsets could not be fetched"
         ),
         // Nothing is wrong with a retry topic that was never read.
         Said(
@@ -112,23 +112,23 @@ import Vocabulary
         Said(
             news: .failed(PartsBench.noKafka),
             level: "warning",
-            text: "trouble with Kafka"
+            text: "Kafka error"
         ),
         Said(
             news: .logged(KafkaLogLine(level: 4, facility: "FAIL", text: "no")),
             level: "info",
-            text: "librdkafka says"
+            text: "librdkafka log"
         ),
         // A property that only one of the two clients has.
         Said(
             news: .logged(KafkaLogLine(level: 4, facility: "CONFWARN", text: "no")),
             level: "debug",
-            text: "librdkafka says"
+            text: "librdkafka log"
         ),
         Said(
             news: .logged(KafkaLogLine(level: 7, facility: "FETCH", text: "so")),
             level: "debug",
-            text: "librdkafka says"
+            text: "librdkafka log"
         ),
     ]
 
@@ -257,7 +257,11 @@ import Vocabulary
         )
         #expect(bench.metrics.recordsDropped[.deadLetter].value == 1)
         let line = try #require(bench.logged.lines.last)
-        #expect(line.contains("deadLetter record is refused by its topic; only the outcome tells"))
+        #expect(
+            line.contains(
+                "deadLetter record dropped: refused by its topic; only the outcome says so"
+            )
+        )
         #expect(line.contains("events[0]@0") && line.contains("no key"), "\(line)")
     }
 
@@ -274,7 +278,7 @@ import Vocabulary
         #expect(bench.logged.lines.count == 1)
         for _ in 0..<12 { observer.streamBroke(.reset, PartsBench.route, now: bench.now) }
         #expect(bench.logged.lines.count == 2)
-        #expect(bench.logged.lines.last?.contains("APNs answers no request") == true)
+        #expect(bench.logged.lines.last?.contains("APNs is not answering requests") == true)
         observer.streamBroke(.lost, PartsBench.route, now: bench.now)
         #expect(bench.metrics.brokenStreams[.lost].value == 1)
     }
@@ -284,11 +288,11 @@ import Vocabulary
         let certificate = ConnectionFailure.tls(.certificateRefused("unknown ca"))
         let ends: [(ConnectionFailure, Farewell?, isCondemned: Bool, said: String?)] = [
             (.closedHere, nil, false, nil),
-            (.closedByPeer, nil, false, "connection to APNs lost or not made"),
+            (.closedByPeer, nil, false, "APNs connection failed"),
             // The log has it already.
             (.goAway(.noError), farewell, false, nil),
-            (.closedByPeer, farewell, false, "connection to APNs lost or not made"),
-            (certificate, nil, true, "APNs refuses the credential"),
+            (.closedByPeer, farewell, false, "APNs connection failed"),
+            (certificate, nil, true, "APNs rejected the credential"),
         ]
         for (failure, farewell, isCondemned, said) in ends {
             let bench = try PartsBench()

@@ -163,7 +163,7 @@ def test_a_proxy_that_refuses_is_named(bench, simulator):
         settings = bench.configuration(simulator)
         settings["apns"]["proxy"] = f"http://{proxy.url}"
         service = bench.start(settings)
-        message = "connection to APNs lost or not made"
+        message = "APNs connection failed"
         eventually(lambda: service.log_lines(message), 30, service.child.told)
         assert "status 407" in service.log_lines(message)[0]["error"]
 

@@ -16,8 +16,8 @@ pytestmark = [
 # A dead letter fits, and some more; what is larger is one record.
 LIMIT = 3000
 EVENTS = 200
-REFUSED = "Kafka refuses a batch of records: they are written again in smaller batches"
-DROPPED = "deadLetter record is larger than its topic allows; only the outcome tells"
+REFUSED = "Kafka refused a batch; retrying in smaller ones"
+DROPPED = "deadLetter record dropped: too large for its topic; only the outcome says so"
 
 
 def unreadable(byte_count):

@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
 LESS = (
-    "the broker takes less metadata with an offset: after a restart more events may be sent again"
+    "the broker accepts less commit metadata; a restart may send more events again"
 )
 EVENTS = 400
 # Each tenth waits: with one octet for each, the text is longer than either limit.

@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.takes(30),
     pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
 ]
-CUT = "the log ends before the offset to read from: the partition is read from the log's end"
+CUT = "the log ends before the next offset; reading continues at the log's end"
 OLD, NEW = 40, 5
 
 

@@ -14,7 +14,7 @@ BATCHES = 6
 BATCH = 5
 # Where librdkafka 2.0.2 reads on after a wrong checksum depends on what is before it in the answer.
 BEHIND_OTHERS = [3, BATCHES - 1]
-SAID = "a damaged batch, or a gap in the log: the partition is read again from its last offset"
+SAID = "damaged batch or gap in the log; rereading the partition from its last offset"
 
 
 class Bed:

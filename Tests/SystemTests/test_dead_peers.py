@@ -14,9 +14,9 @@ from harness.service import outcomes_of
 
 # RFC 9113, 7.
 INTERNAL_ERROR, REFUSED_STREAM = 2, 7
-LEFT_ALONE = "APNs fails too often and is left alone for a while"
-UNSERVED = "APNs answers no request"
-GIVEN_UP = "events are given up that nothing is wrong with"
+LEFT_ALONE = "circuit breaker opened: APNs keeps failing"
+UNSERVED = "APNs is not answering requests"
+GIVEN_UP = "valid events are given up"
 
 
 @pytest.fixture
@@ -81,10 +81,10 @@ def test_a_dead_connection_is_replaced_whatever_the_time_limit_is(bench, peer, d
     first, second = server.connections[:2]
     assert pings(first), "it was not probed"
     if death == "silent":
-        [told] = service.log_lines("connection to APNs lost or not made")
+        [told] = service.log_lines("APNs connection failed")
         assert told["error"] == "a PING was not answered in time"
     else:
-        message = "connection to APNs answers PINGs but no request, or allows none, and is replaced"
+        message = "APNs connection stalled; replacing it"
         assert [line["connection"] for line in service.log_lines(message)] == ["1"]
     assert second.requests
 

@@ -133,4 +133,4 @@ def test_when_nginx_says_goaway_nothing_is_lost_and_nothing_sent_twice(bench, se
     assert len({request["id"] for request in requests}) == len(requests) == count
     used = collections.Counter(request["connection"] for request in requests)
     assert len(used) >= count / 12 and max(used.values()) <= 12
-    assert service.log_lines("APNs closes a connection")
+    assert service.log_lines("APNs closed a connection")

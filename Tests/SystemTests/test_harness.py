@@ -167,7 +167,7 @@ def open_port(*moving):
     global pages
     pages = itertools.cycle(moving or [PAGE])
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    line = {"message": "admin port open", "port": str(server.server_port)}
+    line = {"message": "admin port is listening", "port": str(server.server_port)}
     print(json.dumps(line), file=sys.stderr, flush=True)
     server.serve_forever()
 

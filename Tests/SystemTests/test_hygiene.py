@@ -52,7 +52,7 @@ def test_a_dead_token_gets_nothing_even_after_a_restart(broker, simulators, benc
     assert len(simulator.requests()) == 1
 
     second = bench.run(simulator)
-    assert second.log_lines("token status read")
+    assert second.log_lines("token status loaded")
     one_after_another(bench, second, [lower, later])
     second.drain(DRAIN_SECONDS)
 
@@ -146,7 +146,7 @@ def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simu
     bench.produce([record(new_event()) for _ in range(600)])
     bench.wait_for_outcomes(600, service=service)
     eventually(
-        lambda: service.log_lines("token fuse blown: no token is to be removed"),
+        lambda: service.log_lines("token fuse blown; no token is removed"),
         10,
         "the fuse to be told of",
     )

@@ -53,7 +53,7 @@ def test_a_right_to_write_that_is_missing_is_told_until_it_is_given(bench, simul
     wait_until_unready(service, bench.topics.results)
     service.wait_until_ready(60)
     bench.wait_until_settled(service=service)
-    [line] = service.log_lines("record not taken by Kafka")
+    [line] = service.log_lines("Kafka did not accept a record")
     assert line["level"] == "error"
     assert bench.topics.results in line["error"]
     service.drain()
@@ -76,7 +76,7 @@ def test_a_producer_that_may_not_write_is_replaced_ever_more_seldom(bench, simul
     service.wait_until_ready(60)
     bench.wait_until_settled(service=service)
     service.drain()
-    said = "producer failed, making a new one"
+    said = "producer failed; creating a new one"
     assert service.count(said) == failures
     # At once, and then after 1 s, 2 s and so on; the log tells of the first three.
     _, second = seconds_between(service.log_lines(said))
@@ -119,12 +119,12 @@ def test_a_token_status_topic_that_may_not_be_read_holds_up_no_event(bench, simu
     # Nobody else fetches before the shards run.
     bench.kafka.cause(f"fail fetch {TOPIC_AUTHORIZATION_FAILED} 1")
     service = bench.run(simulator)
-    [line] = service.log_lines("token status cannot be read; trying again")
+    [line] = service.log_lines("token status could not be read; retrying")
     assert "TOPIC_AUTHORIZATION_FAILED" in line["error"]
 
     bench.produce([record(new_event(device_token=token))])
     bench.wait_for_outcomes(1, service=service)
-    eventually(lambda: service.log_lines("token status read"), 60, service.child.told)
+    eventually(lambda: service.log_lines("token status loaded"), 60, service.child.told)
     bench.produce([record(new_event(device_token=token))])
     bench.wait_for_outcomes(2, service=service)
     service.drain()
@@ -144,7 +144,7 @@ def test_a_shard_that_fails_has_the_others_drain_before_the_process_ends(bench, 
     eventually(lambda: len(slow.requests()) == len(written), 30, "every event to be under way")
     bench.kafka.cause(f"fail heartbeat {FENCED_INSTANCE_ID} 1")
     assert service.child.wait_for_exit(60) == 1
-    said = "a shard cannot go on; the process ends when the others have drained"
+    said = "shard failed; the process exits when the other shards have drained"
     [told] = service.log_lines(said)
     assert told["level"] == "critical"
     assert "FENCED_INSTANCE_ID" in told["problem"]
@@ -189,7 +189,7 @@ def test_a_transaction_that_the_library_gives_up_is_done_again(bench, simulator)
         return f"results_produced_total {len(written)}\n" in service.fetch("/metrics")[1]
 
     eventually(committed, 60, lambda: f"outcomes in transactions; {service.child.told()}")
-    given_up = [line["problem"] for line in service.log_lines("librdkafka says")]
+    given_up = [line["problem"] for line in service.log_lines("librdkafka log")]
     assert any("skipped sequence" in problem for problem in given_up), service.child.told()
     service.drain()
     assert outcome_counts(bench).keys() == {place.position for place in written}

@@ -164,7 +164,7 @@ def test_the_service_says_the_same_in_its_log_and_in_readiness(apache, benches, 
     service = bench.start(settings_for(bench, simulator, server, apache.tls()))
     cause = f"no answer from {server}: {server}: its certificate has expired"
     eventually(lambda: cause in service.fetch("/ready")[1], 30, service.child.told)
-    [line] = service.log_lines("Kafka does not answer, waiting for it")
+    [line] = service.log_lines("waiting for Kafka")
     assert line["error"] == f"kafka.bootstrap_servers: {cause}"
     service.drain()
 
@@ -186,9 +186,9 @@ def test_an_advertised_address_that_cannot_be_reached_is_named(
 
     service = bench.start(settings)
     cause = f"_TRANSPORT: {cause}"
-    reason = f"reading token status: {cause}"
+    reason = f"loading token status: {cause}"
     eventually(lambda: reason in service.fetch("/ready")[1], 30, service.child.told)
-    [line] = service.log_lines("token status cannot be read yet")
+    [line] = service.log_lines("token status could not be read yet")
     assert line["error"] == cause
     service.child.kill()
 
@@ -241,7 +241,7 @@ def test_a_topic_that_is_made_a_moment_later_is_waited_for(apache, benches, simu
     late = f"{bench.topics.source}.late"
     settings = bench.configuration(simulators(), sources=[{"topic": late}])
     service = bench.start(settings)
-    waiting = "Kafka does not know these topics yet, asking again"
+    waiting = "waiting for topics to appear in Kafka"
     eventually(lambda: service.log_lines(waiting), 30, service.child.told)
     assert late in service.fetch("/ready")[1]
     apache.kafka.create(late, 1)

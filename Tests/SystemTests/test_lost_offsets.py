@@ -14,7 +14,7 @@ from harness.service import outcomes_of, position_of
 PARTITIONS = 24
 BEYOND = 5000
 CUT = "the log ends before the offset to read from: the partition is read from "
-MADE_AGAIN = "the topic was deleted and made again: the partition is read from its beginning"
+MADE_AGAIN = "topic was recreated; reading the partition from its beginning"
 
 
 @pytest.fixture

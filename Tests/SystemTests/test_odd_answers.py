@@ -15,10 +15,10 @@ from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
 
-LOST = "connection to APNs lost or not made"
-GOING = "APNs closes a connection"
-REFUSED = "APNs refuses the credential"
-MALFORMED = "an answer of APNs is malformed, and counts as none"
+LOST = "APNs connection failed"
+GOING = "APNs closed a connection"
+REFUSED = "APNs rejected the credential"
+MALFORMED = "malformed APNs response, treated as no answer"
 CLOCK = "which takes no provider token that is an hour off: correct it first"
 ANSWERS = [
     (200, None), (201, None), (202, None), (204, None),

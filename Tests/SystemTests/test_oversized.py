@@ -16,7 +16,7 @@ FILLER = "x" * LIMIT
 BUSY = "b5b5"
 SCENARIO = {"rules": [{"prefix": BUSY, "is": "TooManyRequests"}]}
 HEADERS = (("own", b"\x00\xff"), ("nothing", None))
-DROPPED = "deadLetter record is larger than its topic allows; only the outcome tells"
+DROPPED = "deadLetter record dropped: too large for its topic; only the outcome says so"
 
 
 @pytest.fixture(params=["plain", "transactional"])
@@ -110,7 +110,7 @@ def test_a_retry_record_that_is_too_large_ends_the_event(bed):
     assert outcome["reason"] == "TooManyRequests"
     [waiting] = bed.read(topic)
     assert waiting.value() == deferred.value
-    said = "retry record is larger than its topic allows: the event is not tried again"
+    said = "retry record dropped: too large for its topic; the event is not retried"
     assert service.log_lines(said)
 
 

@@ -17,7 +17,7 @@ pytestmark = [
 IN_FLIGHT = 4000
 # More than the eighth that may wait.
 BAD = 1000
-DROPPED = "deadLetter record is refused by its topic; only the outcome tells"
+DROPPED = "deadLetter record dropped: refused by its topic; only the outcome says so"
 
 
 def positions(bench):

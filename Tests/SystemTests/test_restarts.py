@@ -258,4 +258,4 @@ def test_sigterm_while_kafka_is_silent_at_the_start_ends_in_order(broker, simula
         connection, _ = silent.accept()
         with connection:
             service.drain(DRAIN_SECONDS)
-    assert "told to stop while starting: nothing was taken" in service.messages()
+    assert "shutdown requested during startup; no records were consumed" in service.messages()

@@ -266,7 +266,7 @@ def test_a_start_that_waits_for_kafka_writes_no_secret(bed, proxy, registry, spo
     settings = bed.settings(proxy, registry, level="trace")
     spoil(settings)
     service = bed.bench.start(settings)
-    waiting = "Kafka does not answer, waiting for it"
+    waiting = "waiting for Kafka"
     eventually(lambda: service.log_lines(waiting), 60, service.child.told)
     assert service.child.terminate(40) == 0, service.child.told()
     said = "\n".join(service.child.lines("stdout") + service.child.lines("stderr"))

@@ -18,11 +18,11 @@ SILENT = {"default": {"is": "stall"}}
 HELD = 5
 # Longer than a test waits for anything.
 LONG_DRAIN = "10m"
-DRAINING = "{}: draining; a second SIGTERM or SIGINT ends the process at once"
-RELOADING = "SIGHUP: reading credential files and schemas.directory now"
-KEY_TAKEN = "a credential's files changed and are in use"
-KEY_REFUSED = "a credential's files changed and cannot be used, the old ones stay"
-SCHEMAS_TAKEN = "schemas.directory changed, its schemas are in use"
+DRAINING = "{} received; draining, a second SIGTERM or SIGINT exits at once"
+RELOADING = "SIGHUP received; reloading credentials and schemas.directory"
+KEY_TAKEN = "credential reloaded"
+KEY_REFUSED = "credential not reloaded; the old one stays in use"
+SCHEMAS_TAKEN = "schemas reloaded"
 SCHEMA = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}
 
 

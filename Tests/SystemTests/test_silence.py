@@ -36,7 +36,7 @@ def test_a_connection_that_answers_pings_only_is_told_of_and_replaced(bench, sim
     )
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(1, service=service)
-    message = "connection to APNs answers PINGs but no request, or allows none, and is replaced"
+    message = "APNs connection stalled; replacing it"
     [told] = service.log_lines(message)
     facts = {name: told[name] for name in ("connection", "credential", "environment")}
     assert facts == {"connection": "1", "credential": "example", "environment": "production"}
@@ -51,7 +51,7 @@ def test_requests_without_an_answer_are_counted_and_told_of_once(bench, simulato
     bench.wait_for_outcomes(1, service=service)
     [(_, outcome)] = outcomes_of(bench.kafka, bench.topics)
     assert (outcome["outcome"], outcome["attempts"]) == ("accepted", 4)
-    [told] = service.log_lines("APNs does not answer requests in time")
+    [told] = service.log_lines("APNs requests time out")
     assert (told["credential"], told["environment"]) == ("example", "production")
     eventually(lambda: counted(service, "request_timeouts") == [3], 10, service.child.told)
 
@@ -62,10 +62,10 @@ def test_after_goaway_for_idleness_the_next_event_finds_a_connection(bench, simu
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(1, service=service)
     assert simulator.control("POST", "/scenario", {"idle_timeout_ms": 500})[0] == 204
-    eventually(lambda: service.log_lines("APNs closes a connection"), 30, service.child.told)
+    eventually(lambda: service.log_lines("APNs closed a connection"), 30, service.child.told)
     bench.produce([record(new_event())])
     bench.wait_for_outcomes(2, service=service)
     outcomes = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
     assert [(o["outcome"], o["attempts"]) for o in outcomes] == [("accepted", 1)] * 2
-    told = service.log_lines("APNs closes a connection")
+    told = service.log_lines("APNs closed a connection")
     assert {line["reason"] for line in told} == {"IdleTimeout"}

@@ -5,7 +5,7 @@ const DAY = 86400;
 
 /** Part, word of the reason, what to do: the first that fits. */
 const PART_ADVICE = [
-  ["kafka", "reading token status", "Wait: the topic is read to its end before anything is sent."],
+  ["kafka", "loading token status", "Wait: the topic is read to its end before anything is sent."],
   ["kafka", "not in the consumer group", "Wait a minute; then look at brokers and ACLs."],
   ["kafka", "", "Look at the brokers, and at the network between."],
   ["credential", "too many failures",
@@ -61,7 +61,7 @@ const flowFindings = (status, metrics) => {
   for (const { credential, value } of metrics.samples("events_giving_up")) {
     if (!(value > 0)) continue;
     findings.push({ level: "bad", part: credential || "No credential",
-      text: "events are given up that nothing is wrong with, more than one in a hundred.",
+      text: "valid events are given up, more than one in a hundred.",
       todo: "The recent reasons say why. Fix that, then replay the dead letters." });
   }
   const accepted = acceptedShare(status.history, 60);

@@ -94,7 +94,7 @@ final class TokenStatusReader: Sendable {
                     keys = TokenStatusKeys()
                 }
                 log.warning(
-                    "token status cannot be read; trying again",
+                    "token status could not be read; retrying",
                     [.error: "\(error)"]
                 )
                 // Without an answer now there may be none for long: the shards start.
@@ -165,16 +165,16 @@ final class TokenStatusReader: Sendable {
     ) {
         let now = SystemClock.now
         if hasCaughtUp {
-            log.notice("token status read", [.count: "\(tokens.deadCount) dead tokens"])
+            log.notice("token status loaded", [.count: "\(tokens.deadCount) dead tokens"])
             endLoading()
         } else if isLoading, now >= patienceEnds {
             log.error(
-                "token status not read in time; some dead tokens will be sent to once more",
+                "token status did not load in time; some dead tokens get one more push",
                 [.count: "\(readCount) records"]
             )
             endLoading()
         } else if now >= nextProgress {
-            log.info("reading token status", [.count: "\(readCount) records"])
+            log.info("loading token status", [.count: "\(readCount) records"])
             nextProgress = now + Self.progressInterval
         }
     }
@@ -182,7 +182,7 @@ final class TokenStatusReader: Sendable {
     private func tell(_ trouble: KafkaError?, _ news: inout TroubleNews) {
         latestTrouble.withLock { $0 = trouble?.description }
         guard let trouble, news.take(trouble.description) else { return }
-        log.warning("token status cannot be read yet", [.error: "\(trouble)"])
+        log.warning("token status could not be read yet", [.error: "\(trouble)"])
     }
 
     private func tellOfPassedOver(_ count: Int) {
@@ -218,7 +218,7 @@ final class TokenStatusReader: Sendable {
             try tombstones.write(outdated)
         } catch {
             log.warning(
-                "old token-status records could not be deleted; the next start tries again",
+                "old token-status records could not be deleted; retrying at the next start",
                 [.error: "\(error)"]
             )
         }

@@ -42,7 +42,7 @@ struct ServiceHealth: Sendable {
             obstacles.insert(.init(part: "kafka", reason: trouble))
         } else if tokenStatus?.isLoading == true {
             let trouble = tokenStatus?.trouble.map { ": \($0)" } ?? ""
-            obstacles.insert(.init(part: "kafka", reason: "reading token status\(trouble)"))
+            obstacles.insert(.init(part: "kafka", reason: "loading token status\(trouble)"))
         }
         for control in controls {
             let status = control.status

@@ -105,7 +105,7 @@ struct ShardGroup: Sendable {
     private func told(_ failure: ServiceError?, of index: Int) -> ServiceError? {
         guard let failure else { return nil }
         log(ofShard: index).critical(
-            "a shard cannot go on; the process ends when the others have drained",
+            "shard failed; the process exits when the other shards have drained",
             [.problem: failure.lines.joined(separator: "; ")]
         )
         return ServiceError(lines: failure.lines.map { "shard \(index): \($0)" })
@@ -164,7 +164,7 @@ struct ShardGroup: Sendable {
         log.notice(
             """
             left the consumer group: \(total.terminal) outcomes published, \
-            \(total.deferred) events put off, \
+            \(total.deferred) events deferred, \
             \(total.handedBack) events handed back
             """
         )

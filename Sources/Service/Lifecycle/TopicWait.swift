@@ -47,10 +47,10 @@ final class TopicWait: Sendable {
                 let message: StaticString
                 switch error.outlook {
                 case .lasting: throw error
-                case .unanswered: message = "Kafka does not answer, waiting for it"
+                case .unanswered: message = "waiting for Kafka"
                 case .unknownTopics:
                     guard patience.wereUnknown(at: SystemClock.now) else { throw error }
-                    message = "Kafka does not know these topics yet, asking again"
+                    message = "waiting for topics to appear in Kafka"
                 }
                 latest.withLock { $0 = error.description }
                 if news.take(error.description) {
@@ -65,13 +65,13 @@ final class TopicWait: Sendable {
     private func tell(_ limits: BatchLimits) {
         if let (topic, cause) = limits.unknown {
             log.info(
-                "max.message.bytes of a topic is not known: a batch that is larger is written again record by record",
+                "max.message.bytes of a topic is unknown; larger batches are split and retried",
                 [.error: "\(topic): \(cause)"]
             )
         }
         for (topic, bytes) in limits.tooSmall {
             log.warning(
-                "a topic that keeps events takes less than the source: larger ones are not kept",
+                "a topic accepts smaller records than the source; larger events cannot be kept",
                 [
                     .problem:
                         "max.message.bytes of \(topic): \(bytes), of a source: \(limits.ofSources)"

@@ -30,7 +30,7 @@ enum WatchdogThread {
                 let verdict = watchdogs[index].looked(at: control.watchdogReading, now: now)
                 guard let problem = problem(verdict) else { continue }
                 log.critical(
-                    "a shard is stuck, the process ends",
+                    "shard is stuck; exiting",
                     [.shard: "\(index)", .problem: problem]
                 )
                 fflush(nil)

@@ -95,12 +95,12 @@ final class SchemaDirectory: Sendable {
             }
             metrics.reloads[.ok].add()
             metrics.loadedAt.set(Self.now)
-            log.notice("schemas.directory changed, its schemas are in use")
+            log.notice("schemas reloaded")
         } catch {
             state.withLock { $0.problem = error.text }
             metrics.reloads[.failed].add()
             log.error(
-                "schemas.directory changed and cannot be used, the old schemas stay",
+                "schemas not reloaded; the old ones stay in use",
                 [.problem: error.text]
             )
         }

@@ -110,7 +110,7 @@ final class SchemaRegistry: Sendable {
             metrics.registrySchemas.set(cache.count)
             state.withLock { $0.trouble = nil }
             log.info(
-                "schema fetched from the registry",
+                "schema fetched",
                 [.schema: request.schema.description, .outcome: schema.word]
             )
             deliver(schema, to: request)
@@ -131,7 +131,7 @@ final class SchemaRegistry: Sendable {
         }
         if isNews {
             log.warning(
-                "the Schema Registry did not give a schema",
+                "schema could not be fetched",
                 [.schema: request.schema.description, .error: error.description]
             )
         }

@@ -108,7 +108,7 @@ def producer_fatal(lab):
     bench, simulator = lab.bench(lab.faulty_broker()), lab.simulator(SLOW)
     service = bench.start(bench.slow(simulator)).wait_until_ready()
     times = lab.size(2, 20)
-    said = "producer failed, making a new one"
+    said = "producer failed; creating a new one"
     for number in range(1, times + 1):
         # All at once, so that only the service produces when the fault comes. One that meets the
         # only request under way is no fatal one for librdkafka: then there is another.

@@ -95,8 +95,8 @@ def opened_port(line):
     """The admin port, if the line of the log tells it, in either format."""
     entry = json_object(line)
     if entry:
-        return entry["port"] if entry.get("message") == "admin port open" else None
-    told = re.search(r" admin port open\b.* port=(\d+)", line)
+        return entry["port"] if entry.get("message") == "admin port is listening" else None
+    told = re.search(r" admin port is listening\b.* port=(\d+)", line)
     return told and told[1]
 
 

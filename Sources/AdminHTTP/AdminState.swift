@@ -23,9 +23,13 @@ package struct AdminState: Sendable {
     }
 }
 
-/// Whether the service does its work, and if not, why: one reason for each thing that is not ready.
+/// Whether the service does its work: what keeps it from it, and what is wrong besides.
+///
+/// Probes, rollouts and drains of nodes act on readiness, on all processes at once. So an obstacle
+/// is this process' or Kafka's alone; what is wrong with one credential, endpoint or schema is a
+/// warning, because the others go on and no other process would do better.
 package struct Readiness: Hashable, Sendable {
-    package struct Obstacle: Hashable, Sendable {
+    package struct Finding: Hashable, Sendable {
         /// The thing, as `kafka` or `credential example`.
         package var part: String
         /// A sentence for people; never with a device token.
@@ -38,16 +42,24 @@ package struct Readiness: Hashable, Sendable {
     }
 
     /// Empty: ready.
-    package var obstacles: [Obstacle]
+    package var obstacles: [Finding]
+    package var warnings: [Finding]
 
-    package init(obstacles: [Obstacle] = []) {
+    package init(obstacles: [Finding] = [], warnings: [Finding] = []) {
         self.obstacles = obstacles
+        self.warnings = warnings
     }
 
     package var isReady: Bool { obstacles.isEmpty }
 
     var json: String {
-        let reasons = obstacles.map { "{\"part\":\($0.part.json),\"reason\":\($0.reason.json)}" }
-        return "{\"ready\":\(isReady),\"reasons\":[\(reasons.joined(separator: ","))]}"
+        """
+        {"ready":\(isReady),"reasons":\(Self.list(obstacles)),"warnings":\(Self.list(warnings))}
+        """
+    }
+
+    private static func list(_ findings: [Finding]) -> String {
+        let members = findings.map { "{\"part\":\($0.part.json),\"reason\":\($0.reason.json)}" }
+        return "[\(members.joined(separator: ","))]"
     }
 }

@@ -32,6 +32,7 @@ public struct ProcessMetrics: Sendable {
 
     public struct Reading: Hashable, Sendable {
         public var isReady = false
+        public var warningCount = 0
         /// Since the slowest shard's loop last turned, in milliseconds.
         public var silenceMilliseconds: Int64 = 0
         /// Age of the oldest event without an acknowledged outcome, in milliseconds.
@@ -60,6 +61,11 @@ public struct ProcessMetrics: Sendable {
                 "ready",
                 "1 while /ready says that the service does its work, else 0.",
                 value: reading.isReady ? "1" : "0"
+            ),
+            .gauge(
+                "warnings",
+                "How many warnings /ready lists: credentials, endpoints, schemas in trouble.",
+                value: "\(reading.warningCount)"
             ),
             Self.milliseconds(
                 "shard_silence_seconds",

@@ -6,17 +6,21 @@ import Telemetry
 import Testing
 
 @Suite struct AdminRoutesTests {
-    private static let obstacles = [
-        Readiness.Obstacle(part: "kafka", reason: "no \"broker\" answers"),
-        Readiness.Obstacle(part: "credential example", reason: "parked"),
-    ]
+    private static let obstacle = Readiness.Finding(
+        part: "kafka",
+        reason: "no \"broker\" answers"
+    )
+    private static let warning = Readiness.Finding(part: "credential example", reason: "parked")
 
     private func answer(
         _ path: String,
         to method: String = "GET",
         isWell: Bool = true
     ) -> HTTPResponse {
-        let readiness = Readiness(obstacles: isWell ? [] : Self.obstacles)
+        let readiness = Readiness(
+            obstacles: isWell ? [] : [Self.obstacle],
+            warnings: [Self.warning]
+        )
         let state = AdminState(
             isAlive: { isWell },
             readiness: { readiness },
@@ -30,12 +34,20 @@ import Testing
         arguments: [
             ("/live", true, .ok, "alive\n"),
             ("/live", false, .unavailable, "not alive\n"),
-            ("/ready", true, .ok, "{\"ready\":true,\"reasons\":[]}\n"),
+            // A warning alone keeps nobody waiting.
+            (
+                "/ready", true, .ok,
+                """
+                {"ready":true,"reasons":[],\
+                "warnings":[{"part":"credential example","reason":"parked"}]}
+
+                """
+            ),
             (
                 "/ready", false, .unavailable,
                 """
-                {"ready":false,"reasons":[{"part":"kafka","reason":"no \\"broker\\" answers"},\
-                {"part":"credential example","reason":"parked"}]}
+                {"ready":false,"reasons":[{"part":"kafka","reason":"no \\"broker\\" answers"}],\
+                "warnings":[{"part":"credential example","reason":"parked"}]}
 
                 """
             ),

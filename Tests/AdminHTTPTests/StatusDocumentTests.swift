@@ -36,7 +36,10 @@ import Testing
             version: "1\u{1}\"",
             state: "running",
             uptimeSeconds: 7,
-            readiness: Readiness(obstacles: [.init(part: "kafka", reason: "a\nb")]),
+            readiness: Readiness(
+                obstacles: [.init(part: "kafka", reason: "a\nb")],
+                warnings: [.init(part: "schemas", reason: "c")]
+            ),
             families: Self.families,
             reasons: [.init(count: count, meaning: Self.hostile, remedy: "Do.")],
             configuration: [.init(key: "kafka.group_id", value: Self.hostile)]
@@ -52,6 +55,12 @@ import Testing
         #expect(root["uptime_seconds"] as? Int == 7)
         let readiness = try #require(root["readiness"] as? [String: Any])
         #expect(readiness["ready"] as? Bool == false)
+        #expect(
+            readiness["reasons"] as? [[String: String]] == [["part": "kafka", "reason": "a\nb"]]
+        )
+        #expect(
+            readiness["warnings"] as? [[String: String]] == [["part": "schemas", "reason": "c"]]
+        )
         let metrics = try #require(root["metrics"] as? [String: [[String: Any]]])
         #expect(metrics.keys.sorted() == ["apns_streams", "end_to_end_seconds"])
         let streams = try #require(metrics["apns_streams"])

@@ -270,8 +270,10 @@ def test_an_unknown_results_topic_is_named(bench, simulator):
 
 def test_a_certificate_of_another_authority_is_not_trusted(bench, simulator, simulators):
     apns = {"ca_file": simulators().ready["ca_file"]}
-    service = bench.start(bench.configuration(simulator, apns=apns))
-    assert_not_ready(service, r"apns\.endpoints\.production.*certificate|apns\.ca_file")
+    service = bench.run(simulator, apns=apns)
+    told = r"apns\.endpoints\.production.*certificate|apns\.ca_file"
+    eventually(lambda: re.search(told, str(service.warnings())), EXIT_SECONDS, service.child.told)
+    service.drain()
     assert simulator.requests() == []
 
 

@@ -17,9 +17,12 @@ const PART_ADVICE = [
   ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
 ];
 
+/** All that `/ready` tells: what keeps the service from its work, then what else is wrong. */
+const troublesOf = ({ readiness }) => [...readiness.reasons, ...readiness.warnings];
+
 /** {level: "bad" | "watch", part, text, todo?}, the bad ones first. */
 const findingsOf = (status, metrics) => {
-  const said = status.readiness.reasons.map(reason => reason.part);
+  const said = troublesOf(status).map(reason => reason.part);
   const isSaid = credential => said.some(part => part.startsWith(`credential ${credential}`));
   return [
     ...accountFindings(metrics), ...flowFindings(status, metrics),

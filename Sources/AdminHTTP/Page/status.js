@@ -63,14 +63,16 @@ const fillFindings = (id, findings) => {
 };
 
 const verdictOf = (status, findings) => {
-  const { ready, reasons } = status.readiness;
+  const { ready, reasons, warnings } = status.readiness;
   if (status.state === "draining") return ["watch", "Shutting down"];
   const why = plural(reasons.length, "reason");
   if (!ready && status.state === "starting") return ["watch", `Starting, not ready: ${why}`];
   if (!ready) return ["bad", `Not ready: ${why}`];
-  if (findings.length === 0) return ["good", "Ready"];
-  return [findings.some(({ level }) => level === "bad") ? "bad" : "watch",
-    `Ready, but look at ${findings.length === 1 ? "one thing" : `${findings.length} things`}`];
+  const count = warnings.length + findings.length;
+  if (count === 0) return ["good", "Ready"];
+  const isBad = warnings.length > 0 || findings.some(({ level }) => level === "bad");
+  return [isBad ? "bad" : "watch",
+    `Ready, but look at ${count === 1 ? "one thing" : `${count} things`}`];
 };
 
 const sentenceOf = (status, metrics) => {
@@ -95,7 +97,7 @@ const draw = status => {
   const metrics = new Metrics(status.metrics);
   const findings = findingsOf(status, metrics);
   say(...verdictOf(status, findings), sentenceOf(status, metrics));
-  fillFindings("obstacles", status.readiness.reasons.map(reason =>
+  fillFindings("obstacles", troublesOf(status).map(reason =>
     ({ level: "bad", part: reason.part, text: reason.reason, todo: remedyFor(reason, status) })));
   fillFindings("watch", findings);
   const parts = [drawTiles, drawCharts, drawReasons, drawConnections, drawPartitions, drawOutcomes,

@@ -7,6 +7,8 @@ import Vocabulary
 
 /// What the admin port says of the shards.
 struct ServiceHealth: Sendable {
+    private typealias Finding = AdminHTTP.Readiness.Finding
+
     let controls: [ShardControl]
     let schemas: ForeignSchemas
     let credentials: Credentials
@@ -35,9 +37,9 @@ struct ServiceHealth: Sendable {
         return controls.allSatisfy(\.status.hasJoinedGroup) ? "running" : "starting"
     }
 
-    /// Why the service is not ready, each cause once.
+    /// What keeps the service from its work, and what else is wrong; each cause once.
     var readiness: AdminHTTP.Readiness {
-        var obstacles: Set<AdminHTTP.Readiness.Obstacle> = []
+        var obstacles: Set<Finding> = []
         if let trouble = topicWait.trouble {
             obstacles.insert(.init(part: "kafka", reason: trouble))
         } else if tokenStatus?.isLoading == true {
@@ -45,43 +47,51 @@ struct ServiceHealth: Sendable {
             obstacles.insert(.init(part: "kafka", reason: "loading token status\(trouble)"))
         }
         for control in controls {
-            let status = control.status
             if control.isShutdownRequested {
                 obstacles.insert(.init(part: "process", reason: "shutting down"))
             }
+            let status = control.status
             if !status.hasJoinedGroup {
                 obstacles.insert(.init(part: "kafka", reason: "not in the consumer group yet"))
             }
             if let trouble = status.kafkaTrouble {
                 obstacles.insert(.init(part: "kafka", reason: trouble))
             }
-            for route in status.routes {
-                let part = "credential \(route.credential) (\(route.environment.rawValue))"
-                if route.isTokenFuseBlown {
-                    obstacles.insert(.init(part: part, reason: "APNs condemns too many tokens"))
-                }
-                guard let trouble = route.trouble else { continue }
-                obstacles.insert(.init(part: part, reason: trouble))
+        }
+        return AdminHTTP.Readiness(
+            obstacles: Self.shown(obstacles),
+            warnings: Self.shown(warnings)
+        )
+    }
+
+    /// What is wrong with one credential, endpoint, schema or registry, while the others go on.
+    private var warnings: Set<Finding> {
+        var warnings: Set<Finding> = []
+        for route in controls.flatMap(\.status.routes) {
+            let part = "credential \(route.credential) (\(route.environment.rawValue))"
+            if route.isTokenFuseBlown {
+                warnings.insert(.init(part: part, reason: "APNs condemns too many tokens"))
+            }
+            if let trouble = route.trouble {
+                warnings.insert(.init(part: part, reason: trouble))
             }
         }
         for trouble in credentials.troubles(now: SystemClock.wallClock) {
             let part = trouble.credential.map { "credential \($0)" } ?? "credentials"
-            obstacles.insert(.init(part: part, reason: trouble.reason))
+            warnings.insert(.init(part: part, reason: trouble.reason))
         }
         if let problem = schemas.directory?.problem {
-            obstacles.insert(.init(part: "schemas", reason: problem))
+            warnings.insert(.init(part: "schemas", reason: problem))
         }
         if let trouble = schemas.registry?.trouble(now: SystemClock.now) {
-            obstacles.insert(.init(part: "schema_registry", reason: trouble))
+            warnings.insert(.init(part: "schema_registry", reason: trouble))
         }
-        // Reasons are peers' words, too, and who asks with curl shows them on a terminal.
-        let shown = Set(
-            obstacles.map { obstacle in
-                AdminHTTP.Readiness.Obstacle(part: obstacle.part, reason: obstacle.reason.printable)
-            }
-        )
-        return AdminHTTP.Readiness(
-            obstacles: shown.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }
-        )
+        return warnings
+    }
+
+    /// Reasons are peers' words, too, and who asks with curl shows them on a terminal.
+    private static func shown(_ findings: Set<Finding>) -> [Finding] {
+        let shown = Set(findings.map { Finding(part: $0.part, reason: $0.reason.printable) })
+        return shown.sorted { ($0.part, $0.reason) < ($1.part, $1.reason) }
     }
 }

@@ -76,7 +76,9 @@ struct ServiceReadings: Sendable {
         let now = SystemClock.now
         let oldest = controls.compactMap(\.status.oldestArrival).min()
         var reading = ProcessMetrics.Reading()
-        reading.isReady = health.readiness.isReady
+        let readiness = health.readiness
+        reading.isReady = readiness.isReady
+        reading.warningCount = readiness.warnings.count
         reading.silenceMilliseconds = health.longestSilence(now: now).milliseconds
         reading.oldestUnsettledMilliseconds = oldest.map { (now - $0).milliseconds } ?? 0
         reading.maxInFlightEvents = intake.events * controls.count

@@ -168,6 +168,14 @@ class Service:
         """What `/status.json` says."""
         return json.loads(self.fetch("/status.json")[1])
 
+    def warnings(self):
+        """What `/ready` says is wrong with single parts, while the service is ready."""
+        status, body = self.fetch("/ready")
+        assert status == 200, body
+        told = json.loads(body)
+        assert told["ready"] and told["reasons"] == [], body
+        return {f"{one['part']}: {one['reason']}" for one in told["warnings"]}
+
     def wait_until_ready(self, seconds=30):
         def ready():
             assert self.child.is_running, f"the service ended: {self.child.told()}"

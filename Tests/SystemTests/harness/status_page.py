@@ -36,7 +36,7 @@ def document(uptime=40_000, ready=True, reasons=(), state="running", points=POIN
         "version": "0.1.0",
         "state": state,
         "uptime_seconds": uptime,
-        "readiness": {"ready": ready, "reasons": list(reasons)},
+        "readiness": {"ready": ready, "reasons": list(reasons), "warnings": []},
         "reasons": [],
         "history": {
             "interval_seconds": INTERVAL,
@@ -141,9 +141,9 @@ def degraded():
     told = busy()
     told["readiness"] = {
         "ready": False,
-        "reasons": [
-            {"part": "credential legacy (production)", "reason": "parked: BadCertificate"},
-            {"part": "kafka", "reason": "Local: All broker connections are down"},
+        "reasons": [{"part": "kafka", "reason": "Local: All broker connections are down"}],
+        "warnings": [
+            {"part": "credential legacy (production)", "reason": "parked: BadCertificate"}
         ],
     }
     points, past = range(POINTS), told["history"]

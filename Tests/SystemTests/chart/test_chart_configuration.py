@@ -140,9 +140,10 @@ def test_what_is_under_config_goes_through_as_it_stands():
             assert type(rendered[section][key]) is type(value)
 
 
+@pytest.mark.parametrize("off", [None, ""])
 @pytest.mark.parametrize("key", ["token_status_topic", "dead_letter_topic"])
-def test_null_switches_a_topic_off_although_helm_drops_it(key):
-    rendered = settings({"config": {"results": {key: None}}})["results"]
+def test_null_switches_a_topic_off_although_helm_drops_it(key, off):
+    rendered = settings({"config": {"results": {key: off}}})["results"]
     assert key in rendered and rendered[key] is None
 
 

@@ -1,6 +1,7 @@
 """What the chart renders is what Kubernetes and the operators take."""
 
 import copy
+import functools
 import pathlib
 import re
 
@@ -45,6 +46,36 @@ def test_the_chart_is_linted_without_a_warning(values_file):
 def test_every_manifest_keeps_to_its_schema(values_file, version):
     for manifest in chart.render(values_file):
         check(manifest, version)
+
+
+@EVERY_FILE
+def test_the_oldest_helm_renders_the_same(values_file):
+    assert chart.render(values_file, binary="helm3") == chart.render(values_file)
+
+
+def paths_of(values, prefix=()):
+    """The path of each section and each leaf."""
+    for key, value in values.items():
+        yield (*prefix, key)
+        if isinstance(value, dict):
+            yield from paths_of(value, (*prefix, key))
+
+
+PATHS = list(paths_of(yaml.safe_load((chart.CHART / "values.yaml").read_text())))
+
+
+@pytest.mark.parametrize("path", PATHS, ids=".".join)
+def test_null_removes_a_value_or_is_refused_by_a_sentence(path):
+    """No template trips over what is not there, and no null is left in what it makes."""
+    values_file = "hpa" if path[:2] == ("autoscaling", "hpa") else "everything"
+    nothing = functools.reduce(lambda inner, key: {key: inner}, reversed(path), None)
+    ended = chart.template(chart.CHART / "ci" / f"{values_file}-values.yaml", nothing)
+    if ended.returncode == 0:
+        for manifest in yaml.load_all(ended.stdout, chart.StrictLoader):
+            if manifest:
+                check(manifest, VERSIONS[-1])
+    else:
+        assert re.search(rf"execution error at \S+ {path[0]}\.?[\w.]*: \w", ended.stderr), ended.stderr
 
 
 def test_the_files_of_values_make_every_kind_there_is_a_schema_for():
@@ -133,3 +164,47 @@ def test_topics_whose_names_differ_by_case_or_underscore_alone_stay_apart():
     assert set(topics) <= {manifest["spec"]["topicName"] for manifest in made}
     assert len({chart.name_of(manifest) for manifest in made}) == len(made)
     assert all(len(chart.name_of(manifest)) <= 253 for manifest in made)
+
+
+@pytest.mark.parametrize("binary", ["helm", "helm3"])
+def test_a_chart_of_charts_switches_off_without_null(binary, tmp_path):
+    """There Helm 4.3 keeps a default that is set to null."""
+    parent = tmp_path / "platform"
+    (parent / "charts").mkdir(parents=True)
+    (parent / "charts" / "heliograph").symlink_to(chart.CHART)
+    (parent / "Chart.yaml").write_text("{apiVersion: v2, name: platform, version: 0.1.0}")
+    off = {
+        "config": {"results": {"token_status_topic": "", "dead_letter_topic": ""}},
+        "resources": {"limits": {"memory": ""}},
+        "probes": {"startup": {"enabled": False}},
+        "podSecurityContext": {"runAsUser": "", "fsGroup": ""},
+        "podDisruptionBudget": {"enabled": False},
+    }
+    least = yaml.safe_load(chart.LEAST.read_text())
+    (parent / "values.yaml").write_text(yaml.safe_dump({"heliograph": {**least, **off}}))
+    manifests = chart.render("/dev/null", chart=parent, binary=binary)
+    results = yaml.safe_load(chart.configuration_of(manifests))["results"]
+    assert results["token_status_topic"] is None and results["dead_letter_topic"] is None
+    container, pod = chart.container_of(manifests), chart.pod_of(manifests)["spec"]
+    assert container["resources"] == {"requests": {"cpu": "500m", "memory": "256Mi"}}
+    assert "startupProbe" not in container and "livenessProbe" in container
+    assert not {"runAsUser", "fsGroup"} & set(pod["securityContext"])
+    assert not chart.of_kind(manifests, "PodDisruptionBudget")
+    for manifest in manifests:
+        check(manifest, VERSIONS[-1])
+
+
+def test_on_openshift_the_namespace_chooses_users_and_groups():
+    manifests = chart.render(values={"openshift": {"enabled": True}})
+    for pod in (chart.pod_of(manifests)["spec"], chart.only(manifests, "Pod")["spec"]):
+        assert pod["securityContext"] == {
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+
+
+def test_the_budget_says_what_becomes_of_pods_that_are_not_ready():
+    for policy in ("AlwaysAllow", "IfHealthyBudget"):
+        values = {"podDisruptionBudget": {"unhealthyPodEvictionPolicy": policy}}
+        budget = chart.only(chart.render(values=values), "PodDisruptionBudget")
+        assert budget["spec"]["unhealthyPodEvictionPolicy"] == policy

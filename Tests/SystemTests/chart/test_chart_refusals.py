@@ -50,6 +50,14 @@ REFUSED = [
         ({"config": {section: None}}, f"config.{section}: null removes the keys")
         for section in ("kafka", "results", "admin")
     ],
+    *[
+        ({"config": {section: {key: None}}}, f"config.{section}.{key}: the chart needs it")
+        for section, key in [
+            ("kafka", "bootstrap_servers"),
+            ("kafka", "group_id"),
+            ("results", "topic"),
+        ]
+    ],
     (
         {"config": {"kafka": {"group_instance_id": "a"}}},
         "config.kafka.group_instance_id: all pods would have the same",
@@ -193,9 +201,13 @@ def test_values_that_cannot_work_are_refused(row):
     assert REFUSED[row][1] in refusal(row)
 
 
-def test_a_chart_without_credentials_is_refused():
-    said = chart.refusal({}, values_file=chart.CHART / "values.yaml")
-    assert "credentials: name at least one APNs credential" in said
+def test_a_chart_without_credentials_says_in_one_line_what_to_do():
+    ended = chart.helm("template", "push", chart.CHART)
+    assert ended.returncode != 0
+    [line] = [line for line in ended.stderr.splitlines() if line and "--debug" not in line]
+    assert "credentials: name at least one APNs credential" in line
+    named = re.search(r"--values (helm/heliograph/\S+\.yaml)", line)[1]
+    assert chart.template(chart.ROOT / named).returncode == 0
 
 
 def test_every_refusal_of_the_templates_has_a_row():

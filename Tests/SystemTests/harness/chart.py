@@ -26,16 +26,17 @@ class StrictLoader(yaml.CSafeLoader):
 
 
 @functools.cache
-def helm_binary():
+def tools():
+    """Where `helm` and `helm3` are."""
     subprocess.run([ROOT / "scripts" / "fetch-helm"], check=True)
-    return str(ROOT / ".build" / "tools" / "helm")
+    return ROOT / ".build" / "tools"
 
 
-def helm(*arguments, values=None):
+def helm(*arguments, values=None, binary="helm"):
     """Runs helm; `values` go in as a further values file, on standard input."""
     extra = [] if values is None else ["--values", "-"]
     return subprocess.run(
-        [helm_binary(), *map(str, arguments), *extra],
+        [tools() / binary, *map(str, arguments), *extra],
         input=yaml.safe_dump(values) if values is not None else "",
         capture_output=True,
         text=True,
@@ -43,18 +44,29 @@ def helm(*arguments, values=None):
     )
 
 
-def template(values_file, values=None, release="push", namespace="apps", options=(), chart=CHART):
+def template(
+    values_file,
+    values=None,
+    release="push",
+    namespace="apps",
+    options=(),
+    chart=CHART,
+    binary="helm",
+):
     """Runs `helm template`, once for the same arguments."""
     further = None if values is None else json.dumps(values, sort_keys=True)
-    return rendered(str(chart), str(values_file), further, release, namespace, tuple(options))
+    return rendered(
+        str(chart), str(values_file), further, release, namespace, tuple(options), binary
+    )
 
 
 @functools.cache
-def rendered(chart, values_file, further, release, namespace, options):
+def rendered(chart, values_file, further, release, namespace, options, binary):
     return helm(
         *("template", release, chart, "--namespace", namespace, "--values", values_file),
         *options,
         values=None if further is None else json.loads(further),
+        binary=binary,
     )
 
 

@@ -4,9 +4,12 @@
 {{- include "heliograph.validate" . }}
 {{- $config := deepCopy .Values.config }}
 {{- $_ := set $config.kafka "properties" (include "heliograph.kafkaProperties" . | fromYaml) }}
-{{- /* Helm drops a key that is set to null; without it Heliograph would take its own default. */ -}}
+{{- /*
+Off is "", which every Helm keeps, or null, which Helm drops; without the key Heliograph would take its
+own default.
+*/ -}}
 {{- range $key := list "token_status_topic" "dead_letter_topic" }}
-  {{- if not (hasKey $config.results $key) }}{{ $_ := set $config.results $key nil }}{{ end }}
+  {{- if not (get $config.results $key) }}{{ $_ := set $config.results $key nil }}{{ end }}
 {{- end }}
 {{- if include "heliograph.ownSchemas" . }}
   {{- $_ := set $config "schemas" (set (dig "schemas" dict $config) "directory" "/etc/heliograph/schemas") }}

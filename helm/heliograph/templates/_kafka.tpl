@@ -17,8 +17,8 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
       "username" (dict "name" $ownSecret "key" "username")
       "password" (dict "name" $fullname "key" "password")) }}
 {{- else if $sasl.mechanism }}
-  {{- $username := dict "name" $sasl.existingSecret "key" $sasl.usernameKey }}
-  {{- $password := dict "name" $sasl.existingSecret "key" $sasl.passwordKey }}
+  {{- $username := dict "name" $sasl.existingSecret "key" (default "username" $sasl.usernameKey) }}
+  {{- $password := dict "name" $sasl.existingSecret "key" (default "password" $sasl.passwordKey) }}
   {{- if $sasl.username }}{{ $username = dict "name" $ownSecret "key" "username" }}{{ end }}
   {{- if $sasl.password }}{{ $password = dict "name" $ownSecret "key" "password" }}{{ end }}
   {{- $_ := set $access "sasl" (dict

@@ -37,20 +37,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 
 {{- define "heliograph.serviceAccountName" -}}
-{{- $none := .Values.serviceAccount.create | ternary (include "heliograph.fullname" .) "default" }}
+{{- $none := "default" }}
+{{- if .Values.serviceAccount.create }}{{ $none = include "heliograph.fullname" . }}{{ end }}
 {{- default $none .Values.serviceAccount.name }}
 {{- end }}
 
 {{- define "heliograph.image" -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
-{{- else -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- $repository := default .Chart.Name .Values.image.repository }}
+{{- if .Values.image.digest }}
+{{- $repository }}@{{ .Values.image.digest }}
+{{- else }}
+{{- $repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end }}
 {{- end }}
 
 {{- define "heliograph.workloadKind" -}}
-{{ .Values.staticMembership.enabled | ternary "StatefulSet" "Deployment" }}
+{{ if .Values.staticMembership.enabled }}StatefulSet{{ else }}Deployment{{ end }}
 {{- end }}
 
 {{- define "heliograph.isAutoscaled" -}}

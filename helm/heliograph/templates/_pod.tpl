@@ -73,9 +73,11 @@ directories, and a rotated key has to reach the process.
 {{- /* Container fields that the service and the test share: image, variables, mounts, security. */ -}}
 {{- define "heliograph.containerBase" -}}
 image: {{ include "heliograph.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
 securityContext:
-  {{- toYaml .Values.securityContext | nindent 2 }}
+  {{- include "heliograph.given" .Values.securityContext | nindent 2 }}
 {{- $environment := concat (include "heliograph.environment" . | fromYamlArray) .Values.extraEnv }}
 {{- with $environment }}
 env:
@@ -94,6 +96,15 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
+{{- /* OpenShift gives each namespace users and groups of its own, and refuses all others. */ -}}
+{{- define "heliograph.podSecurityContext" -}}
+{{- $context := .Values.podSecurityContext | default dict }}
+{{- if .Values.openshift.enabled }}
+  {{- $context = omit $context "runAsUser" "runAsGroup" "fsGroup" "fsGroupChangePolicy" }}
+{{- end }}
+{{- include "heliograph.given" $context }}
+{{- end }}
+
 {{- /* Pod fields that the service and the test share. */ -}}
 {{- define "heliograph.podBase" -}}
 serviceAccountName: {{ include "heliograph.serviceAccountName" . }}
@@ -101,7 +112,7 @@ automountServiceAccountToken: false
 # Variables such as HELIOGRAPH_PORT, made of a Service's name, would be unknown configuration keys.
 enableServiceLinks: false
 securityContext:
-  {{- toYaml .Values.podSecurityContext | nindent 2 }}
+  {{- include "heliograph.podSecurityContext" . | nindent 2 }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
@@ -150,7 +161,7 @@ metadata:
     {{- end }}
 spec:
   {{- include "heliograph.podBase" . | nindent 2 }}
-  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+  terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
   {{- with .Values.topologySpreadConstraints }}
   topologySpreadConstraints:
     {{- range $constraint := . }}
@@ -164,17 +175,16 @@ spec:
       {{- include "heliograph.containerBase" . | nindent 6 }}
       ports:
         - {name: admin, containerPort: {{ int .Values.config.admin.port }}, protocol: TCP}
-      startupProbe:
-        httpGet: {path: /startup, port: admin}
-        {{- toYaml .Values.probes.startup | nindent 8 }}
-      livenessProbe:
-        httpGet: {path: /live, port: admin}
-        {{- toYaml .Values.probes.liveness | nindent 8 }}
-      readinessProbe:
-        httpGet: {path: /ready, port: admin}
-        {{- toYaml .Values.probes.readiness | nindent 8 }}
+      {{- range $name, $path := dict "startup" "/startup" "liveness" "/live" "readiness" "/ready" }}
+      {{- $probe := get $.Values.probes $name }}
+      {{- if $probe.enabled }}
+      {{ $name }}Probe:
+        httpGet: {path: {{ $path }}, port: admin}
+        {{- omit $probe "enabled" | include "heliograph.given" | nindent 8 }}
+      {{- end }}
+      {{- end }}
       resources:
-        {{- toYaml .Values.resources | nindent 8 }}
+        {{- include "heliograph.given" .Values.resources | nindent 8 }}
     {{- with .Values.extraContainers }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -15,6 +15,12 @@
     {{- fail (printf "config.%s: null removes the keys that the chart needs; set only those of its keys that shall differ" $section) }}
   {{- end }}
 {{- end }}
+{{- range $key := list "kafka.bootstrap_servers" "kafka.group_id" "results.topic" }}
+  {{- $path := splitList "." $key }}
+  {{- if not (get (get $config (first $path)) (last $path)) }}
+    {{- fail (printf "config.%s: the chart needs it; null removes its default" $key) }}
+  {{- end }}
+{{- end }}
 {{- if dig "apns" "credentials" nil $config }}
   {{- fail "config.apns.credentials: name them in `credentials`, so that their files are mounted" }}
 {{- end }}
@@ -51,7 +57,7 @@
 
 {{- define "heliograph.validateCredentials" -}}
 {{- if not .Values.credentials }}
-  {{- fail "credentials: name at least one APNs credential, as the comment in values.yaml shows" }}
+  {{- fail "credentials: name at least one APNs credential; the least that an installation needs is `helm install NAME helm/heliograph --values helm/heliograph/ci/default-values.yaml`, with your key in it" }}
 {{- end }}
 {{- range $name, $credential := .Values.credentials }}
   {{- $place := printf "credentials.%s" $name }}

@@ -177,6 +177,58 @@ def test_what_is_read_again_while_running_does_not(values_file, values):
     assert chart.pod_of(changed) == chart.pod_of(unchanged)
 
 
+def configurations(manifests):
+    """{name: text} of the ConfigMaps with a heliograph.yaml, which can never change."""
+    found = {}
+    for manifest in chart.of_kind(manifests, "ConfigMap"):
+        if "heliograph.yaml" in manifest["data"]:
+            assert manifest["immutable"] is True
+            found[chart.name_of(manifest)] = manifest["data"]["heliograph.yaml"]
+    return found
+
+
+def test_a_pod_never_reads_the_configuration_of_another_revision():
+    """A change is another object, and the pods that were there keep theirs."""
+    before = chart.render()
+    after = chart.render(values={"config": {"retry": {"attempts": 4}}})
+    for manifests in (before, after):
+        [name] = configurations(manifests)
+        for pod in (chart.pod_of(manifests), chart.only(manifests, "Pod")):
+            volumes = {v["name"]: v for v in pod["spec"]["volumes"]}
+            assert volumes["config"]["configMap"]["name"] == name
+    assert not set(configurations(before)) & set(configurations(after))
+    same = chart.render(values={"podMonitor": {"enabled": True}})
+    assert configurations(same) == configurations(before)
+
+
+def test_the_configurations_of_earlier_revisions_stay():
+    """As many as ReplicaSets, the newest; those of others, and those that Helm is about to make, not."""
+
+    def config_map(name, day, release="push-heliograph"):
+        return {
+            "metadata": {
+                "name": name,
+                "namespace": "apps",
+                "creationTimestamp": f"2026-11-{day:02}T00:00:00Z",
+                "labels": {"heliograph/configuration": release},
+            },
+            "data": {"heliograph.yaml": f"day: {day}\n"},
+        }
+
+    [(present, text)] = configurations(chart.render()).items()
+    there = [config_map(f"push-heliograph-{day}", day) for day in (3, 11, 9, 7)]
+    there += [config_map("other", 20, "other"), config_map(present, 1)]
+    there += [{"metadata": {"name": "no-labels", "namespace": "apps"}}]
+    with chart.cluster(there) as options:
+        few = {"revisionHistoryLimit": 3}
+        # Helm 4 would ask for every kind there is.
+        made = configurations(chart.render(values=few, options=options, binary="helm3"))
+    assert made == {
+        present: text,
+        **{f"push-heliograph-{day}": f"day: {day}\n" for day in (11, 9, 7)},
+    }
+
+
 def test_a_new_version_of_the_chart_alone_replaces_no_pods(tmp_path):
     newer = tmp_path / "heliograph"
     newer.mkdir()

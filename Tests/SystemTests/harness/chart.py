@@ -1,9 +1,12 @@
 """The Helm chart, rendered by the helm command without a cluster."""
 
+import contextlib
 import functools
+import http.server
 import json
 import pathlib
 import subprocess
+import threading
 
 import yaml
 
@@ -83,6 +86,49 @@ def refusal(values, values_file=LEAST):
     ended = template(values_file, values)
     assert ended.returncode != 0, "the values were taken"
     return ended.stderr
+
+
+@contextlib.contextmanager
+def cluster(config_maps):
+    """As much of an API server as `lookup` needs: helm's options to reach it."""
+    listed = {"name": "configmaps", "singularName": "", "namespaced": True, "kind": "ConfigMap"}
+    pages = {
+        "/version": {"major": "1", "minor": "30", "gitVersion": "v1.30.0"},
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+        "/api/v1": {
+            "kind": "APIResourceList",
+            "groupVersion": "v1",
+            "resources": [{**listed, "verbs": ["get", "list"]}],
+        },
+        "/api/v1/namespaces/apps/configmaps": {
+            "kind": "ConfigMapList",
+            "apiVersion": "v1",
+            "items": config_maps,
+        },
+    }
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            page = pages.get(self.path.partition("?")[0])
+            body = json.dumps(page or {}).encode()
+            self.send_response(200 if page else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}"
+            yield ("--kube-apiserver", address, "--dry-run=server")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def of_kind(manifests, *kinds):

@@ -24,6 +24,10 @@ own default.
 {{- toYaml $config }}
 {{- end }}
 
+{{- define "heliograph.configMapName" -}}
+{{ include "heliograph.fullname" . }}-{{ include "heliograph.configuration" . | sha256sum | trunc 8 }}
+{{- end }}
+
 {{- /* YAML list: `apns.credentials`, in the order of their names. */ -}}
 {{- define "heliograph.credentials" -}}
 {{- $credentials := list }}

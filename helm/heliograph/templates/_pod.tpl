@@ -21,7 +21,7 @@ directories, and a rotated key has to reach the process.
 {{- define "heliograph.mounts" -}}
 {{- $root := . }}
 {{- $mounts := list (dict "name" "config" "path" "/etc/heliograph/config"
-    "configMap" (include "heliograph.fullname" .)) }}
+    "configMap" (include "heliograph.configMapName" .)) }}
 {{- range $name, $credential := .Values.credentials }}
   {{- $secret := $credential.existingSecret }}
   {{- if $credential.inlineFiles }}

@@ -290,6 +290,37 @@ def test_keda_looks_at_each_source_as_the_service_logs_in():
         )
 
 
+def test_keda_may_have_a_login_of_its_own():
+    """Where the pods' login is none that the chart understands, or for another user."""
+    reference = {"name": "kafka", "kind": "ClusterTriggerAuthentication"}
+    own = {"authenticationRef": reference, "metadata": {"sasl": "oauthbearer", "tls": "enable"}}
+    properties = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
+    values = {
+        "autoscaling": {"keda": {"enabled": True, **own}},
+        "config": {"kafka": {"properties": properties}},
+    }
+    other = {"authenticationRef": reference, "metadata": {"sasl": "oauthbearer"}}
+    another_user = {"autoscaling": {"keda": other}}
+    for values_file, given in ((chart.LEAST, values), (KEDA, another_user)):
+        manifests = chart.render(values_file, given)
+        for trigger in chart.only(manifests, "ScaledObject")["spec"]["triggers"]:
+            assert trigger["authenticationRef"] == reference
+            assert trigger["metadata"]["tls"] == "enable"
+            assert trigger["metadata"]["sasl"] == "oauthbearer"
+        assert not chart.of_kind(manifests, "TriggerAuthentication")
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "plaintext"])
+def test_keda_needs_no_login_where_there_is_none(protocol):
+    properties = {"security.protocol": protocol}
+    values = {
+        "autoscaling": {"keda": {"enabled": True}},
+        "config": {"kafka": {"properties": properties}},
+    }
+    for trigger in chart.only(chart.render(values=values), "ScaledObject")["spec"]["triggers"]:
+        assert "authenticationRef" not in trigger
+
+
 @EVERY_FILE
 def test_secrets_stand_in_secrets_alone(values_file):
     inline = {

@@ -101,6 +101,22 @@ REFUSED = [
         keda(limitToPartitionsWithLag=True, allowIdleConsumers=True),
         "autoscaling.keda.limitToPartitionsWithLag: not together with",
     ),
+    (
+        keda(ensureEvenDistributionOfPartitions=True),
+        "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA takes a pod for one consumer",
+    ),
+    *[
+        (
+            {**keda(), **login},
+            "autoscaling.keda: KEDA cannot read the login that stands in librdkafka properties",
+        )
+        for login in (
+            {"config": {"kafka": {"properties": {"security.protocol": "SASL_SSL"}}}},
+            {"kafka": {"secretProperties": {"sasl.password": {"secret": "a", "key": "a"}}}},
+            {"kafka": {"secretProperties": {"security.protocol": {"secret": "a", "key": "a"}}}},
+            {"extraEnv": [{"name": "HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME", "value": "a"}]},
+        )
+    ],
     (hpa(targetCPUUtilizationPercentage=None), "autoscaling.hpa: nothing to scale by"),
     (
         {**hpa(), "resources": {"requests": {"cpu": None}}},

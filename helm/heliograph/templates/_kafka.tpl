@@ -41,6 +41,21 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- toYaml $access }}
 {{- end }}
 
+{{- /* Whether pods log in, or speak TLS, by properties that the chart does not understand. */ -}}
+{{- define "heliograph.hasOwnLogin" -}}
+{{- $properties := .Values.config.kafka.properties | default dict }}
+{{- $names := keys $properties (.Values.kafka.secretProperties | default dict) }}
+{{- range .Values.extraEnv }}
+  {{- $names = append $names (toString .name | trimPrefix "HELIOGRAPH_KAFKA_PROPERTIES_" | lower | replace "_" ".") }}
+{{- end }}
+{{- $isPlain := eq "plaintext" (get $properties "security.protocol" | default "plaintext" | toString | lower) }}
+{{- if not (include "heliograph.kafkaAccess" . | fromYaml) }}
+  {{- range $names }}
+    {{- if or (regexMatch "^(sasl|ssl)\\." .) (and (eq . "security.protocol") (not (and $isPlain (hasKey $properties .)))) }}true{{ end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{- /* The librdkafka properties that stand in heliograph.yaml: the operator's and the chart's. */ -}}
 {{- define "heliograph.kafkaProperties" -}}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}

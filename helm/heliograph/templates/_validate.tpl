@@ -146,6 +146,13 @@
 {{- if and $keda.limitToPartitionsWithLag (or $keda.ensureEvenDistributionOfPartitions $keda.allowIdleConsumers) }}
   {{- fail "autoscaling.keda.limitToPartitionsWithLag: not together with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
 {{- end }}
+{{- $shards := dig "shards" 0 .Values.config | default 0 | int }}
+{{- if and $keda.enabled $keda.ensureEvenDistributionOfPartitions (ne 1 $shards) }}
+  {{- fail "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA takes a pod for one consumer, and a pod has one for each shard; set config.shards to 1, or leave it off" }}
+{{- end }}
+{{- if and $keda.enabled (not $keda.authenticationRef) (not $keda.metadata) (include "heliograph.hasOwnLogin" .) }}
+  {{- fail "autoscaling.keda: KEDA cannot read the login that stands in librdkafka properties; use kafka.sasl and kafka.tls, or give KEDA its own in authenticationRef and metadata" }}
+{{- end }}
 {{- $budget := .Values.podDisruptionBudget }}
 {{- if and $budget.enabled (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable) }}
   {{- fail "podDisruptionBudget: set maxUnavailable or minAvailable" }}

@@ -1,6 +1,7 @@
 """Alerts and dashboard reach the cluster as their files have them."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -43,6 +44,61 @@ def test_an_alert_can_be_left_out():
     left_out = alerts_of(ALERTS)[0]["alert"]
     names = [rule["alert"] for rule in alerts_of(rule_spec(disabledAlerts=[left_out]))]
     assert names == [rule["alert"] for rule in alerts_of(ALERTS) if rule["alert"] != left_out]
+
+
+def test_every_rule_sums_by_labels_that_begin_with_namespace_and_job():
+    """The chart puts further ones in front of them."""
+    for group in ALERTS["groups"]:
+        for rule in group["rules"]:
+            for labels in re.findall(r"\b(?:by|on|without)\s*\(([^)]*)\)", rule["expr"]):
+                assert labels.startswith("namespace, job"), rule["expr"]
+
+
+@pytest.mark.parametrize("labels", [[], ["cluster"], ["region", "cluster"]])
+def test_one_cluster_hides_no_other(labels, tmp_path):
+    """Both have a backlog; one has stopped."""
+    (tmp_path / "rules.yaml").write_text(
+        yaml.safe_dump(rule_spec(additionalAggregationLabels=labels))
+    )
+    place = 'region="eu",namespace="push",job="heliograph"'
+    lag = 'heliograph_kafka_consumer_lag_records{topic="notifications",partition="0"'
+    settled = 'heliograph_events_terminal_total{outcome="accepted"'
+    series = [
+        {"series": f'{lag},{place},cluster="{cluster}"}}', "values": "100x60"}
+        for cluster in ("good", "bad")
+    ]
+    series += [
+        {"series": f'{settled},{place},cluster="good"}}', "values": "0+60x60"},
+        {"series": f'{settled},{place},cluster="bad"}}', "values": "7x60"},
+    ]
+    firing = f"count by ({', '.join(labels)}) (ALERTS{{alertname='HeliographStalled',alertstate='firing'}})"
+    values = {"region": "eu", "cluster": "bad"}
+    told = ", ".join(f'{label}="{values[label]}"' for label in labels)
+    samples = [{"labels": f"{{{told}}}", "value": 1}] if labels else []
+    test = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": series,
+                "promql_expr_test": [
+                    {"expr": firing, "eval_time": "60m", "exp_samples": samples}
+                ],
+            }
+        ],
+    }
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test))
+    ended = subprocess.run(
+        ["promtool", "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_alerts_lead_to_where_their_page_is():
+    url = "https://docs.example.net/heliograph/operations"
+    for rule in alerts_of(rule_spec(runbookUrl=url)):
+        assert rule["annotations"]["runbook_url"] == f"{url}#{rule['alert'].lower()}"
 
 
 def test_the_dashboard_is_that_of_the_file():

@@ -133,7 +133,7 @@ def test_what_is_under_config_goes_through_as_it_stands():
         "limits": {"rates": [{"bundle_id": "com.example.*", "requests_per_second": 1000000}]},
         "kafka": {"properties": {"session.timeout.ms": 60000, "client.rack": "{{ no template }}"}},
     }
-    rendered = settings({"config": given})
+    rendered = settings({"config": given, "resources": {"limits": {"memory": "4Gi"}}})
     for section, keys in given.items():
         for key, value in keys.items():
             assert rendered[section][key] == value
@@ -222,9 +222,9 @@ def test_topics_and_rights_are_what_the_service_needs():
         "strimzi": {"user": {"operatorCommands": False}},
     }
     manifests = chart.render(STRIMZI, values)
-    reads, writes = {"Read", "Describe"}, {"Write", "Describe"}
+    reads, writes = ({right, "Describe", "DescribeConfigs"} for right in ("Read", "Write"))
     assert topics_by_rights(manifests) == {
-        ("group", "heliograph"): reads,
+        ("group", "heliograph"): {"Read", "Describe"},
         ("topic", "in"): reads,
         # Named as the service names them: in the largest unit that divides the delay.
         ("topic", "in.retry.1m"): reads | writes,
@@ -233,7 +233,7 @@ def test_topics_and_rights_are_what_the_service_needs():
         ("topic", "notifications.results"): writes,
         ("topic", "notifications.token-status"): reads | writes,
         ("topic", "notifications.dead-letters"): writes,
-        ("transactionalId", "heliograph-"): writes,
+        ("transactionalId", "heliograph-"): {"Write", "Describe"},
     }
     configured = {
         topic["spec"]["topicName"]: topic["spec"]["config"]["cleanup.policy"]
@@ -254,6 +254,31 @@ def test_topics_outlive_the_release_and_retry_records_their_events():
         assert topic["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
         if ".retry." in topic["spec"]["topicName"]:
             assert topic["spec"]["config"]["retention.ms"] == (7 + 2) * 24 * 3600 * 1000
+
+
+def test_single_topics_may_differ():
+    overrides = {
+        "Bulk_Notifications": {
+            "partitions": 48,
+            "config": {"retention.ms": 86400000, "compression.type": "zstd"},
+        },
+        "broadcasts": {"partitions": 1, "replicas": 1},
+        "notifications.dead-letters": {"enabled": False},
+    }
+    manifests = chart.render(STRIMZI, {"strimzi": {"topics": {"overrides": overrides}}})
+    made = {
+        topic["spec"].pop("topicName"): topic["spec"]
+        for topic in chart.of_kind(manifests, "KafkaTopic")
+    }
+    assert "notifications.dead-letters" not in made
+    bulk, other = made["Bulk_Notifications"], made["notifications"]
+    assert (bulk["partitions"], other["partitions"]) == (48, 24)
+    assert bulk["config"] == {
+        **other["config"],
+        "retention.ms": 86400000,
+        "compression.type": "zstd",
+    }
+    assert made["broadcasts"] == {**other, "partitions": 1, "replicas": 1}
 
 
 def test_the_commands_need_more_rights_only_when_asked_for():

@@ -7,6 +7,10 @@ EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=char
 STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
 KEDA = chart.CHART / "ci" / "keda-values.yaml"
 HPA = chart.CHART / "ci" / "hpa-values.yaml"
+# CoreDNS', and OpenShift's in its pods.
+DNS = {53, 5353}
+# Notifications, and channels of the sandbox and of production.
+APNS = {443, 2195, 2196}
 BOTH_ON = {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}}
 
 
@@ -245,14 +249,18 @@ def test_a_new_version_of_the_chart_alone_replaces_no_pods(tmp_path):
 @pytest.mark.parametrize(
     "values, ports",
     [
-        ({}, [{53}, {9092}, {443}]),
-        ({"kafka": {"bootstrap_servers": "a:1,b:2"}}, [{53}, {1, 2}, {443}]),
-        ({"kafka": {"bootstrap_servers": "[2001:db8::1]:9093"}}, [{53}, {9093}, {443}]),
-        ({"apns": {"endpoints": {"sandbox": "https://a:2197"}}}, [{53}, {9092}, {443, 2197}]),
-        ({"apns": {"proxy": "http://p:3128"}}, [{53}, {9092}, {3128}]),
-        ({"apns": {"proxy": "http://p:3128", "no_proxy": "a"}}, [{53}, {9092}, {3128, 443}]),
-        ({"schema_registry": {"url": "https://r/path"}}, [{53}, {9092}, {443}, {443}]),
-        ({"schema_registry": {"url": "http://r:8081/path"}}, [{53}, {9092}, {443}, {8081}]),
+        ({}, [DNS, {9092}, APNS]),
+        ({"kafka": {"bootstrap_servers": "a:1,b:2"}}, [DNS, {1, 2}, APNS]),
+        ({"kafka": {"bootstrap_servers": "[2001:db8::1]:9093"}}, [DNS, {9093}, APNS]),
+        ({"apns": {"endpoints": {"sandbox": "https://a:2197"}}}, [DNS, {9092}, APNS | {2197}]),
+        (
+            {"apns": {"endpoints": {"management_sandbox": "https://a:1"}}},
+            [DNS, {9092}, {443, 2196, 1}],
+        ),
+        ({"apns": {"proxy": "http://p:3128"}}, [DNS, {9092}, {3128}]),
+        ({"apns": {"proxy": "http://p:3128", "no_proxy": "a"}}, [DNS, {9092}, APNS | {3128}]),
+        ({"schema_registry": {"url": "https://r/path"}}, [DNS, {9092}, APNS, {443}]),
+        ({"schema_registry": {"url": "http://r:8081/path"}}, [DNS, {9092}, APNS, {8081}]),
     ],
 )
 def test_the_network_policy_opens_what_the_configuration_names(values, ports):

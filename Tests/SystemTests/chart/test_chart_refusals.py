@@ -169,6 +169,23 @@ REFUSED = [
     ),
     ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
     (
+        {"strimzi": {"topics": {"overrides": {"notification": {"partitions": 1}}}}},
+        "strimzi.topics.overrides.notification: the configuration has no such topic, but notific",
+    ),
+    *[
+        ({"config": config, "resources": {"limits": {"memory": memory}}}, f": {memory} is less")
+        for memory, config in [
+            ("219Mi", {}),
+            ("229M", {}),
+            ("0.2Gi", {}),
+            ("230000000", {}),
+            ("512Mi", {"shards": 12}),
+            ("512Mi", {"limits": {"in_flight_bytes": "512MiB"}}),
+            ("512Mi", {"limits": {"in_flight_bytes": 536870912}}),
+            ("1G", {"tokens": {"max_suppressed": 30000000}}),
+        ]
+    ],
+    (
         {
             "strimzi": {"cluster": "a", "topics": {"enabled": True}},
             "config": {"kafka": {"create_topics": True}},
@@ -260,6 +277,21 @@ def test_a_grace_period_one_second_longer_is_taken(drain, grace):
     values["terminationGracePeriodSeconds"] = grace - 1
     if drain != "500ms":
         assert "terminationGracePeriodSeconds" in chart.refusal(values)
+
+
+@pytest.mark.parametrize(
+    "memory, config",
+    [
+        ("220Mi", {}),
+        ("231M", {}),
+        ("0.22Gi", {}),
+        ("1Gi", {"shards": 12}),
+        ("1Gi", {"limits": {"in_flight_bytes": "512MiB"}}),
+        ("", {"limits": {"in_flight_bytes": "4GiB"}}),
+    ],
+)
+def test_a_limit_of_memory_that_suffices_is_taken(memory, config):
+    chart.render(values={"config": config, "resources": {"limits": {"memory": memory}}})
 
 
 def test_the_schema_and_the_readme_are_what_docs_and_values_say():

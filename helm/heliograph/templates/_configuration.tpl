@@ -59,6 +59,15 @@ own default.
 {{- mul $number (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
 {{- end }}
 
+{{- /* Bytes of a size of Heliograph's (64MiB, 1GB) or a quantity of Kubernetes' (512Mi, 1.5G). */ -}}
+{{- define "heliograph.bytes" -}}
+{{- $number := regexFind "^[0-9.]+(e[+]?[0-9]+)?" . | float64 }}
+{{- $unit := regexReplaceAll "^[0-9.]+(e[+]?[0-9]+)?" . "" | trimSuffix "B" | upper }}
+{{- $power := dict "K" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000
+    "KI" 1024 "MI" 1048576 "GI" 1073741824 "TI" 1099511627776 }}
+{{- mulf $number (get $power $unit | default 1) | floor | int64 }}
+{{- end }}
+
 {{- /* A duration in the largest unit that divides it, as names of retry topics have it: 60s is 1m. */ -}}
 {{- define "heliograph.durationText" -}}
 {{- $milliseconds := include "heliograph.milliseconds" . | int64 }}

@@ -87,6 +87,13 @@
 {{- if and $strimzi.topics.enabled .Values.config.kafka.create_topics }}
   {{- fail "config.kafka.create_topics: leave it false beside strimzi.topics, two would make the same topics" }}
 {{- end }}
+{{- $names := list }}
+{{- range include "heliograph.topics" . | fromYamlArray }}{{ $names = append $names .name }}{{ end }}
+{{- range $name, $_override := $strimzi.topics.overrides }}
+  {{- if not (has $name $names) }}
+    {{- fail (printf "strimzi.topics.overrides.%s: the configuration has no such topic, but %s" $name (join ", " $names)) }}
+  {{- end }}
+{{- end }}
 {{- if $strimzi.user.enabled }}
   {{- if $kafka.sasl.mechanism }}
     {{- fail "kafka.sasl.mechanism: leave it empty beside strimzi.user, which sets it" }}
@@ -165,6 +172,15 @@
 {{- $grace := mul 1000 (int64 .Values.terminationGracePeriodSeconds) }}
 {{- if le $grace (add $drainMilliseconds 10000) }}
   {{- fail (printf "terminationGracePeriodSeconds: %d s is not more than config.limits.drain_timeout (%s) and 10 s for leaving the group; the pod would be killed in mid-drain" (int64 .Values.terminationGracePeriodSeconds) $drain) }}
+{{- end }}
+{{- $memory := dig "limits" "memory" "" .Values.resources | default "" | toString }}
+{{- $shards := dig "shards" 1 .Values.config | default 1 | int64 }}
+{{- $tokens := dig "tokens" "max_suppressed" 1000000 .Values.config | default 1000000 }}
+{{- $inFlight := dig "limits" "in_flight_bytes" "64MiB" .Values.config | default "64MiB" }}
+{{- $bytes := include "heliograph.bytes" (toString $inFlight) | int64 }}
+{{- $needed := add 60 (div $bytes 1048576) (mul 32 $shards) (div (mul 32 (int64 $tokens)) 1000000) }}
+{{- if and $memory (lt (include "heliograph.bytes" $memory | int64) (mul $needed 1048576)) }}
+  {{- fail (printf "resources.limits.memory: %s is less than the %d MiB that a pod may take: 60 MiB, config.limits.in_flight_bytes (%s), 32 MiB for each of config.shards (%d) and for each million of config.tokens.max_suppressed (%d)" $memory $needed (toString $inFlight) $shards (int64 $tokens)) }}
 {{- end }}
 {{- $own := include "heliograph.environment" . | fromYamlArray }}
 {{- range $variable := .Values.extraEnv }}

@@ -116,6 +116,10 @@ def test_static_members_are_named_by_their_pods():
     assert workload["kind"] == "StatefulSet"
     assert workload["spec"]["serviceName"] == chart.name_of(service)
     assert service["spec"]["clusterIP"] == "None"
+    assert workload["spec"]["updateStrategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"partition": 1},
+    }
     (variable,) = (
         variable
         for variable in chart.container_of(manifests)["env"]
@@ -327,6 +331,98 @@ def test_keda_needs_no_login_where_there_is_none(protocol):
     }
     for trigger in chart.only(chart.render(values=values), "ScaledObject")["spec"]["triggers"]:
         assert "authenticationRef" not in trigger
+
+
+def test_further_objects_are_made_of_maps_and_of_texts():
+    text = """{
+        apiVersion: v1, kind: ConfigMap,
+        metadata: {name: "{{ .Release.Name }}-text", namespace: "{{ .Release.Namespace }}"},
+        data: {replicas: "{{ .Values.replicaCount }}"}
+    }"""
+    name = '{{ include "heliograph.fullname" . }}-map'
+    made = chart.render(
+        values={
+            "extraObjects": [
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}},
+                text,
+            ]
+        }
+    )
+    data = {chart.name_of(m): m.get("data") for m in chart.of_kind(made, "ConfigMap")}
+    assert data["push-heliograph-map"] is None
+    assert data["push-text"] == {"replicas": "2"}
+
+
+def test_templates_stand_in_what_is_further_and_not_in_annotations_of_pods():
+    """Vault's injector has templates of its own there."""
+    injected = '{{ with secret "apns" }}{{ .Data.key }}{{ end }}'
+    here = "{{ .Release.Namespace }}"
+    manifests = chart.render(
+        values={
+            "podAnnotations": {"vault.hashicorp.com/agent-inject-template-key": injected},
+            "serviceAccount": {"automount": True, "annotations": {"role": here}},
+            "extraEnv": [{"name": "PLACE", "value": here}],
+            "initContainers": [{"name": "wait", "image": here}],
+        }
+    )
+    template = chart.pod_of(manifests)
+    assert injected in template["metadata"]["annotations"].values()
+    for pod in (template["spec"], chart.only(manifests, "Pod")["spec"]):
+        assert pod["automountServiceAccountToken"] is True
+        assert pod["containers"][0]["env"] == [{"name": "PLACE", "value": "apps"}]
+        assert pod["initContainers"] == [{"name": "wait", "image": "apps"}]
+    account = chart.only(manifests, "ServiceAccount")
+    assert account["automountServiceAccountToken"] is True
+    assert account["metadata"]["annotations"] == {"role": "apps"}
+
+
+DIGEST = f"sha256:{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    "image, registry, expected",
+    [
+        ({}, "", "heliograph:0.1.0"),
+        ({"repository": "a.example/b"}, "", "a.example/b:0.1.0"),
+        ({"registry": "a.example", "repository": "b"}, "", "a.example/b:0.1.0"),
+        ({"registry": "a.example", "repository": "b"}, "c.example", "c.example/b:0.1.0"),
+        ({"tag": "2"}, "c.example/", "c.example/heliograph:2"),
+        ({"tag": "2", "digest": DIGEST}, "c.example", f"c.example/heliograph@{DIGEST}"),
+    ],
+)
+def test_the_image_is_of_the_registry_of_all(image, registry, expected):
+    login = [{"name": "login"}]
+    shared = {"imageRegistry": registry, "imagePullSecrets": login}
+    manifests = chart.render(values={"image": image, "global": shared})
+    for pod in (chart.pod_of(manifests)["spec"], chart.only(manifests, "Pod")["spec"]):
+        assert pod["containers"][0]["image"] == expected
+        assert pod["imagePullSecrets"] == login
+
+
+@pytest.mark.parametrize(
+    "values_file, secrets",
+    [(chart.LEAST, None), (HPA, None), (KEDA, "kafka-ca,kafka-login"), (STATEFUL, "kafka-ca,kafka-client")],
+    ids=chart.parameter_name,
+)
+def test_reloader_looks_at_secrets_that_are_read_at_start_alone(values_file, secrets):
+    """A key of APNs is read again while running, and the release's own Secret is in the checksum."""
+    values = {"reloader": {"enabled": True}, "annotations": {"owner": "push"}}
+    workload = chart.only(chart.render(values_file, values), *chart.WORKLOADS)
+    annotations = workload["metadata"]["annotations"]
+    assert annotations.pop("owner") == "push"
+    assert annotations.get("secret.reloader.stakater.com/reload") == secrets
+
+
+def test_a_service_monitor_finds_the_service_of_the_pods():
+    values = {"serviceMonitor": {"enabled": True, "targetLabels": ["team"], "interval": "15s"}}
+    manifests = chart.render(values=values)
+    monitor = chart.only(manifests, "ServiceMonitor")["spec"]
+    service = chart.only(manifests, "Service")
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    [endpoint] = monitor["endpoints"]
+    assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+    assert (endpoint["path"], endpoint["interval"]) == ("/metrics", "15s")
+    assert monitor["targetLabels"] == ["team"]
 
 
 @EVERY_FILE

@@ -123,6 +123,10 @@ REFUSED = [
         "resources.requests.cpu: autoscaling.hpa scales by a percentage",
     ),
     (
+        {"podMonitor": {"enabled": True}, "serviceMonitor": {"enabled": True}},
+        "serviceMonitor: either it or podMonitor",
+    ),
+    (
         {"podDisruptionBudget": {"maxUnavailable": None}},
         "podDisruptionBudget: set maxUnavailable or minAvailable",
     ),

@@ -44,6 +44,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 
 {{- define "heliograph.image" -}}
 {{- $repository := default .Chart.Name .Values.image.repository }}
+{{- with .Values.global.imageRegistry | default .Values.image.registry }}
+  {{- $repository = printf "%s/%s" (trimSuffix "/" .) $repository }}
+{{- end }}
 {{- if .Values.image.digest }}
 {{- $repository }}@{{ .Values.image.digest }}
 {{- else }}

@@ -66,7 +66,7 @@ directories, and a rotated key has to reach the process.
   {{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}
-{{ toYaml . }}
+{{ include "heliograph.tpl" (list $ .) }}
 {{- end }}
 {{- end }}
 
@@ -78,21 +78,22 @@ imagePullPolicy: {{ . }}
 {{- end }}
 securityContext:
   {{- include "heliograph.given" .Values.securityContext | nindent 2 }}
-{{- $environment := concat (include "heliograph.environment" . | fromYamlArray) .Values.extraEnv }}
+{{- $environment := concat (include "heliograph.environment" . | fromYamlArray)
+    (include "heliograph.tpl" (list . .Values.extraEnv) | fromYamlArray) }}
 {{- with $environment }}
 env:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with .Values.extraEnvFrom }}
 envFrom:
-  {{- toYaml . | nindent 2 }}
+  {{- include "heliograph.tpl" (list $ .) | nindent 2 }}
 {{- end }}
 volumeMounts:
   {{- range $mount := include "heliograph.mounts" . | fromYamlArray }}
   - {name: {{ $mount.name }}, mountPath: {{ $mount.path }}, readOnly: true}
   {{- end }}
   {{- with .Values.extraVolumeMounts }}
-  {{- toYaml . | nindent 2 }}
+  {{- include "heliograph.tpl" (list $ .) | nindent 2 }}
   {{- end }}
 {{- end }}
 
@@ -108,29 +109,20 @@ volumeMounts:
 {{- /* Pod fields that the service and the test share. */ -}}
 {{- define "heliograph.podBase" -}}
 serviceAccountName: {{ include "heliograph.serviceAccountName" . }}
-automountServiceAccountToken: false
+automountServiceAccountToken: {{ .Values.serviceAccount.automount | default false }}
 # Variables such as HELIOGRAPH_PORT, made of a Service's name, would be unknown configuration keys.
 enableServiceLinks: false
 securityContext:
   {{- include "heliograph.podSecurityContext" . | nindent 2 }}
-{{- with .Values.imagePullSecrets }}
+{{- with concat (.Values.global.imagePullSecrets | default list) (.Values.imagePullSecrets | default list) }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.priorityClassName }}
-priorityClassName: {{ . }}
+{{- range $key := list "priorityClassName" "runtimeClassName" "schedulerName" "dnsPolicy" "dnsConfig"
+    "hostAliases" "nodeSelector" "tolerations" "affinity" "initContainers" }}
+{{- with get $.Values $key }}
+{{ include "heliograph.tpl" (list $ (dict $key .)) }}
 {{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -141,6 +133,20 @@ schemas are read again while running. Of the text alone, so that a new chart ver
 {{- define "heliograph.checksum" -}}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
 {{- printf "%s\n%s" (include "heliograph.configuration" .) (dig "sasl" dict $access | toYaml) | sha256sum }}
+{{- end }}
+
+{{- /* Annotations of the workload: for Stakater's Reloader, the Secrets that are read at start alone. */ -}}
+{{- define "heliograph.workloadAnnotations" -}}
+{{- $annotations := deepCopy (.Values.annotations | default dict) }}
+{{- if .Values.reloader.enabled }}
+  {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+  {{- $secrets := list }}
+  {{- range include "heliograph.kafkaSecretProperties" . | fromYaml }}{{ $secrets = append $secrets .name }}{{ end }}
+  {{- with $access.tls }}{{ $secrets = append $secrets .ca.secret }}{{ $secrets = append $secrets .client.secret }}{{ end }}
+  {{- $secrets = without $secrets nil "" (printf "%s-kafka" (include "heliograph.fullname" .)) | uniq | sortAlpha }}
+  {{- with $secrets }}{{ $_ := set $annotations "secret.reloader.stakater.com/reload" (join "," .) }}{{ end }}
+{{- end }}
+{{- toYaml $annotations }}
 {{- end }}
 
 {{- define "heliograph.podTemplate" -}}
@@ -183,10 +189,14 @@ spec:
         {{- omit $probe "enabled" | include "heliograph.given" | nindent 8 }}
       {{- end }}
       {{- end }}
+      {{- with .Values.lifecycle }}
+      lifecycle:
+        {{- include "heliograph.tpl" (list $ .) | nindent 8 }}
+      {{- end }}
       resources:
         {{- include "heliograph.given" .Values.resources | nindent 8 }}
     {{- with .Values.extraContainers }}
-    {{- toYaml . | nindent 4 }}
+    {{- include "heliograph.tpl" (list $ .) | nindent 4 }}
     {{- end }}
   volumes:
     {{- include "heliograph.volumes" . | nindent 4 }}

@@ -167,6 +167,9 @@
 {{- end }}
 
 {{- define "heliograph.validatePod" -}}
+{{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled }}
+  {{- fail "serviceMonitor: either it or podMonitor, or each pod is scraped twice" }}
+{{- end }}
 {{- $drain := dig "limits" "drain_timeout" "10s" .Values.config }}
 {{- $drainMilliseconds := include "heliograph.milliseconds" $drain | int64 }}
 {{- $grace := mul 1000 (int64 .Values.terminationGracePeriodSeconds) }}

@@ -27,6 +27,9 @@ extraEnv: []
 podDisruptionBudget: {}
 autoscaling: {keda: {}, hpa: {}}
 podMonitor: {}
+serviceMonitor: {}
+reloader: {}
+global: {}
 prometheusRule: {}
 dashboard: {}
 networkPolicy: {}
@@ -35,14 +38,25 @@ tests: {}
 {{- end }}
 
 {{- /*
-YAML of a map without what is null, "" or an empty map. In a chart of charts Helm 4.3 keeps a default
+YAML of a map without what is null, "" or empty. In a chart of charts Helm 4.3 keeps a default
 that is set to null; "" removes it with every Helm.
 */ -}}
 {{- define "heliograph.given" -}}
 {{- $given := dict }}
 {{- range $key, $value := . }}
   {{- if kindIs "map" $value }}{{ $value = include "heliograph.given" $value | fromYaml }}{{ end }}
-  {{- if not (or (kindIs "invalid" $value) (has $value (list "" dict))) }}{{ $_ := set $given $key $value }}{{ end }}
+  {{- if not (or (kindIs "invalid" $value) (has $value (list "" dict list))) }}{{ $_ := set $given $key $value }}{{ end }}
 {{- end }}
 {{- toYaml $given }}
+{{- end }}
+
+{{- /*
+YAML of a value in which {{ templates }} may stand, such as the release's name. Takes a list: root, value.
+Not for annotations of pods: Vault's injector has templates of its own in them.
+*/ -}}
+{{- define "heliograph.tpl" -}}
+{{- $value := index . 1 }}
+{{- $text := kindIs "string" $value | ternary $value (toYaml $value) }}
+{{- if contains "{{" $text }}{{ $text = tpl $text (index . 0) }}{{ end }}
+{{- $text }}
 {{- end }}

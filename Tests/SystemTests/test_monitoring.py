@@ -42,7 +42,7 @@ def queries():
     """The dashboard's expressions, with what Grafana puts in for its variables."""
     for panel in panels():
         for target in panel["targets"]:
-            yield target["expr"].replace("$__rate_interval", "1m")
+            yield target["expr"].replace("$__rate_interval", "1m").replace("$__range", "1h")
 
 
 def names_in(expression):
@@ -50,8 +50,12 @@ def names_in(expression):
     return set(re.findall(r"\b(?:heliograph|process)_[a-z0-9_]+", expression))
 
 
+def rule_texts():
+    return [rule["expr"] for rule in rules()]
+
+
 def used_names():
-    texts = [rule["expr"] for rule in rules()] + list(queries())
+    texts = rule_texts() + list(queries())
     return {name for text in texts for name in names_in(text)}
 
 
@@ -112,6 +116,28 @@ def test_alert_tells_what_to_do(alert):
 
 def test_only_alerts_have_sections():
     assert re.findall(r"(?m)^### (\w+)$", section("Alerts")) == [rule["alert"] for rule in alerts()]
+
+
+def test_what_silences_what_names_alerts():
+    """Each name or pattern of the advice is of alerts that there are, and none silences itself."""
+    [text] = re.findall(r"(?s)```yaml\n(inhibit_rules:.+?)```", section("Service levels"))
+    names = {rule["alert"] for rule in alerts()}
+
+    def matched(matchers):
+        found = names
+        for matcher in matchers:
+            operator, pattern = re.fullmatch(r'alertname(=~|!=|=)"(.+)"', matcher).groups()
+            parts = pattern.split("|") if "(" not in pattern else [pattern]
+            for part in parts:
+                assert any(re.fullmatch(part, name) for name in names), part
+            fits = {name for name in names if re.fullmatch(pattern, name)}
+            found = found - fits if operator == "!=" else found & fits
+        return found
+
+    for rule in yaml.safe_load(text)["inhibit_rules"]:
+        causes, consequences = matched(rule["source_matchers"]), matched(rule["target_matchers"])
+        assert causes and consequences and not causes & consequences, rule
+        assert rule["equal"] == ["namespace", "job"]
 
 
 def test_links_within_operations_lead_somewhere():
@@ -187,6 +213,12 @@ def test_metrics_of_a_running_service(broker, simulators, benches):
     exposed = {m[1]: m[2] for m in re.finditer(r"(?m)^# TYPE (\S+) (\S+)$", text)}
     used = {name if name in exposed else SUFFIX.sub("", name) for name in used_names()}
     assert used <= set(exposed), "used, but not exposed"
+    # A bound that no histogram has counts nothing, and says nothing.
+    bounds = re.findall(r'(\w+_bucket)\{le=~"([^"]+)"', "\n".join([*queries(), *rule_texts()]))
+    assert bounds
+    for name, pattern in set(bounds):
+        exposed_bounds = re.findall(rf'(?m)^{name}\{{le="([^"]+)"\}}', text)
+        assert [bound for bound in exposed_bounds if re.fullmatch(pattern, bound)], (name, pattern)
     documented = first_cells(section("Metrics"))
     assert sorted(documented) == sorted(exposed), "documented and exposed differ"
     kinds = dict(re.findall(r"(?m)^\| `([^`]+)` \| (\w+) \|", section("Metrics")))
@@ -241,7 +273,8 @@ def test_prometheus_evaluates_rules_and_dashboard(broker, simulators, benches, t
                 continue
             for target in panel["targets"]:
                 text = target["expr"].replace("$namespace", ".*").replace("$job", ".*")
-                text = text.replace("$__rate_interval", "10s").replace("[5m]", "[10s]")
+                text = text.replace("$__rate_interval", "10s").replace("$__range", "10s")
+                text = text.replace("[5m]", "[10s]")
                 if QUIET_METRIC in text:
                     continue
 

@@ -3,9 +3,12 @@
 # docker build -t heliograph-lab --target lab .      the simulator and the demo, not for production
 #
 # scripts/check-image reads this file, makes the same image without Docker, and starts it.
-# Tags are pinned by version; pin digests where you build, from a registry that you trust.
+# scripts/pin-images pins the base images by digest.
 
-FROM swift:6.3.1-bookworm AS build
+ARG SWIFT_IMAGE=swift:6.3.1-bookworm
+ARG DEBIAN_IMAGE=debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
+
+FROM ${SWIFT_IMAGE} AS build
 # Debian's stable release changes versions for security only, and drops the old ones.
 # hadolint ignore=DL3008
 RUN apt-get update \
@@ -31,7 +34,7 @@ FROM build AS build-lab
 RUN --network=none scripts/build heliograph-lab \
     && strip -o /out/heliograph-lab .build/shipped/release/heliograph-lab
 
-FROM debian:bookworm-slim AS runtime
+FROM ${DEBIAN_IMAGE} AS runtime
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \

@@ -1,0 +1,109 @@
+"""What a release is made of: version, pins, SBOMs, chart, workflows. No registry is asked."""
+
+import functools
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import yaml
+
+from harness.processes import ROOT, built_binary
+
+SCRIPTS = ROOT / "scripts"
+TOOLS = pathlib.Path(sys.executable).parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+# As semver.org has it, without build metadata: the version is a tag of an image, too.
+SEMVER = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?"
+AUTHOR = {
+    f"GIT_{who}_{what}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Test"), ("EMAIL", "test@example.com"))
+}
+
+
+def run(*command, code=0, **options):
+    ended = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=120, **options
+    )
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    return ended.stdout + ended.stderr
+
+
+def module(name):
+    """A script of the project as a module."""
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), str(SCRIPTS / name))
+    made = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(made)
+    return made
+
+
+class Repository:
+    """A copy of some files in a repository of its own."""
+
+    def __init__(self, folder, *names):
+        self.folder = folder
+        for name in names:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+            copy(ROOT / name, target)
+        self.git("init", "--quiet")
+        self.commit()
+
+    def git(self, *words):
+        return run("git", *words, cwd=self.folder, env={**os.environ, **AUTHOR})
+
+    def commit(self):
+        self.git("add", "--all", "--force")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "One")
+
+    def script(self, name, *words, **options):
+        return run(self.folder / "scripts" / name, *words, cwd=self.folder, **options)
+
+
+# Base images
+
+
+def test_base_images_are_named_once_and_pinned_in_one_form():
+    text = (ROOT / "Dockerfile").read_text()
+    arguments = dict(re.findall(r"(?m)^ARG (\w+_IMAGE)=(\S+)$", text))
+    bases = re.findall(r"(?m)^FROM (\S+) AS (\S+)$", text)
+    stages = {stage for _, stage in bases}
+    assert {base for base, _ in bases} - stages == {f"${{{name}}}" for name in arguments}
+    for image in arguments.values():
+        assert re.fullmatch(r"[a-z/]+:[\w.-]+(@sha256:[0-9a-f]{64})?", image), image
+
+
+def test_pins_are_written(tmp_path):
+    """By a docker that answers as the registry would."""
+    repository = Repository(tmp_path, "scripts/pin-images", "Dockerfile")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    docker = tools / "docker"
+    docker.write_text('#!/bin/sh\necho "sha256:$(printf %s "$6" | sha256sum | cut -c -64)"\n')
+    docker.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+    before = (tmp_path / "Dockerfile").read_text()
+    repository.script("pin-images", env=environment)
+    after = (tmp_path / "Dockerfile").read_text()
+    images = re.findall(r"(?m)^ARG \w+_IMAGE=(\S+)@(sha256:\S+)$", after)
+    assert [tag for tag, _ in images] == ["swift:6.3.1-bookworm", "debian:bookworm-slim"]
+    assert len({digest for _, digest in images}) == 2, "both have one digest"
+    assert re.sub(r"@sha256:\w+", "", after) == re.sub(r"@sha256:\w+", "", before)
+    repository.script("pin-images", "--check")
+    # Another registry's answer, and none.
+    docker.write_text("#!/bin/sh\necho '<no value>'\n")
+    repository.script("pin-images", env=environment, code=1)
+    assert (tmp_path / "Dockerfile").read_text() == after
+    (tmp_path / "Dockerfile").write_text(after.replace(f"@{images[0][1]}", ""))
+    told = repository.script("pin-images", "--check", code=1)
+    assert told == "pin-images: swift:6.3.1-bookworm has no digest\n"

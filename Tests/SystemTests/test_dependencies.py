@@ -1,0 +1,115 @@
+"""docs/dependencies.md and its source: what is linked, installed, pinned and fixed."""
+
+import gzip
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness.processes import ROOT, built_binary
+
+LIBRARIES = json.loads((ROOT / "deploy" / "release" / "dependencies.json").read_text())["libraries"]
+# Part of every image of Debian.
+IN_EVERY_IMAGE = {"libc6", "libgcc-s1"}
+# A build that is not the shipped one has Swift's own beside it.
+SWIFT = re.compile(r"lib(swift|_?Foundation|dispatch|BlocksRuntime)")
+needs_debian = pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="no Debian")
+DEFECTS = [
+    (library, defect)
+    for library in LIBRARIES
+    for defect in library["defects"]
+    if defect["good_here"]
+]
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def is_at_least(version, least):
+    return subprocess.run(["dpkg", "--compare-versions", version, "ge", least]).returncode == 0
+
+
+def test_page_is_up_to_date():
+    subprocess.run([ROOT / "scripts" / "make-dependencies", "--check"], check=True)
+
+
+@pytest.mark.parametrize("program", ["heliograph", "heliograph-lab"])
+def test_programs_are_linked_to_these_libraries(program):
+    told = output("readelf", "--dynamic", "--wide", built_binary(program))
+    linked = set(re.findall(r"\(NEEDED\).*\[(.+)\]", told))
+    linked = {name for name in linked if not SWIFT.match(name) and not name.startswith("ld-linux")}
+    listed = {name for library in LIBRARIES for name in library["libraries"]}
+    assert linked and linked <= listed, linked - listed
+    if program == "heliograph":
+        assert listed <= linked, f"listed, but not linked: {listed - linked}"
+
+
+@needs_debian
+def test_libraries_come_from_their_packages():
+    told = output("ldd", built_binary("heliograph"))
+    places = dict(re.findall(r"(\S+) => (/\S+)", told))
+    for library in LIBRARIES:
+        for name in library["libraries"]:
+            # Debian's merged /usr has a second way to each library.
+            ways = {places[name], str(pathlib.Path(places[name]).resolve())}
+            ways |= {way.removeprefix("/usr") for way in ways}
+            ended = subprocess.run(["dpkg", "-S", *ways], capture_output=True, text=True)
+            owners = {line.split(":")[0] for line in ended.stdout.splitlines()}
+            assert owners == {library["run"]}, f"{name}: {owners}"
+
+
+@needs_debian
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
+def test_installed_version_is_at_least_the_listed_one(library):
+    format = "-f=${source:Upstream-Version} ${Version} ${source:Package}"
+    upstream, version, source = output("dpkg-query", "-W", format, library["run"]).split()
+    assert source == library["source"]
+    assert is_at_least(version, library["version"]), f"{version} is older: apt-get upgrade"
+
+
+@needs_debian
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library["name"])
+def test_listed_version_has_the_fixes(library):
+    for defect in library["defects"]:
+        assert defect["good_here"] or defect.get("avoided"), f"{defect['id']} is open"
+        if defect["good_here"]:
+            assert is_at_least(library["version"], defect["good_here"])
+
+
+@needs_debian
+@pytest.mark.parametrize(("library", "defect"), DEFECTS, ids=lambda value: value.get("id", ""))
+def test_debian_says_so(library, defect):
+    """Its changelog names the defect in the entry of the version that is said to be good."""
+    path = pathlib.Path("/usr/share/doc", library["run"], "changelog.Debian.gz")
+    if not path.exists():
+        pytest.skip(f"{path} is not installed, so {defect['id']} is NOT checked")
+    text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+    entries = re.split(r"(?m)^(?=\S+ \(.+\) .+; urgency)", text)
+    [entry] = [e for e in entries if e.startswith(f"{library['source']} ({defect['good_here']})")]
+    assert defect["id"] in entry
+
+
+def test_dockerfile_and_setup_install_them():
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    build, run = (set(names.split()) for names in re.findall(r"install --yes \S+([^&]*)", text))
+    development = {library["build"] for library in LIBRARIES if library["build"].endswith("-dev")}
+    # The toolchain's image has the C library's.
+    assert build - {"pkg-config"} == development - {"libc6-dev"}
+    assert run - {"ca-certificates"} == {library["run"] for library in LIBRARIES} - IN_EVERY_IMAGE
+    setup = (ROOT / "scripts" / "setup").read_text()
+    [packages] = re.findall(r"(?s)build_packages=\((.*?)\)", setup)
+    assert {library["build"] for library in LIBRARIES} - {"libc6-dev"} <= set(packages.split())
+
+
+def test_manifest_names_them():
+    text = (ROOT / "Package.swift").read_text()
+    assert set(re.findall(r'pkgConfig: "(.+?)"', text)) == {
+        library["pkg_config"] for library in LIBRARIES if "pkg_config" in library
+    }
+    linked = set(re.findall(r'linkedLibrary\("(.+?)"\)', text)) - {"m"}
+    assert linked == {"simdjson", "re2"}
+    assert set(re.findall(r'apt\(\["(.+?)"\]\)', text)) <= {library["build"] for library in LIBRARIES}

@@ -107,3 +107,36 @@ def test_pins_are_written(tmp_path):
     (tmp_path / "Dockerfile").write_text(after.replace(f"@{images[0][1]}", ""))
     told = repository.script("pin-images", "--check", code=1)
     assert told == "pin-images: swift:6.3.1-bookworm has no digest\n"
+
+
+# The image's check has no processor of its own
+
+
+def test_the_loader_is_read_from_the_program():
+    program = shutil.which("ls")
+    headers = run("readelf", "--program-headers", "--wide", program)
+    [expected] = re.findall(r"interpreter: (\S+)\]", headers)
+    assert module("check-image").interpreter(program) == expected
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_loader_is_that_of_any_processor(order, tmp_path):
+    """A program for ARM in as few bytes as it takes, of either byte order."""
+    name = b"/lib/ld-linux-aarch64.so.1\0"
+    identity = b"\x7fELF\x02" + (b"\x01" if order == "<" else b"\x02") + b"\x01" + bytes(9)
+    header = struct.pack(order + "HHIQQQIHHHHHH", 3, 183, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    note = struct.pack(order + "IIQQQQQQ", 4, 4, 0, 0, 0, 0, 0, 8)
+    loader = struct.pack(order + "IIQQQQQQ", 3, 4, 176, 176, 176, len(name), len(name), 1)
+    program = tmp_path / "program"
+    program.write_bytes(identity + header + note + loader + name)
+    assert module("check-image").interpreter(program) == name[:-1].decode()
+
+
+def test_no_script_names_a_processor():
+    """But where a tool is fetched that is built for one."""
+    named = {
+        path.name
+        for path in SCRIPTS.iterdir()
+        if path.is_file() and re.search(r"x86|amd64|ld-linux", path.read_text())
+    }
+    assert named == {"fetch-helm"}

@@ -25,12 +25,15 @@ COPY Tests Tests
 COPY schemas schemas
 COPY Sources Sources
 COPY scripts/build scripts/build
+# What `heliograph --version` says; scripts/version reads it from git.
+ARG HELIOGRAPH_VERSION=0.0.0-dev
 # Nothing is downloaded from here on: the sources need the toolchain and Debian's libraries only.
 RUN --network=none scripts/build heliograph \
     && mkdir -p /out \
     && strip -o /out/heliograph .build/shipped/release/heliograph
 
 FROM build AS build-lab
+ARG HELIOGRAPH_VERSION=0.0.0-dev
 RUN --network=none scripts/build heliograph-lab \
     && strip -o /out/heliograph-lab .build/shipped/release/heliograph-lab
 
@@ -62,14 +65,14 @@ ENTRYPOINT ["heliograph-lab"]
 CMD ["demo"]
 
 FROM runtime AS service
-ARG VERSION=unknown
+ARG HELIOGRAPH_VERSION=0.0.0-dev
 ARG REVISION=unknown
 ARG CREATED=unknown
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="heliograph" \
       org.opencontainers.image.description="Push notifications from Kafka to APNs" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.version="${HELIOGRAPH_VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}" \
       org.opencontainers.image.source="${SOURCE}" \

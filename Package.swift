@@ -40,6 +40,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     )
 }
 
+/// What `--version` says: of a release, the version that `scripts/version` reads from git's tags.
+///
+/// Only the one C file that holds it is compiled again when it changes.
+let version: [CSetting] =
+    Context.environment["HELIOGRAPH_VERSION"]
+    .map { [.define("HELIOGRAPH_VERSION", to: "\"\($0)\"")] } ?? []
+
 let package = Package(
     name: "heliograph",
     products: [
@@ -81,7 +88,11 @@ let package = Package(
         ),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CSHA1"),
-        .target(name: "CFiles", exclude: ["Metaschemas"]),
+        .target(
+            name: "CFiles",
+            exclude: ["Metaschemas"],
+            cSettings: version
+        ),
 
         // The pure core: no clock, no dice, no lock, no I/O.
         module("Vocabulary", ["CSHA1"]),
@@ -149,7 +160,8 @@ let package = Package(
             [
                 "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
                 "Delivery", "Telemetry", "SystemIO", "KafkaIO", "RegistryIO", "AdminHTTP",
-                "HTTPServer", "YAML", "CLinux", "Log", "Configuration", "Credentials", "Shard",
+                "HTTPServer", "YAML", "CFiles", "CLinux", "Log", "Configuration", "Credentials",
+                "Shard",
             ]
         ),
         module(

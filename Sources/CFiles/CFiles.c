@@ -89,3 +89,10 @@ const char *hg_file_text(const char *name) {
     }
     __builtin_trap();
 }
+
+// Package.swift defines it where the environment does.
+#ifndef HELIOGRAPH_VERSION
+#define HELIOGRAPH_VERSION "0.0.0-dev"
+#endif
+
+const char *hg_version(void) { return HELIOGRAPH_VERSION; }

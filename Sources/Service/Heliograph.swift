@@ -1,4 +1,5 @@
 import AdminHTTP
+import CFiles
 package import Configuration
 import Credentials
 import Delivery
@@ -13,7 +14,9 @@ import Vocabulary
 
 /// The service: what `heliograph run` runs, and what the demo embeds.
 package struct Heliograph: Sendable {
-    package static let version = "0.1.0"
+    /// The version of a release, or `0.0.0-dev`; see `Package.swift`.
+    // SAFETY: the text ends with a NUL, and stays.
+    package static let version = unsafe String(cString: hg_version())
 
     private let configuration: Configuration
     private let configurationLoadedAt = SystemClock.wallClock

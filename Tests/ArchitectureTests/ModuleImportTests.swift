@@ -54,8 +54,8 @@ private let allowedImports: [String: Set<String>] = [
     "Service": [
         "Vocabulary", "JSON", "JSONSchema", "EventCodec", "APNsRules", "ConnectionPool",
         "Delivery", "Telemetry", "SystemIO", "KafkaIO", "HTTPServer", "RegistryIO", "AdminHTTP",
-        "YAML", "CLinux", "Log", "Configuration", "Credentials", "Shard", "Foundation", "Glibc",
-        "Synchronization",
+        "YAML", "CFiles", "CLinux", "Log", "Configuration", "Credentials", "Shard", "Foundation",
+        "Glibc", "Synchronization",
     ],
     "APNsSimulator": [
         "Vocabulary", "SystemIO", "HTTP2IO", "HTTP2Peer", "APNsRules", "JSON", "Glibc",

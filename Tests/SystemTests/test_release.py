@@ -70,6 +70,51 @@ class Repository:
         return run(self.folder / "scripts" / name, *words, cwd=self.folder, **options)
 
 
+# The version
+
+
+def test_versions_come_from_tags(tmp_path):
+    repository = Repository(tmp_path, "scripts/version")
+    repository.commit()
+
+    def version():
+        told = repository.script("version").strip()
+        assert re.fullmatch(SEMVER, told), told
+        return told
+
+    commit = repository.git("rev-parse", "--short=8", "HEAD").strip()
+    assert version() == f"0.1.0-dev.2.g{commit}"
+    repository.git("tag", "v1.2.3")
+    # No release: what is tagged in another form.
+    repository.git("tag", "nightly")
+    assert version() == "1.2.3"
+    (tmp_path / "scripts" / "version").write_text((SCRIPTS / "version").read_text() + "# Changed.\n")
+    assert version() == f"1.2.4-dev.0.g{commit}.dirty"
+    repository.commit()
+    assert re.fullmatch(r"1\.2\.4-dev\.1\.g[0-9a-f]{8}", version())
+    repository.git("tag", "v2.0.0-rc.1")
+    assert version() == "2.0.0-rc.1"
+    repository.commit()
+    assert re.fullmatch(r"2\.0\.0-dev\.1\.g[0-9a-f]{8}", version())
+
+
+@pytest.mark.parametrize(("said", "version"), [({"HELIOGRAPH_VERSION": "9.8.7-rc.1"}, "9.8.7-rc.1"), ({}, None)])
+def test_the_manifest_hands_the_version_to_the_compiler(said, version):
+    environment = {k: v for k, v in os.environ.items() if k != "HELIOGRAPH_VERSION"}
+    told = subprocess.run(
+        ["swift", "package", "dump-package"], cwd=ROOT, env={**environment, **said},
+        capture_output=True, text=True, check=True,
+    )
+    [target] = [t for t in json.loads(told.stdout)["targets"] if t["name"] == "CFiles"]
+    defines = [setting["kind"]["define"]["_0"] for setting in target["settings"]]
+    assert defines == ([f'HELIOGRAPH_VERSION="{version}"'] if version else [])
+
+
+def test_the_programs_tell_their_version():
+    for program in ("heliograph", "heliograph-lab"):
+        assert re.search(SEMVER, run(built_binary(program), "--version"))
+
+
 # Base images
 
 

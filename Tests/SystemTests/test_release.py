@@ -185,3 +185,93 @@ def test_no_script_names_a_processor():
         if path.is_file() and re.search(r"x86|amd64|ld-linux", path.read_text())
     }
     assert named == {"fetch-helm"}
+
+
+# SBOMs
+
+STATUS = """\
+Package: libc6
+Status: install ok installed
+Architecture: arm64
+Source: glibc
+Version: 2.36-9+deb12u14
+Provides: libc-whatever (= 1)
+
+Package: libssl3
+Status: install ok installed
+Architecture: arm64
+Source: openssl (3.0.19)
+Version: 1:3.0.19-1~deb12u2
+Depends: libc6 (>= 2.34), debconf (>= 0.5) | libc-whatever
+Description: TLS
+ with a line: that looks like a field
+
+Package: removed
+Status: deinstall ok config-files
+Architecture: arm64
+Version: 1
+"""
+
+
+@pytest.fixture
+def image(tmp_path):
+    """As much of an unpacked image as an SBOM is made of."""
+    root = tmp_path / "root"
+    for name, text in (
+        ("var/lib/dpkg/status", STATUS),
+        ("etc/os-release", 'ID=debian\nVERSION_ID="12"\n'),
+        ("usr/local/bin/heliograph", "program"),
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_sboms_say_what_is_in_the_image(image, tmp_path):
+    for folder in ("one", "two"):
+        run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path / folder)
+    one, two = ({p.name: p.read_bytes() for p in (tmp_path / f).iterdir()} for f in ("one", "two"))
+    assert one == two, "the same image, and other bytes"
+    assert set(one) == {"heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json"}
+    cyclonedx, spdx = (json.loads(one[name]) for name in sorted(one))
+    purl = "pkg:deb/debian/libssl3@1%3A3.0.19-1~deb12u2?arch=arm64&distro=debian-12&upstream=openssl"
+    libc = "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64&distro=debian-12&upstream=glibc"
+    parts = {c["name"]: c for c in cyclonedx["components"]}
+    assert set(parts) == {"debian", "swift", "heliograph", "libc6", "libssl3"}
+    assert parts["libssl3"]["purl"] == purl
+    needs = {d["ref"]: d["dependsOn"] for d in cyclonedx["dependencies"]}
+    assert needs[purl] == [libc]
+    assert purl in needs["heliograph"] and "pkg:generic/swift@6.3.1" in needs["heliograph"]
+    digest = parts["heliograph"]["hashes"][0]["content"]
+    assert run("sha256sum", image / "usr/local/bin/heliograph").split()[0] == digest
+    packages = {p["name"]: p for p in spdx["packages"]}
+    assert set(packages) == {"swift", "heliograph", "libc6", "libssl3"}
+    assert packages["libssl3"]["externalRefs"][0]["referenceLocator"] == purl
+    relations = {(r["spdxElementId"], r["relationshipType"], r["relatedSpdxElement"])
+                 for r in spdx["relationships"]}
+    assert ("SPDXRef-deb-libssl3", "DEPENDS_ON", "SPDXRef-deb-libc6") in relations
+    assert ("SPDXRef-heliograph", "DEPENDS_ON", "SPDXRef-deb-libssl3") in relations
+
+
+def test_sboms_are_what_their_formats_allow(image, tmp_path):
+    """By CycloneDX' and SPDX' own libraries, which refuse what is wrong."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+    from spdx_tools.spdx.parser.parse_anything import parse_file
+    from spdx_tools.spdx.validation.document_validator import validate_full_spdx_document
+
+    run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path)
+    text = (tmp_path / "heliograph-arm64.cdx.json").read_text()
+    validator = JsonStrictValidator(SchemaVersion.V1_6)
+    assert validator.validate_str(text) is None
+    assert validator.validate_str(text.replace('"library"', '"shelf"')) is not None
+    path = tmp_path / "heliograph-arm64.spdx.json"
+    assert validate_full_spdx_document(parse_file(str(path))) == []
+    path.write_text(path.read_text().replace("urn:uuid:", "no namespace #"))
+    assert validate_full_spdx_document(parse_file(str(path))) != []
+
+
+def test_a_folder_without_an_image_has_no_sbom(tmp_path, image):
+    (image / "usr/local/bin/heliograph").unlink()
+    run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path, code=1)
+    assert not list(tmp_path.glob("*.json"))

@@ -275,3 +275,82 @@ def test_a_folder_without_an_image_has_no_sbom(tmp_path, image):
     (image / "usr/local/bin/heliograph").unlink()
     run(SCRIPTS / "make-sbom", image, "1.2.3", tmp_path, code=1)
     assert not list(tmp_path.glob("*.json"))
+
+
+# The release
+
+NEEDED = (
+    "scripts", "helm", "CHANGELOG.md", "Dockerfile", "deploy/release", ".github",
+)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    made = Repository(tmp_path / "repository", *NEEDED)
+    (made.folder / ".git/info/exclude").write_text(".build\n__pycache__\n")
+    tools = made.folder / ".build/tools"
+    tools.mkdir(parents=True)
+    tools.joinpath("helm").symlink_to(ROOT / ".build/tools/helm")
+    return made
+
+
+def make_it_a_release(repository):
+    folder = repository.folder
+    changelog = (folder / "CHANGELOG.md").read_text()
+    changelog = changelog.replace("## Unreleased\n", "## Unreleased\n\n## 1.2.3\n\n- Add it.\n\n## 1.2.2\n")
+    (folder / "CHANGELOG.md").write_text(changelog)
+    text = (folder / "Dockerfile").read_text()
+    pinned = re.sub(r"(?m)^(ARG \w+_IMAGE=[^@\n]+).*$", rf"\1@sha256:{'0' * 64}", text)
+    (folder / "Dockerfile").write_text(pinned)
+    repository.commit()
+    repository.git("tag", "v1.2.3")
+
+
+def test_a_release_has_all_its_parts(repository, image):
+    make_it_a_release(repository)
+    name = "registry.example.com/team/heliograph"
+    told = repository.script("release", "--image", name, "--root", image)
+    assert "NOT A RELEASE" not in told
+    dist = repository.folder / ".build/dist"
+    assert {path.name for path in dist.iterdir()} == {
+        "heliograph-1.2.3.tgz", "heliograph-arm64.cdx.json", "heliograph-arm64.spdx.json",
+        "notes.md", "SHA256SUMS",
+    }
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=dist)
+    assert (dist / "notes.md").read_text() == "- Add it.\n"
+    with tarfile.open(dist / "heliograph-1.2.3.tgz") as archive:
+        chart = yaml.safe_load(archive.extractfile("heliograph/Chart.yaml"))
+        values = yaml.safe_load(archive.extractfile("heliograph/values.yaml"))
+    assert (chart["version"], chart["appVersion"]) == ("1.2.3", "1.2.3")
+    assert values["image"]["repository"] == name
+
+
+@pytest.mark.parametrize("mistake", ["tag", "change", "notes", "digest", "image"])
+def test_what_no_release_may_be_is_refused(mistake, repository, image):
+    """A rehearsal tells it, and goes on."""
+    make_it_a_release(repository)
+    folder = repository.folder
+    expected = {
+        "tag": "is no release: tag the commit",
+        "change": "not committed",
+        "notes": "has no section '## 1.2.4'",
+        "digest": "swift:6.3.1-bookworm has no digest",
+        "image": "no image to make an SBOM of",
+    }[mistake]
+    if mistake == "tag":
+        repository.commit()
+    elif mistake == "change":
+        (folder / "new-file").touch()
+    elif mistake == "notes":
+        repository.commit()
+        repository.git("tag", "v1.2.4")
+    elif mistake == "digest":
+        text = (folder / "Dockerfile").read_text()
+        (folder / "Dockerfile").write_text(text.replace(f"bookworm@sha256:{'0' * 64}", "bookworm"))
+        repository.commit()
+        repository.git("tag", "--force", "v1.2.3")
+    roots = [] if mistake == "image" else ["--root", image]
+    told = repository.script("release", *roots, code=1)
+    assert expected in told and not (folder / ".build/dist").exists()
+    told = repository.script("release", "--dry-run", *roots)
+    assert expected in told and list((folder / ".build/dist").glob("*.tgz"))

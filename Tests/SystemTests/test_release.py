@@ -354,3 +354,43 @@ def test_what_no_release_may_be_is_refused(mistake, repository, image):
     assert expected in told and not (folder / ".build/dist").exists()
     told = repository.script("release", "--dry-run", *roots)
     assert expected in told and list((folder / ".build/dist").glob("*.tgz"))
+
+
+# The workflows
+
+
+@functools.cache
+def workflow(path):
+    return yaml.safe_load(path.read_text())
+
+
+def test_workflows_have_the_form_of_github_actions():
+    run(TOOLS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
+    run(TOOLS / "jactionlint", *WORKFLOWS, cwd=ROOT)
+
+
+def test_workflows_are_safe():
+    run(TOOLS / "zizmor", "--offline", "--no-progress", "--min-severity", "medium", *WORKFLOWS)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_pin_and_bound_everything(path):
+    text = path.read_text()
+    for action in re.findall(r"uses: (\S+.*)", text):
+        assert re.fullmatch(r"\./\S+|\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+    assert workflow(path)["permissions"] == {}, "each job has the rights that it needs"
+    for name, job in workflow(path)["jobs"].items():
+        assert "permissions" in job, name
+        assert "uses" in job or "timeout-minutes" in job, name
+    for script in re.findall(r"(?:^|[\s(])(scripts/[\w-]+|\.ci/run)", text):
+        assert os.access(ROOT / script, os.X_OK), script
+
+
+def test_both_processors_are_built_where_they_are():
+    for name, job in (("ci", "test"), ("release", "image")):
+        [path] = [path for path in WORKFLOWS if path.stem == name]
+        matrix = workflow(path)["jobs"][job]["strategy"]["matrix"]["include"]
+        assert {(x["architecture"], x["runner"]) for x in matrix} == {
+            ("amd64", "ubuntu-24.04"), ("arm64", "ubuntu-24.04-arm"),
+        }
+        assert "qemu" not in path.read_text()

@@ -1,0 +1,3 @@
+module example.com/producer
+
+go 1.19

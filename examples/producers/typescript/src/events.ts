@@ -1,0 +1,74 @@
+/** Heliograph's events as types; the schemas of the same names explain each field. */
+
+export type PushType =
+  | "alert"
+  | "background"
+  | "location"
+  | "voip"
+  | "complication"
+  | "fileprovider"
+  | "mdm"
+  | "liveactivity"
+  | "pushtotalk"
+  | "widgets"
+  | "controls";
+
+export type Environment = "production" | "sandbox";
+
+/** 10: at once. 5: by the device's power state. 1: never wakes the device. */
+export type Priority = 10 | 5 | 1;
+
+/** Epoch seconds, which no number of milliseconds is by accident: see `expiresAt`. */
+export type EpochSeconds = number & { readonly unit: "seconds" };
+
+export type EpochMilliseconds = number & { readonly unit: "milliseconds" };
+
+/** For an event that is worthless after this time. */
+export const expiresAt = (time: Date): EpochSeconds =>
+  Math.floor(time.getTime() / 1000) as EpochSeconds;
+
+/** For an event that is worthless if the device is away: one attempt, no storage. */
+export const sendOnce = 0 as EpochSeconds;
+
+export const epochMilliseconds = (time: Date): EpochMilliseconds =>
+  time.getTime() as EpochMilliseconds;
+
+interface Common<Payload extends object> {
+  /** Equal for every copy of the event: it is what a repetition is known by. */
+  readonly id: string;
+  readonly payload: Payload;
+  readonly environment?: Environment;
+  readonly priority?: Priority;
+  readonly occurred_at?: Date;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** Either the app, to which the push type's suffix is added, or the APNs topic as it is. */
+type Target =
+  | { readonly bundle_id: string; readonly topic?: never }
+  | { readonly topic: string; readonly bundle_id?: never };
+
+/** One notification for one device. */
+export type NotificationEvent<Payload extends object = object> = Common<Payload> &
+  Target & {
+    readonly device_token: string;
+    readonly push_type: PushType;
+    readonly expiration?: EpochSeconds;
+    readonly collapse_id?: string;
+    readonly apns_id?: string;
+    readonly token_registered_at?: EpochMilliseconds;
+  };
+
+/** One update for every subscriber of a channel. */
+export interface BroadcastEvent<Payload extends object = object> extends Common<Payload> {
+  readonly channel_id: string;
+  readonly bundle_id: string;
+  readonly expiration: EpochSeconds;
+  readonly apns_request_id?: string;
+}
+
+export type Event = NotificationEvent | BroadcastEvent;
+
+/** The record's key: the events of a device, or of a channel, keep their order. */
+export const keyOf = (event: Event): string =>
+  "device_token" in event ? event.device_token : event.channel_id;

@@ -154,6 +154,13 @@ def test_pins_are_written(tmp_path):
     assert told == "pin-images: swift:6.3.1-bookworm has no digest\n"
 
 
+def test_the_check_of_the_image_reads_pinned_bases():
+    dockerfile = module("check-image").Dockerfile(ROOT / "Dockerfile")
+    assert dockerfile.base("lab") == dockerfile.base("service")
+    assert dockerfile.base("service").startswith("debian:bookworm-slim")
+    assert dockerfile.base("build-lab").startswith("swift:")
+
+
 # The image's check has no processor of its own
 
 

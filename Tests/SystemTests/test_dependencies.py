@@ -1,11 +1,13 @@
 """docs/dependencies.md and its source: what is linked, installed, pinned and fixed."""
 
 import gzip
+import importlib.metadata
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+import sysconfig
 
 import pytest
 
@@ -103,6 +105,23 @@ def test_dockerfile_and_setup_install_them():
     setup = (ROOT / "scripts" / "setup").read_text()
     [packages] = re.findall(r"(?s)build_packages=\((.*?)\)", setup)
     assert {library["build"] for library in LIBRARIES} - {"libc6-dev"} <= set(packages.split())
+
+
+def test_tools_of_the_tests_are_pinned():
+    """All that is installed, and not only what is asked for by name."""
+    text = (ROOT / "Tests" / "SystemTests" / "requirements.txt").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    pinned = {plain(name): version for name, version in (line.split("==") for line in lines)}
+    # What a virtual environment begins with.
+    own = {"pip", "setuptools", "wheel"}
+    for found in importlib.metadata.distributions(path=[sysconfig.get_path("purelib")]):
+        name = plain(found.metadata["Name"])
+        assert name in own or pinned.get(name) == found.version, f"{name}=={found.version}"
+
+
+def plain(name):
+    """A package's name as PyPI compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_manifest_names_them():

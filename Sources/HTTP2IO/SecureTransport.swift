@@ -188,6 +188,12 @@ public struct SecureTransport: ~Copyable {
     ) throws(TLSError) -> TLSSession {
         let session = try TLSSession(context)
         let isNumeric = SocketAddress(numeric: serverName, port: 0) != nil
+        // Only the subject alternative name has names, and a star in them stands for a whole label
+        // (RFC 9525). OpenSSL's own rule is laxer.
+        unsafe SSL_set_hostflags(
+            session.raw,
+            UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+        )
         let status: Int32
         if isNumeric {
             status = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session.raw), serverName)

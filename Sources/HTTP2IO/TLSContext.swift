@@ -23,7 +23,7 @@ public struct TLSIdentity: Sendable {
 
 /// Everything that TLS connections of one kind share: roots, identity, protocol versions.
 ///
-/// TLS 1.2 at least, ALPN `h2` only, no session resumption.
+/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only, no session resumption.
 ///
 /// Safe to share: complete after `init`, and SSL_new counts references atomically
 /// (openssl-threads(7)).
@@ -69,6 +69,11 @@ public struct TLSIdentity: Sendable {
         self.isClient = isClient
         // SSL_CTX_set_min_proto_version and its like are macros over SSL_CTX_ctrl.
         unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+        // Of TLS 1.2's suites those with ephemeral keys and AEAD: RFC 9113, 9.2.2 and appendix A,
+        // prohibits the others. TLS 1.3 has no others.
+        guard unsafe SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 else {
+            throw .failed(OpenSSLErrors.takeText())
+        }
         unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
         unsafe SSL_CTX_ctrl(raw, SSL_CTRL_MODE, Int(SSL_MODE_AUTO_RETRY), nil)
         unsafe SSL_CTX_set_options(raw, heliograph_ssl_options())

@@ -16,6 +16,7 @@ from harness.deadlines import eventually
 from harness.events import APP, new_event, record
 from harness.processes import built_binary, clean_environment
 from harness.service import outcomes_of
+from harness.strict_peer import P256, RSA
 
 # apns-spec.md 4.2, Rule A. "Never indexed" is "without indexing" that proxies have to keep, too.
 UNINDEXED = {":path", "authorization"}
@@ -28,13 +29,16 @@ def bench(broker, benches):
     return benches(broker, 1)
 
 
-def push(bench, peer, folder, *arguments):
+def push(bench, peer, folder, *arguments, variables=None):
     path = folder / "push.yaml"
     path.write_text(yaml.safe_dump(bench.configuration(peer)))
     command = [built_binary("heliograph"), "push", "--config", path]
     command += ["--token", TOKEN, "--bundle-id", APP, "--alert", "Hello", *arguments]
     return subprocess.run(
-        list(map(str, command)), capture_output=True, timeout=60, env=clean_environment()
+        list(map(str, command)),
+        capture_output=True,
+        timeout=60,
+        env={**clean_environment(), **(variables or {})},
     )
 
 
@@ -348,6 +352,61 @@ def test_tls_before_1_2_is_not_spoken(bench, peer, tmp_path, version, is_taken):
     assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
     assert (len(server.connections) > connections) == is_taken
     assert len(server.requests) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("cipher", "key", "is_taken"),
+    [
+        ("ECDHE-ECDSA-AES128-GCM-SHA256", P256, True),
+        ("ECDHE-RSA-AES256-GCM-SHA384", RSA, True),
+        ("ECDHE-ECDSA-CHACHA20-POLY1305", P256, True),
+        ("ECDHE-ECDSA-AES128-SHA", P256, False),
+        ("ECDHE-RSA-AES256-SHA384", RSA, False),
+        # AEAD, but whoever gets the server's key can read what was recorded.
+        ("AES128-GCM-SHA256", RSA, False),
+    ],
+)
+def test_no_cipher_is_taken_that_http2_prohibits(bench, peer, tmp_path, cipher, key, is_taken):
+    """RFC 9113, appendix A; the server is OpenSSL in Python, and has this one suite."""
+    server = peer(max_concurrent_streams=1)
+    server.present(key=key)
+    server.speak(ssl.TLSVersion.TLSv1_2, cipher)
+    # Who takes any cipher does get in.
+    assert lax_handshake(server) == "TLSv1.2"
+    done = push(bench, server, tmp_path)
+    assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
+    assert len(server.requests) == is_taken
+    assert is_taken or b"handshake failure" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("subject", "names", "host", "is_taken"),
+    [
+        ("elsewhere", "DNS:localhost", "localhost", True),
+        ("elsewhere", "DNS:*.push.localhost", "api.push.localhost", True),
+        ("elsewhere", "IP:127.0.0.1", "127.0.0.1", True),
+        # The subject is no name of the server, whatever else the certificate has.
+        ("localhost", "", "localhost", False),
+        ("localhost", "IP:127.0.0.1", "localhost", False),
+        ("127.0.0.1", "", "127.0.0.1", False),
+        # A star stands for a whole label, and for no more than one.
+        ("elsewhere", "DNS:a*.push.localhost", "api.push.localhost", False),
+        ("elsewhere", "DNS:*i.push.localhost", "api.push.localhost", False),
+        ("elsewhere", "DNS:*.localhost", "api.push.localhost", False),
+    ],
+)
+def test_a_certificate_is_for_the_names_it_lists(
+    bench, peer, tmp_path, subject, names, host, is_taken
+):
+    """RFC 9525; the certificates are made by OpenSSL's command."""
+    server = peer(max_concurrent_streams=1)
+    server.present(subject=subject, names=names)
+    for environment_name in ("production", "sandbox"):
+        server.ready[environment_name] = server.ready[environment_name].replace("localhost", host)
+    done = push(bench, server, tmp_path, variables=environment(tmp_path, ["127.0.0.1"]))
+    assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)
+    assert len(server.requests) == is_taken
+    assert is_taken or b"mismatch" in done.stdout + done.stderr
 
 
 def lax_handshake(server):

@@ -1,5 +1,5 @@
-// Stands before the C library (LD_PRELOAD): "localhost" has the addresses that stand in the file
-// TEST_ADDRESSES at the moment of the look-up.
+// Stands before the C library (LD_PRELOAD): "localhost", and what ends so, has the addresses that
+// stand in the file TEST_ADDRESSES at the moment of the look-up.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <netdb.h>
@@ -13,7 +13,9 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
                 struct addrinfo **found) {
   look_up *real = (look_up *)dlsym(RTLD_NEXT, "getaddrinfo");
   const char *path = getenv("TEST_ADDRESSES");
-  if (!path || !name || strcmp(name, "localhost")) return real(name, service, hints, found);
+  size_t length = name ? strlen(name) : 0;
+  if (!path || length < 9 || strcmp(name + length - 9, "localhost"))
+    return real(name, service, hints, found);
   char text[1024] = "";
   FILE *file = fopen(path, "r");
   if (!file || !fgets(text, sizeof text, file)) return EAI_AGAIN;

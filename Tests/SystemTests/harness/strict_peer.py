@@ -226,9 +226,8 @@ class StrictPeer:
         self.connections = []
         self.problems = []
         self.ready = make_identity(folder)
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(folder / "server.pem", folder / "server.key")
-        self._context.set_alpn_protocols(["h2"])
+        self._folder = folder
+        self._context = server_context(folder)
         self._listener = socket.create_server(("127.0.0.1", 0))
         address = f"https://localhost:{self._listener.getsockname()[1]}"
         self.ready |= {"production": address, "sandbox": address}
@@ -240,13 +239,18 @@ class StrictPeer:
         self._context.verify_mode = ssl.CERT_REQUIRED
         self._context.load_verify_locations(certificate)
 
-    def speak(self, version):
-        """From now on only this version of TLS, with every cipher that it has."""
-        self._context.set_ciphers("ALL:@SECLEVEL=0")
+    def speak(self, version, ciphers="ALL:@SECLEVEL=0"):
+        """From now on only this version of TLS, with these ciphers, or with every one that it has."""
+        self._context.set_ciphers(ciphers)
         with warnings.catch_warnings():
             # That old versions are old.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._context.minimum_version = self._context.maximum_version = version
+
+    def present(self, **options):
+        """From now on another certificate of the same authority (`sign`)."""
+        sign(self._folder, **options)
+        self._context = server_context(self._folder)
 
     @property
     def requests(self):
@@ -279,26 +283,45 @@ class StrictPeer:
         self._listener.close()
 
 
+def server_context(folder):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    context.set_alpn_protocols(["h2"])
+    return context
+
+
+P256 = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+RSA = ("-newkey", "rsa:2048", "-nodes")
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+
 def make_identity(folder: pathlib.Path):
     """A CA, a certificate for localhost and a provider key, and what the service must be told."""
     folder.mkdir(parents=True, exist_ok=True)
-
-    def openssl(*arguments):
-        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
-
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA")
-    openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=localhost")
-    (folder / "server.conf").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n")
-    signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "server.conf"]
-    openssl("x509", "-req", "-in", "server.csr", *signing, "-out", "server.pem")
-    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "key.p8")
+    authority = ["-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test CA"]
+    openssl(folder, "req", "-x509", *P256, *authority)
+    sign(folder)
+    curve = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    openssl(folder, "genpkey", *curve, "-out", "key.p8")
     return {
         "team_id": "A1B2C3D4E5",
         "key_id": "ABC123DEFG",
         "key_file": str(folder / "key.p8"),
         "ca_file": str(folder / "ca.pem"),
     }
+
+
+def sign(folder, subject="localhost", names="DNS:localhost, IP:127.0.0.1", key=P256):
+    """Writes server.pem and server.key; without `names` there is no subject alternative name."""
+    request = ["-keyout", "server.key", "-out", "server.csr", "-subj", f"/CN={subject}"]
+    openssl(folder, "req", *key, *request)
+    extension = f"subjectAltName = {names}" if names else "basicConstraints = CA:FALSE"
+    (folder / "server.conf").write_text(f"{extension}\n")
+    signing = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "server.conf"]
+    openssl(folder, "x509", "-req", "-in", "server.csr", *signing, "-out", "server.pem")
 
 
 @contextlib.contextmanager

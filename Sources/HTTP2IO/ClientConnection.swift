@@ -249,6 +249,7 @@ private struct ClientState: ~Copyable {
     var headers = HeaderQueue()
     let tunnel: ProxyTunnel?
     var proxyHandshake = ProxyHandshake()
+    private var budget = FrameBudget()
     /// Before `streams`, so that nghttp2 ends first.
     var channel: FrameChannel
     var streams: Pinned<ClientStreams>
@@ -469,6 +470,7 @@ extension ClientState {
         noteSettings()
         noteGoAway()
         resetEarlyAnswers()
+        noteCost()
     }
 
     /// Whether frames may flow: TLS is up.
@@ -533,6 +535,15 @@ extension ClientState {
             streams.value.events.append(.streamLimitChanged(limit))
         }
         maxConcurrentStreams = limit
+    }
+
+    /// Leaves a peer that says much and answers nothing.
+    private mutating func noteCost() {
+        let answers = streams.value.endedCount
+        streams.value.endedCount = 0
+        let cost = channel.takeCost()
+        guard !budget.admits(cost: cost, answers: answers, now: SystemClock.now) else { return }
+        finish(.flooded)
     }
 
     /// nghttp2 closes the streams above the last one that it had sent; the others are ours.
@@ -607,6 +618,7 @@ extension ClientState {
 
     private func failure(of error: ChannelError) -> ConnectionFailure {
         switch error {
+        case .session(let error) where error.isFlood: .flooded
         case .session: .protocolViolation(streams.value.sentGoAway ?? .protocolError)
         case .sentAway(let goAway): .goAway(goAway.errorCode)
         case .failed(let failure): failure
@@ -616,6 +628,7 @@ extension ClientState {
     mutating func finish(_ failure: ConnectionFailure) {
         if phase == .closed { return }
         phase = .closed
+        if failure == .flooded { channel.sayGoAway(.enhanceYourCalm) }
         channel.close()
         for slot in streams.value.table.slotsInOrder {
             streams.value.fail(slot, lastFailure(of: slot))

@@ -10,6 +10,8 @@ struct ClientStreams {
     var events: [ConnectionEvent] = []
     /// Responses that were read, for their memory: as many as once were under way or unread.
     private var spareResponses: [HTTP2Response] = []
+    /// Requests that the peer has ended, by an answer or by a reset, and that are not yet asked for.
+    var endedCount = 0
     /// Answered while the request's body was still on its way; to be reset.
     var earlyAnswers: [Int32] = []
     var hasNewSettings = false
@@ -102,6 +104,7 @@ struct ClientStreams {
     mutating func responseEnded(_ slot: Int) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
+        endedCount += 1
         let response = table[slot].exchangeResponse(HTTP2Response())
         events.append(.responseArrived(tag: table[slot].tag, response))
         earlyAnswers.append(table[slot].streamID)
@@ -131,6 +134,7 @@ struct ClientStreams {
     mutating func streamClosed(_ slot: Int, errorCode: UInt32) {
         let streamID = table[slot].streamID
         if earlyAnswers.last == streamID { earlyAnswers.removeLast() }
+        if table[slot].phase == .waiting { endedCount += 1 }
         fail(slot, cause(slot, errorCode: HTTP2ErrorCode(rawValue: errorCode)))
         table.close(slot)
     }

@@ -66,6 +66,9 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
     case socketFailed(SystemError)
     /// The peer broke HTTP/2, and was told so with this code.
     case protocolViolation(HTTP2ErrorCode)
+    /// The peer sent more frames without an answer than `FrameBudget` allows, and was told
+    /// ENHANCE_YOUR_CALM.
+    case flooded
     /// The peer's GOAWAY, after which the last open stream ended.
     case goAway(HTTP2ErrorCode)
     /// `close()` or `shutdown()` of this side.
@@ -82,6 +85,7 @@ public enum ConnectionFailure: Error, Hashable, Sendable, CustomStringConvertibl
         case .closedByPeer: "closed by the peer without notice"
         case .socketFailed(let error): "connection lost: \(error)"
         case .protocolViolation(let code): "the peer broke HTTP/2: \(code)"
+        case .flooded: "the peer sent a flood of frames and no answers (ENHANCE_YOUR_CALM)"
         case .goAway(let code): "the peer said goodbye: \(code)"
         case .closedHere: "closed on our side"
         }

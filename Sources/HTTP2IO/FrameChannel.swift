@@ -17,6 +17,9 @@ public struct FrameChannel: ~Copyable {
     private var plaintextIn = ByteQueue(capacity: TLSSession.recordByteCount)
     private var plaintextOut = ByteQueue(capacity: 2 * TLSSession.recordByteCount)
     private let maxBacklogByteCount: Int
+    private var meter = FrameMeter()
+    /// What the frames cost that were read and not yet asked for (`FrameMeter`).
+    private var untakenCost = 0
     /// Nothing was read yet, and a GOAWAY may come first.
     private var mayBeSentAway: Bool
     /// Frames of one batch: four full TLS records.
@@ -113,12 +116,19 @@ public struct FrameChannel: ~Copyable {
                 }
             }
             defer { plaintextIn.removeAll() }
+            unsafe plaintextIn.withBytes { unsafe untakenCost += meter.cost(of: $0) }
             do throws(HTTP2Error) {
                 try session.receive(plaintextIn)
             } catch {
                 throw .session(error)
             }
         }
+    }
+
+    /// What the frames cost that were read since the last call.
+    mutating func takeCost() -> Int {
+        defer { untakenCost = 0 }
+        return untakenCost
     }
 
     // MARK: To the peer
@@ -183,6 +193,15 @@ public struct FrameChannel: ~Copyable {
     /// Ends both directions of the socket; what waits is not sent.
     public mutating func abort() {
         transport.shutDown()
+    }
+
+    /// Says GOAWAY past nghttp2 and whatever it still has to send (RFC 9113, 6.8).
+    mutating func sayGoAway(_ errorCode: HTTP2ErrorCode) {
+        // A payload of 8 octets, type 7, and no stream of the peer's that was acted on.
+        appendRaw([0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+        appendRaw([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: errorCode.rawValue >> $0) })
+        // The connection ends in any case: whether the peer still hears why changes nothing.
+        try? transport.write(&plaintextOut, byteCount: plaintextOut.count)
     }
 
     /// Says close_notify, tries once to send what waits, and ends both directions.

@@ -230,6 +230,9 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomString
 public struct HTTP2Error: Error, Hashable {
     let code: Int32
 
+    /// More answers to the peer's PING and SETTINGS wait than may wait.
+    var isFlood: Bool { code == NGHTTP2_ERR_FLOODED.rawValue }
+
     var text: String {
         // SAFETY: nghttp2_strerror returns static texts.
         unsafe String(cString: nghttp2_strerror(code))

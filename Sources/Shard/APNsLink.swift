@@ -138,7 +138,7 @@ extension ConnectionFailure {
     fileprivate var mayBeTheAddress: Bool {
         switch self {
         case .tls(.certificateRefused): false
-        case .tls, .closedByPeer, .socketFailed, .protocolViolation, .connectFailed: true
+        case .tls, .closedByPeer, .socketFailed, .protocolViolation, .flooded, .connectFailed: true
         case .unresolved, .timedOut, .pingUnanswered, .proxy, .goAway, .closedHere: false
         }
     }

@@ -8,6 +8,7 @@ import subprocess
 import urllib.parse
 import warnings
 
+import hyperframe.frame
 import pytest
 import yaml
 
@@ -332,6 +333,39 @@ def test_after_a_failed_handshake_the_next_address_is_tried(bench, peer, tmp_pat
     assert accepted_count(bench) == 5
     assert all(visitors)
     assert not service.log_lines("APNs connection failed")
+
+
+FLOODS = {
+    "PING": lambda stream: hyperframe.frame.PingFrame(0, b"and now?"),
+    "SETTINGS": lambda stream: hyperframe.frame.SettingsFrame(0),
+    "WINDOW_UPDATE": lambda stream: hyperframe.frame.WindowUpdateFrame(0, 1),
+    "unknown": lambda stream: hyperframe.frame.ExtensionFrame(0xBE, 0, 0, b""),
+    "103": lambda stream: hyperframe.frame.HeadersFrame(
+        stream, b"\x08\x03103", flags=["END_HEADERS"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_peer_that_floods_and_does_not_answer_is_left(bench, peer, name):
+    """The first connection says the same for ever; the second one answers."""
+
+    def script(connection, request):
+        if connection.number > 0:
+            connection.answer(request)
+        else:
+            connection.flood(FLOODS[name](request.stream).serialize() * 100, 4000)
+            connection.close()
+
+    server = peer(script, max_concurrent_streams=1)
+    bench.produce([record(new_event())])
+    service = bench.run(server)
+    bench.wait_for_outcomes(1, service=service)
+    assert accepted_count(bench) == 1
+    [told] = service.log_lines("connection to APNs lost or not made")
+    assert told["error"] == "the peer sent a flood of frames and no answers (ENHANCE_YOUR_CALM)"
+    [goodbye] = frames_named(server.connections[0], "GoAway")
+    assert goodbye.error_code == 11
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ It keeps every frame of its clients as it stood on the wire, and how each header
 import contextlib
 import dataclasses
 import pathlib
+import select
 import socket
 import ssl
 import subprocess
@@ -123,6 +124,23 @@ class Connection:
         """Not h2's own: that closes its side for good, and APNs says GOAWAY twice."""
         frame = hyperframe.frame.GoAwayFrame(0, last_stream, code, debug)
         self._socket.sendall(self._h2.data_to_send() + frame.serialize())
+
+    def flood(self, octets, times):
+        """Says frames again and again, past h2, for as long as the client stays."""
+        with contextlib.suppress(OSError):
+            for _ in range(times):
+                self._socket.sendall(octets)
+                while self._socket.pending() or select.select([self._socket], [], [], 0)[0]:
+                    if not self._read():
+                        return
+        with contextlib.suppress(OSError):
+            while self._read():
+                pass
+
+    def _read(self):
+        data = self._socket.recv(65536)
+        self._note(data)
+        return data
 
     def close(self):
         """Ends the connection and, by an exception, the script."""

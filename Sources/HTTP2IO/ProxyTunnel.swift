@@ -29,10 +29,21 @@ public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The client's side of asking for a tunnel, as a byte machine.
+///
+/// It looks at each byte once and keeps none: of all that a proxy says only the status line counts,
+/// and where the header ends.
 struct ProxyHandshake {
-    private var response: [UInt8] = []
-    /// More than any proxy has to say.
-    private static let maxResponseByteCount = 16384
+    /// More than any proxy has to say, with all that comes before its final response.
+    private static let maxByteCount = 16_384
+    private static let version = Array("HTTP/1.".utf8)
+    private static let endOfHeader = Array("\r\n\r\n".utf8)
+
+    private var byteCount = 0
+    /// Bytes of the response that is being read.
+    private var position = 0
+    private var status = 0
+    /// As many of the last bytes are the beginning of an end of the header.
+    private var endByteCount = 0
 
     /// What to send first.
     static func request(_ tunnel: ProxyTunnel) -> [UInt8] {
@@ -48,33 +59,44 @@ struct ProxyHandshake {
     /// Takes bytes of the proxy in.
     ///
     /// - Returns: The bytes behind the response, once the tunnel stands; nil before.
-    mutating func receive(_ bytes: some Collection<UInt8>) throws(ProxyError) -> [UInt8]? {
-        response.append(contentsOf: bytes)
-        guard response.prefix(5).elementsEqual("HTTP/".utf8.prefix(response.count)) else {
-            throw .notHTTP
+    mutating func receive(_ bytes: [UInt8]) throws(ProxyError) -> [UInt8]? {
+        for index in bytes.indices {
+            byteCount += 1
+            guard byteCount <= Self.maxByteCount, isInOrder(bytes[index]) else { throw .notHTTP }
+            position += 1
+            guard isEndOfHeader(bytes[index]) else { continue }
+            switch status {
+            // An informational response (RFC 9110, 15.2): the final one follows.
+            case 100, 102..<200: (position, status, endByteCount) = (0, 0, 0)
+            case 200..<300: return Array(bytes[(index + 1)...])
+            default: throw .refused(status: status)
+            }
         }
-        guard let end = endOfHeader else {
-            if response.count > Self.maxResponseByteCount { throw .notHTTP }
-            return nil
-        }
-        guard let status = status else { throw .notHTTP }
-        guard (200..<300).contains(status) else { throw .refused(status: status) }
-        return Array(response[end...])
+        return nil
     }
 
-    /// Where the empty line ends that ends the header.
-    private var endOfHeader: Int? {
-        let mark = Array("\r\n\r\n".utf8)
-        guard response.count >= mark.count else { return nil }
-        return (mark.count...response.count).first { end in
-            response[end - mark.count..<end].elementsEqual(mark)
+    /// Notes the status, and whether the next byte may stand where it stands (RFC 9112, 4).
+    private mutating func isInOrder(_ byte: UInt8) -> Bool {
+        let digit = Int(byte) - Int(UInt8(ascii: "0"))
+        switch position - Self.version.count {
+        case ..<0: return byte == Self.version[position]
+        case 0: return 0...9 ~= digit
+        case 1: return byte == UInt8(ascii: " ")
+        case 2...4:
+            status = 10 * status + digit
+            return 0...9 ~= digit && status > 0
+        // Some leave the space out that stands before an empty reason.
+        case 5: return byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\r")
+        default: return true
         }
     }
 
-    /// The digits behind the first space (RFC 9112, 4).
-    private var status: Int? {
-        guard let space = response.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-        let digits = response[(space + 1)...].prefix(3)
-        return Int(String(decoding: digits, as: UTF8.self))
+    private mutating func isEndOfHeader(_ byte: UInt8) -> Bool {
+        if byte == Self.endOfHeader[endByteCount] {
+            endByteCount += 1
+        } else {
+            endByteCount = byte == Self.endOfHeader[0] ? 1 : 0
+        }
+        return endByteCount == Self.endOfHeader.count
     }
 }

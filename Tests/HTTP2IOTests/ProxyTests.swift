@@ -32,16 +32,29 @@ import Testing
         )
     }
 
-    @Test(arguments: [1, 3, 1000])
-    func `TLS begins once the tunnel stands`(pieceLength: Int) throws {
-        let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
-        client.flush()
-        _ = client.takeOutgoing()
-        let answer = Array("HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n".utf8)
-        for start in stride(from: 0, to: answer.count, by: pieceLength) {
-            #expect(client.takeOutgoing().isEmpty)
-            client.receive(Array(answer[start...].prefix(pieceLength)))
+    @Test(arguments: [
+        "HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\n",
+        "HTTP/1.0 299\r\n\r\n",
+        // A carriage return that ends no line, and a status where none stands.
+        "HTTP/1.1 200 \r\r\nX: 407\r\n\r\r\n\r\n",
+        // Informational responses come before the final one (RFC 9110, 15.2).
+        "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+    ])
+    func `TLS begins once the tunnel stands`(answer: String) throws {
+        for pieceLength in [1, 3, 1000] {
+            let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
+            client.flush()
+            _ = client.takeOutgoing()
+            let answer = Array(answer.utf8)
+            for start in stride(from: 0, to: answer.count, by: pieceLength) {
+                #expect(client.takeOutgoing().isEmpty)
+                client.receive(Array(answer[start...].prefix(pieceLength)))
+            }
+            try expectTLS(client)
         }
+    }
+
+    private func expectTLS(_ client: ClientConnection) throws {
         let server = try ServerConnection(inMemory: .server(Pair.identity))
         for _ in 0..<4 {
             client.flush()
@@ -57,10 +70,25 @@ import Testing
     @Test(arguments: [
         ("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", ProxyError.refused(status: 407)),
         ("HTTP/1.0 502 Bad Gateway\r\nX: y\r\n\r\n", .refused(status: 502)),
+        ("HTTP/1.1 101 Switching Protocols\r\n\r\n", .refused(status: 101)),
+        ("HTTP/1.1 302 200\r\n\r\n", .refused(status: 302)),
         ("HTTP/1.1 abc\r\n\r\n", .notHTTP),
         ("HTTP/1.1\r\n\r\n", .notHTTP),
+        // No status, and digits where one could be found.
+        ("HTTP/1.1\r\nX: 200\r\n\r\n", .notHTTP),
+        ("HTTP/1.1\r\n 200 OK\r\n\r\n", .notHTTP),
+        ("HTTP/1.1\t200 OK 200\r\n\r\n", .notHTTP),
+        ("HTTP/1.1 +20 OK\r\n\r\n", .notHTTP),
+        ("HTTP/1.1 2000\r\n\r\n", .notHTTP),
+        ("HTTP/1.1 20\r\n\r\n", .notHTTP),
+        ("HTTP/1.1 000 OK\r\n\r\n", .notHTTP),
+        ("HTTP/2 200\r\n\r\n", .notHTTP),
+        ("HTTP/ 200 OK\r\n\r\n", .notHTTP),
         ("SSH-2.0-OpenSSH", .notHTTP),
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000), .notHTTP),
+        // The bound is for all that comes before the tunnel stands, in one piece as well.
+        ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000) + "\r\n\r\n", .notHTTP),
+        (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 700), .notHTTP),
     ])
     func `a proxy that gives no tunnel is told about`(answer: String, error: ProxyError) throws {
         let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))

@@ -9,8 +9,21 @@ enum Main {
         // Not all libraries write with MSG_NOSIGNAL: libcurl's TLS does not, nor does what goes to
         // a pager or a log collector. A reader that has gone must be a failed write, not the end.
         _ = signal(SIGPIPE, SIG_IGN)
+        forbidCoreDumps()
         await Program(HeliographCommand.command, version: Service.Heliograph.version).main()
     }
+}
+
+/// Has the kernel write no core dump: the memory holds keys, passwords and device tokens.
+///
+/// The limit 1 is less than any dump, and the one at which the kernel also leaves a program alone
+/// that `core_pattern` names, as systemd-coredump; 0 is not (`do_coredump` in Linux'
+/// fs/coredump.c). PR_SET_DUMPABLE would do the same, but it closes /proc to the process' own user,
+/// and then a crash report of Swift's has no names, and no images to find them in.
+private func forbidCoreDumps() {
+    var none = rlimit(rlim_cur: 1, rlim_max: 1)
+    // It fails where the limit is 0 already and may not be raised: then no file is written.
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
 }
 
 /// The program's table: everything that belongs to running the service.

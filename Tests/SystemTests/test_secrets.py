@@ -2,8 +2,11 @@
 
 import base64
 import json
+import os
 import pathlib
+import resource
 import signal
+import subprocess
 
 import pytest
 
@@ -11,6 +14,7 @@ from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import APP, encoded, new_event, record
 from harness.kafka import Written
+from harness.processes import LEASH, built_binary, clean_environment
 from harness.proxy import running_proxy
 from harness.registry import running_registry
 
@@ -195,6 +199,38 @@ def test_no_secret_is_written(bed, proxy, registry, level, form, debug):
     assert "event not delivered" in said
     assert ("event concluded" in said) == (level != "info")
     assert_holds_none(said, bed.secrets, "the log")
+
+
+def killed_with_cores_allowed(arguments, folder, octets=b""):
+    """Whether the kernel says that it made a core dump of a process that was killed by SIGSEGV.
+
+    The process has read all of `octets`, but for what a pipe holds, when the signal comes.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    child = subprocess.Popen(
+        [*LEASH, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        cwd=folder,
+        env={**clean_environment(), "SWIFT_BACKTRACE": "enable=no"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard, hard)),
+    )
+    child.stdin.write(octets)
+    child.stdin.flush()
+    child.send_signal(signal.SIGSEGV)
+    _, status = os.waitpid(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    child.stdin.close()
+    assert child.returncode == -signal.SIGSEGV
+    return os.WCOREDUMP(status)
+
+
+def test_a_crash_leaves_no_core_dump(tmp_path):
+    """In a process that holds a key; the kernel would make one of any other process here."""
+    if not killed_with_cores_allowed(["sh", "-c", "kill -SEGV $$"], tmp_path):
+        pytest.skip("no process leaves a core dump here")
+    (tmp_path / "key").write_text(FINGERPRINT_KEY)
+    command = [built_binary("heliograph"), "fingerprint", "--key-file", tmp_path / "key", "-"]
+    assert not killed_with_cores_allowed(command, tmp_path, b"\n" * 1_000_000)
 
 
 def test_commands_write_no_secret(bed, proxy, registry):

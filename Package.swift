@@ -235,7 +235,7 @@ let package = Package(
             ["AdminHTTP", "HTTPServer", "HTTP2IO", "Telemetry", "Vocabulary"]
         ),
         tests("LogTests", ["Log", "Telemetry", "Vocabulary"]),
-        tests("ConfigurationTests", ["Configuration", "Vocabulary"]),
+        tests("ConfigurationTests", ["Configuration", "SystemIO", "Vocabulary"]),
         tests(
             "CredentialsTests",
             ["Credentials", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary"]

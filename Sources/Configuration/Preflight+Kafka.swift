@@ -6,6 +6,7 @@ extension Configuration {
         "ssl.ca.location", "ssl.certificate.location", "ssl.crl.location", "ssl.key.location",
         "ssl.keystore.location",
     ]
+    private static let secretFiles: Set = ["ssl.key.location", "ssl.keystore.location", keytab]
     /// May also be a directory, or the word for "wherever systems have it".
     private static let caLocation = "ssl.ca.location"
     private static let keytab = "sasl.kerberos.keytab"
@@ -14,13 +15,9 @@ extension Configuration {
     ///
     /// - Returns: One problem for each that cannot be read, under its property.
     func kafkaFileProblems() -> [ConfigurationProblem] {
-        let properties = kafka.properties.sorted { $0.key < $1.key }
-        return properties.compactMap { property, file in
-            let name = KafkaConfiguration.withoutPrefix(property)
-            let isRead =
-                usesTLS && Self.tlsFiles.contains(name) || usesKerberos && name == Self.keytab
+        kafkaFiles.compactMap { property, name, file in
             let mayBeDirectory = name == Self.caLocation
-            guard isRead, !file.isEmpty, !(mayBeDirectory && file == "probe") else { return nil }
+            guard !(mayBeDirectory && file == "probe") else { return nil }
             do throws(FileError) {
                 _ = try BoundedFile.read(file, limit: Self.maxCAFileByteCount)
                 return nil
@@ -34,6 +31,22 @@ extension Configuration {
                     location: locations[path]
                 )
             }
+        }
+    }
+
+    /// Those with a key.
+    var kafkaSecretFiles: [(property: String, file: String)] {
+        kafkaFiles.filter { Self.secretFiles.contains($0.name) }.map { ($0.property, $0.file) }
+    }
+
+    /// The files that the client is going to read, with their properties, and these without the
+    /// prefix.
+    private var kafkaFiles: [(property: String, name: String, file: String)] {
+        kafka.properties.sorted { $0.key < $1.key }.compactMap { property, file in
+            let name = KafkaConfiguration.withoutPrefix(property)
+            let isRead =
+                usesTLS && Self.tlsFiles.contains(name) || usesKerberos && name == Self.keytab
+            return isRead && !file.isEmpty ? (property, name, file) : nil
         }
     }
 

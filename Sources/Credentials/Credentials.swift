@@ -176,6 +176,12 @@ package final class Credentials: Sendable {
             let material = try CredentialMaterial(apns.credentials[index], files)
             try replace(index, by: material, files)
             reloads[.ok].add()
+            for secret in apns.credentials[index].exposedSecrets() {
+                log.warning(
+                    "secret file is readable by others",
+                    [.credential: name, .problem: "apns.credentials.\(index).\(secret)"]
+                )
+            }
             log.notice("credential reloaded", [.credential: name])
             tellExpiry(index)
             return nil

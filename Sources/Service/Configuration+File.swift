@@ -68,9 +68,10 @@ extension Configuration {
         return warnings
     }
 
-    /// The same, with certificates that have to be valid now.
+    /// The same, with certificates that have to be valid now; the files that others may read are
+    /// among the warnings.
     package func checkCredentialsNow() throws(ServiceError) -> [String] {
-        try checkCredentials(validAt: SystemClock.wallClock)
+        try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
     }
 
     /// Looks into the files of the credentials, of `apns` and of `log`.

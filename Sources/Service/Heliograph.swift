@@ -154,6 +154,9 @@ package struct Heliograph: Sendable {
             shardCount: shardCount
         )
         log.notice("heliograph is starting", [.version: Self.version, .shards: "\(shardCount)"])
+        for secret in configuration.exposedSecrets() {
+            log.everyLine.warning("secret file is readable by others", [.problem: secret])
+        }
         return try ShardGroup(
             settings: settings,
             credentials: credentials,

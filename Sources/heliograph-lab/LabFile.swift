@@ -4,8 +4,19 @@ import SystemIO
 /// What the workbench writes for other programs.
 enum LabFile {
     /// Writes a whole file, over what was there; `name` is what a complaint calls it.
-    static func write(_ bytes: [UInt8], to path: String, named name: String) throws(DemoError) {
-        guard let file = unsafe fopen(path, "w") else { throw failure(path, name) }
+    ///
+    /// Only the owner may read a new file that `isSecret`.
+    static func write(
+        _ bytes: [UInt8],
+        to path: String,
+        named name: String,
+        isSecret: Bool = false
+    ) throws(DemoError) {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC
+        let descriptor = unsafe open(path, flags, isSecret ? 0o600 : 0o666)
+        guard descriptor >= 0, let file = unsafe fdopen(descriptor, "w") else {
+            throw failure(path, name)
+        }
         let count = unsafe fwrite(bytes, 1, bytes.count, file)
         guard unsafe fclose(file) == 0, count == bytes.count else { throw failure(path, name) }
     }

@@ -193,7 +193,12 @@ enum SimulateAPNsCommand {
         guard let ca = simulator.caPEM else { return }
         let certificate = arguments[writeCertificate]
         try LabFile.write(ca, to: arguments[writeCA], named: "--write-ca")
-        try LabFile.write(keys.ownPEM, to: arguments[writeKey], named: "--write-key")
+        try LabFile.write(
+            keys.ownPEM,
+            to: arguments[writeKey],
+            named: "--write-key",
+            isSecret: true
+        )
         if let certificate {
             try writeClientCertificate(to: certificate, for: arguments[certificateBundleID])
         }
@@ -228,6 +233,6 @@ enum SimulateAPNsCommand {
             topics: [bundleID, bundleID + ".voip", bundleID + ".complication"]
         )
         let pem = identity.certificateChainPEM + identity.privateKeyPEM
-        try LabFile.write(pem, to: path, named: "--write-certificate")
+        try LabFile.write(pem, to: path, named: "--write-certificate", isSecret: true)
     }
 }

@@ -65,7 +65,7 @@ struct SimulatedKeys {
     private static func pem(_ file: String) throws -> [UInt8] {
         if let known = FileManager.default.contents(atPath: file) { return Array(known) }
         let made = EphemeralAuthority.signingKeyPEM()
-        try LabFile.write(made, to: file, named: "key file")
+        try LabFile.write(made, to: file, named: "key file", isSecret: true)
         return made
     }
 }

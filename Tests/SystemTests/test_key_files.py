@@ -429,6 +429,7 @@ def settings(folder, files, certificate):
         credential |= {"team_id": "DEF123GHIJ", "key_id": "ABC123DEFG"}
     for name, content in files.items():
         (folder / name).write_bytes(content)
+        (folder / name).chmod(0o600)
         credential[f"{name}_file"] = str(folder / name)
         credential.pop(name, None)
     return {"apns": {"credentials": [credential]}}
@@ -463,3 +464,23 @@ def made_end(made, name):
         timeout=60,
     ).stdout
     return shown.strip().removeprefix("notAfter=").replace(" ", "T", 1)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o644, 0o606], ids=oct)
+@pytest.mark.parametrize("is_linked", [False, True], ids=["file", "link"])
+def test_a_secret_that_others_may_read_is_told(made, tmp_path, mode, is_linked):
+    """A link counts as what it leads to, as in the volumes of Kubernetes."""
+    files = {"certificate": made["rsa.pem"], "private_key": made["rsa"]}
+    wanted = settings(tmp_path, files, True)
+    (tmp_path / "certificate").chmod(0o644)
+    key = tmp_path / "private_key"
+    key.chmod(mode)
+    if is_linked:
+        (tmp_path / "..data").mkdir()
+        key.rename(tmp_path / "..data" / "private_key")
+        key.symlink_to("..data/private_key")
+    ended = run_command(tmp_path, wanted, "check")
+    assert ended.code == 0
+    said = f"is open to every user (mode 0{mode:o}), expected 0600, or 0640 if root owns it"
+    warned = [f"heliograph: warning: {PRIVATE_KEY}: '{key}' {said}"] if mode & 0o006 else []
+    assert ended.err[:-1] == warned

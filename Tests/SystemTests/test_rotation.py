@@ -15,6 +15,7 @@ from harness.service import outcomes_of
 from harness.simulator import keys_option
 
 TAKEN = "credential reloaded"
+OPEN = "secret file is readable by others"
 REFUSED = "credential not reloaded; the old one stays in use"
 CONTINUOUS = 20
 
@@ -93,6 +94,20 @@ def by_key(bench, simulator, key_file):
     settings = bench.configuration(simulator)
     settings["apns"]["credentials"][0]["key_file"] = str(key_file)
     return settings
+
+
+def test_a_key_that_others_may_read_is_told_when_it_is_loaded(bench, simulator, key_file):
+    good = key_file.read_bytes()
+    key_file.chmod(0o644)
+    service = bench.start(by_key(bench, simulator, key_file)).wait_until_ready()
+    said = "is open to every user (mode 0644), expected 0600, or 0640 if root owns it"
+    problem = f"apns.credentials.0.key_file: '{key_file}' {said}"
+    assert [line["problem"] for line in service.log_lines(OPEN)] == [problem]
+    for count, mode in [(1, 0o644), (2, 0o600)]:
+        swapped(key_file, lambda path: (path.write_bytes(good + b"\n" * count), path.chmod(mode)))
+        wait_for_log(service, TAKEN, count)
+    told = [(line["credential"], line["problem"]) for line in service.log_lines(OPEN)[1:]]
+    assert told == [("example", problem)]
 
 
 def test_a_bad_file_keeps_the_old_key_and_a_good_one_is_taken_again(

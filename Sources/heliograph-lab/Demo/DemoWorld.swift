@@ -74,7 +74,7 @@ final class DemoWorld: Sendable {
         else { throw DemoError("the simulator did not start") }
         let patterns = bundleIDs.map { "\"\($0)\"" }.joined(separator: ", ")
         try Data(ca).write(to: URL(filePath: folder + "/ca.pem"))
-        try Data(key.pem).write(to: URL(filePath: folder + "/key.p8"))
+        try LabFile.write(key.pem, to: folder + "/key.p8", named: "key", isSecret: true)
         let yaml = """
             kafka:
               bootstrap_servers: \(kafka.bootstrapServers)

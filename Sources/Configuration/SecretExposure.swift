@@ -1,0 +1,75 @@
+import Glibc
+package import SystemIO
+
+extension FileRights {
+    /// What is wrong with them where the file has a secret, to stand behind its name; nil: nothing.
+    ///
+    /// As PostgreSQL has it for its keys: 0600, or 0640 if somebody else owns the file, as root
+    /// does. Then the group is how the process can read it at all.
+    ///
+    /// What an orchestrator mounts in memory, only one container sees. Kubernetes and Docker let
+    /// everybody read it there if nothing else is said.
+    ///
+    /// - Parameter user: Who runs the process.
+    package func exposure(user: UInt32) -> String? {
+        guard !isInReadOnlyMemory else { return nil }
+        let digits = String(mode, radix: 8)
+        let shown = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        if mode & 0o006 != 0 {
+            return "is open to every user (mode \(shown)), expected 0600, or 0640 if root owns it"
+        }
+        if mode & 0o060 != 0, owner == user, user != 0 {
+            return "is open to its group (mode \(shown)), expected 0600"
+        }
+        return nil
+    }
+}
+
+extension Configuration {
+    /// The files with secrets that others may read, a line each; a symbolic link counts as what it
+    /// leads to.
+    package func exposedSecrets() -> [String] {
+        let own = apns.credentials.enumerated().flatMap { index, credential in
+            credential.exposedSecrets().map { "apns.credentials.\(index).\($0)" }
+        }
+        let others: [(path: String, name: String, source: SecretSource?)] = [
+            ("apns", "proxy_password", apns.proxyPassword),
+            ("log", "fingerprint_key", log.fingerprintKey),
+            ("schema_registry", "password", schemaRegistry.password),
+            ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
+        ]
+        let lines = others.compactMap { path, name, source in
+            source?.exposure(name).map { "\(path).\($0)" }
+        }
+        let kafka = kafkaSecretFiles.compactMap { property, file in
+            SecretSource.file(file).exposure.map { "kafka.properties.\(property): \($0)" }
+        }
+        return own + lines + kafka
+    }
+}
+
+extension Configuration.Credential {
+    /// Of its own files, each line with the key's name within the credential.
+    package func exposedSecrets() -> [String] {
+        let hasKeyFile = sources.contains { $0.name == "private_key" }
+        return sources.compactMap { name, source in
+            switch name {
+            case "key_id": nil
+            // The key stands in it if it stands nowhere else.
+            case "certificate": hasKeyFile ? nil : source.exposure(name)
+            default: source.exposure(name)
+            }
+        }
+    }
+}
+
+extension SecretSource {
+    fileprivate func exposure(_ name: String) -> String? {
+        exposure.map { "\(key(name)): \($0)" }
+    }
+
+    fileprivate var exposure: String? {
+        guard case .file(let path) = self else { return nil }
+        return FileRights(path: path)?.exposure(user: geteuid()).map { "\(self) \($0)" }
+    }
+}

@@ -1,0 +1,33 @@
+import CLinux
+import Glibc
+
+/// Whose a file is, and who may do what with it.
+public struct FileRights: Hashable, Sendable {
+    /// As `chmod` takes it, without the kind of the file.
+    public var mode: UInt32
+    public var owner: UInt32
+    /// It lies in memory, in a file system that cannot be written here.
+    public var isInReadOnlyMemory: Bool
+
+    public init(mode: UInt32, owner: UInt32, isInReadOnlyMemory: Bool) {
+        self.mode = mode
+        self.owner = owner
+        self.isInReadOnlyMemory = isInReadOnlyMemory
+    }
+
+    /// Those of the file that the path leads to; nil if there is none.
+    public init?(path: String) {
+        var status = stat()
+        var system = statfs()
+        // SAFETY: each call writes the one structure that it is given.
+        guard unsafe stat(path, &status) == 0, unsafe statfs(path, &system) == 0 else { return nil }
+        mode = status.st_mode & 0o7777
+        owner = status.st_uid
+        isInReadOnlyMemory =
+            Self.memoryTypes.contains(Int(system.f_type))
+            && Int(system.f_flags) & Int(ST_RDONLY) != 0
+    }
+
+    /// TMPFS_MAGIC and RAMFS_MAGIC (statfs(2)).
+    private static let memoryTypes: Set = [0x0102_1994, 0x8584_58F6]
+}

@@ -76,6 +76,7 @@ private final class FuzzTarget {
         } catch {
             preconditionFailure("the outcome is no JSON: \(error)")
         }
+        precondition(document.repeatedMember(in: document.root) == nil, "the outcome is ambiguous")
         let found = outcomeSchema.findings(in: document, document.root)
         precondition(found.isEmpty, "the outcome breaks its schema: \(found)")
     }

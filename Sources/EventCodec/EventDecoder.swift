@@ -79,23 +79,24 @@ public struct EventDecoder: ~Copyable {
         as kind: EventKind
     ) -> DecodedRecord {
         let fields = EventFields(wrapped.root, kind, &check)
-        if let repeated = fields.repeated {
-            return invalid(fields, .malformedEvent, [twice(repeated)])
-        }
+        if let repeated = fields.repeated { return ambiguous(fields, repeated) }
         guard kind.schema.admits(wrapped.root, &check), let event = event(fields),
             let payload = node(.payload, fields)
         else { return violating(wrapped.root, fields, kind.schema) }
+        if let metadata = node(.metadata, fields),
+            let repeated = check.document.repeatedMember(in: metadata)
+        {
+            return ambiguous(fields, repeated)
+        }
         let own = ownViolations(payload, of: event, from: topic)
         guard own.isEmpty else { return invalid(fields, .schemaViolation, own) }
-        guard !kind.isBroadcast, payloadPolicy != .off, !appleSchema.admits(wrapped.root, &check)
-        else {
-            return registered(event, fields, wrapped)
+        let doubts = doubts(about: payload, of: wrapped.root, kind)
+        guard !doubts.isEmpty else { return registered(event, fields, wrapped) }
+        if kind.isBroadcast || payloadPolicy == .strict {
+            return invalid(fields, .schemaViolation, doubts)
         }
-        let violations = appleSchema.findings(of: wrapped.root, refusedIn: &check)
-            .map { Violation($0) }
-        if payloadPolicy == .strict { return invalid(fields, .schemaViolation, violations) }
         var warned = event
-        warned.warnings = violations
+        warned.warnings = doubts
         return registered(warned, fields, wrapped)
     }
 
@@ -115,12 +116,29 @@ public struct EventDecoder: ~Copyable {
         return invalid(fields, problem.reason, problem.violations)
     }
 
-    private borrowing func twice(_ repeated: JSONNode) -> Violation {
-        Violation(
-            instanceLocation: check.document.pointer(to: repeated),
-            keywordLocation: "",
-            message: "the name stands twice in the event"
-        )
+    /// What is wrong with a payload that the event's schema admits: names that stand twice, and what
+    /// Apple's documentation has against it, which for broadcasts is part of the event's schema.
+    @inline(__always)
+    private mutating func doubts(
+        about payload: JSONNode,
+        of root: JSONNode,
+        _ kind: EventKind
+    ) -> [Violation] {
+        if payloadPolicy == .off, !kind.isBroadcast { return [] }
+        let repeated = check.document.repeatedMember(in: payload)
+        let isAdmitted = kind.isBroadcast || appleSchema.admits(root, &check)
+        if isAdmitted, repeated == nil { return [] }
+        var report = FindingReport()
+        if let repeated { report.add(repeated: repeated, in: check.document) }
+        if !isAdmitted { appleSchema.addFindings(of: root, refusedIn: &check, to: &report) }
+        return report.finished().map { Violation($0) }
+    }
+
+    /// What has a name twice is no event, because nobody can say which value is meant.
+    private borrowing func ambiguous(_ fields: EventFields, _ repeated: JSONNode) -> DecodedRecord {
+        var report = FindingReport()
+        report.add(repeated: repeated, in: check.document)
+        return invalid(fields, .malformedEvent, report.finished().map { Violation($0) })
     }
 
     /// What the event's schema has just refused; a frame that is not taken off is the one fault.
@@ -530,7 +548,7 @@ extension EventDecoder {
         while let (_, value) = check.document.nextMember(&cursor) {
             if !value.isString { return false }
         }
-        return true
+        return check.document.repeatedMember(in: node) == nil
     }
 }
 

@@ -14,12 +14,18 @@ public struct NamedSchema: Sendable {
     }
 
     /// Adds to a report what is wrong with a value; nothing when it keeps to the schema.
+    ///
+    /// A name that stands twice is wrong under every schema: what `if` and `properties` say of one
+    /// of the values is not said of the one that the app takes.
     func addFindings(
         of node: JSONNode,
         in document: JSONDocument,
         to report: inout FindingReport
     ) {
         report.schemaName = name
+        if let repeated = document.repeatedMember(in: node) {
+            report.add(repeated: repeated, in: document)
+        }
         schema.addFindings(of: node, in: document, to: &report)
     }
 }

@@ -89,6 +89,42 @@ extension JSONDocument {
         return members
     }
 
+    /// The second value of a name that an object has twice, at any depth of a value; nil: none has.
+    ///
+    /// Names are the same if their contents are, however they are escaped. The hash of a producer's
+    /// choice decides nothing, and the time grows with the text alone.
+    public func repeatedMember(in value: JSONNode) -> JSONNode? {
+        var index = value.index
+        let end = value.next
+        while index < end {
+            let node = node(at: index)
+            if node.isObject, let repeated = repeatedMember(of: node) { return repeated }
+            index &+= 1
+        }
+        return nil
+    }
+
+    private func repeatedMember(of object: JSONNode) -> JSONNode? {
+        guard object.count <= 16 else { return repeatedMember(ofLarge: object) }
+        var members = children(of: object)
+        while let (name, _) = nextMember(&members) {
+            var others = members
+            while let (other, value) = nextMember(&others) {
+                if isEqualString(name, other) { return value }
+            }
+        }
+        return nil
+    }
+
+    private func repeatedMember(ofLarge object: JSONNode) -> JSONNode? {
+        var names: Set<ExactText> = []
+        var members = children(of: object)
+        while let (name, value) = nextMember(&members) {
+            guard names.insert(ExactText(string(name) ?? "")).inserted else { return value }
+        }
+        return nil
+    }
+
     /// Whether no two items of an array are equal.
     ///
     /// Long arrays are compared by hash, seeded anew in each process, so that no producer can

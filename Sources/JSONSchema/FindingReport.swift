@@ -1,3 +1,5 @@
+public import JSON
+
 /// What was found so far, within bounds; several schemas may share one.
 public struct FindingReport: Sendable {
     static let maxCount = 20
@@ -30,6 +32,23 @@ public struct FindingReport: Sendable {
         // Nobody is told nothing: a first finding that is too long loses its places.
         if findings.isEmpty { return keep(named(Self.unplaced)) }
         leaveOut()
+    }
+
+    /// Adds that an object of a document has a name twice.
+    ///
+    /// Readers differ in which of the values they take, so that no rule for either holds.
+    ///
+    /// - Parameters:
+    ///   - value: The second one's, as `repeatedMember` finds it.
+    ///   - document: The document.
+    public mutating func add(repeated value: JSONNode, in document: JSONDocument) {
+        add(
+            SchemaFinding(
+                instanceLocation: document.pointer(to: value),
+                keywordLocation: "",
+                message: "the name stands twice in its object"
+            )
+        )
     }
 
     /// The schema's name counts as text: it is a file's, or a reference to the registry.

@@ -133,8 +133,10 @@ public struct Schema: Sendable {
         return report.finished()
     }
 
+    /// The same, added to what else is wrong with the value.
+    ///
     /// Where the work ran out it is not begun again: to say so is all then.
-    private func addFindings(
+    public func addFindings(
         of value: JSONNode,
         refusedIn check: inout SchemaCheck,
         to report: inout FindingReport

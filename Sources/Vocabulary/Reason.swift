@@ -86,7 +86,8 @@ public enum APNsReason: String, Hashable, Sendable, CaseIterable {
 
 /// The reasons that Heliograph itself gives: a closed list.
 public enum LocalReason: String, Hashable, Sendable, CaseIterable {
-    /// The record's value is not UTF-8, not JSON, nested too deeply, or wrongly framed.
+    /// The record's value is not UTF-8, not JSON, nested too deeply, or wrongly framed, or it says
+    /// something twice.
     case malformedEvent = "MalformedEvent"
     /// The record's value is larger than `limits.event_bytes`.
     case eventTooLarge = "EventTooLarge"

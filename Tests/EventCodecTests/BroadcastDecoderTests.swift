@@ -122,6 +122,20 @@ import Vocabulary
         #expect(event.violations.map(\.instanceLocation) == ["/expiration"])
     }
 
+    @Test(arguments: PayloadPolicy.allCases)
+    func `a payload with a name that stands twice makes no event`(policy: PayloadPolicy) {
+        let payload = #"{"aps":{"event":"update","timestamp":1,"content-state":{"a":1,"a":2}}}"#
+        let (decoded, _) = decode(Self.text.with("payload", payload)) {
+            $0 = EventDecoder(payloadPolicy: policy)
+        }
+        guard case .invalid(let event) = decoded else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.reason == .schemaViolation)
+        #expect(event.violations.map(\.instanceLocation) == ["/payload/aps/content-state/a"])
+    }
+
     @Test func `a notification is no broadcast, and a broadcast no notification`() {
         guard case .invalid = decode(EventText()).0 else {
             Issue.record("a notification was taken for a broadcast")

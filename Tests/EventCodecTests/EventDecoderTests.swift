@@ -241,6 +241,84 @@ extension EventDecoder {
         #expect(event.deviceToken == nil)
     }
 
+    /// The outcome repeats `metadata` byte for byte, and would be as ambiguous.
+    @Test(
+        arguments: [
+            #"{"a":"1","a":"2"}"#, #"{"a":"1","\u0061":"1"}"#, #"{"\u0061":"1","b":"","a":"2"}"#,
+        ],
+        PayloadPolicy.allCases
+    )
+    func `metadata with a name that stands twice makes the event malformed`(
+        metadata: String,
+        policy: PayloadPolicy
+    ) {
+        let text = EventText().with("metadata", metadata)
+        var decoder = EventDecoder(payloadPolicy: policy)
+        guard case .invalid(let event) = decoder.decode(text.record),
+            case .invalid(let broken) = decoder.decode(text.with("priority", "7").record)
+        else {
+            Issue.record("ambiguous metadata was accepted")
+            return
+        }
+        #expect(event.reason == .malformedEvent)
+        #expect(event.violations.map(\.instanceLocation) == ["/metadata/a"])
+        #expect(event.id == "e1")
+        #expect(event.metadata == nil)
+        #expect(broken.reason == .schemaViolation)
+        #expect(broken.metadata == nil)
+    }
+
+    /// At any depth, and whichever way the name is written.
+    @Test(arguments: [
+        (#"{"aps":{"alert":"a","alert":"b"}}"#, "/payload/aps/alert"),
+        (#"{"aps":{"alert":"a"},"x":[{"k":1,"\u006b":1}]}"#, "/payload/x/0/k"),
+        (#"{"aps":{"alert":"a"},"aps":{"alert":"a"}}"#, "/payload/aps"),
+    ])
+    func `a payload with a name that stands twice is what the payload policy says`(
+        payload: String,
+        place: String
+    ) {
+        let text = EventText().with("payload", payload)
+        var off = EventDecoder(payloadPolicy: .off)
+        var warn = EventDecoder(payloadPolicy: .warn)
+        var strict = EventDecoder(payloadPolicy: .strict)
+        guard case .event(let quiet) = off.decode(text.record),
+            case .event(let warned) = warn.decode(text.record),
+            case .invalid(let refused) = strict.decode(text.record)
+        else {
+            Issue.record("policy")
+            return
+        }
+        #expect(quiet.warnings.isEmpty)
+        #expect(warned.warnings.map(\.instanceLocation) == [place])
+        #expect(refused.reason == .schemaViolation)
+        #expect(refused.violations == warned.warnings)
+    }
+
+    @Test func `a name that stands twice is told beside what else is wrong with the payload`() {
+        let text = EventText().with("payload", #"{"aps":{"badge":-1,"badge":-2}}"#)
+        var decoder = EventDecoder(payloadPolicy: .strict)
+        guard case .invalid(let event) = decoder.decode(text.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.violations.count == 3)
+        #expect(Set(event.violations.map(\.instanceLocation)) == ["/payload/aps/badge"])
+    }
+
+    /// The outcome must fit its topic.
+    @Test func `the place of a name that stands twice is told within bounds`() {
+        let name = String(repeating: "n", count: 100_000)
+        let text = EventText().with("metadata", #"{"\#(name)":"1","\#(name)":"2"}"#)
+        var decoder = EventDecoder()
+        guard case .invalid(let event) = decoder.decode(text.record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.reason == .malformedEvent)
+        #expect(event.violations.map(\.instanceLocation) == [""])
+    }
+
     @Test func `a value over the size limit is too large, and no JSON is malformed`() {
         var decoder = EventDecoder(limits: JSONLimits(maxByteCount: 100))
         guard case .invalid(let large) = decoder.decode(EventText().record),

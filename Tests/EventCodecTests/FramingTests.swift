@@ -348,6 +348,32 @@ private func base64(_ bytes: [UInt8]) -> String {
         }
     }
 
+    /// Anywhere in the JSON text that the schema is of, also in what the event leaves out.
+    @Test(arguments: [
+        (EventText().with("payload", #"{"x":{"k":1,"\u006b":2}}"#).bytes, "/payload/x/k"),
+        (
+            cloudEvent(#""data_base64":"\#(base64(EventText().bytes))","ext":1,"e\u0078t":2"#),
+            "/ext"
+        ),
+    ])
+    func `a name that stands twice keeps to no schema`(text: [UInt8], place: String) throws {
+        var decoder = EventDecoder(payloadPolicy: .off)
+        let record = EventText.record([0, 0, 0, 1, 2] + text)
+        guard case .event = decoder.decode(record) else {
+            Issue.record("refused without a schema")
+            return
+        }
+        let schema = RegisteredSchema.usable(try Schema(text: Array("{}".utf8)))
+        decoder.registeredSchemas = [Self.reference: schema]
+        guard case .invalid(let event) = decoder.decode(record) else {
+            Issue.record("not invalid")
+            return
+        }
+        #expect(event.reason == .schemaViolation)
+        #expect(event.violations.map(\.instanceLocation) == [place])
+        #expect(event.violations.map(\.keywordLocation) == ["schemas/ids/258#"])
+    }
+
     private static let broadcast = EventText(members: [
         ("id", "\"e1\""), ("channel_id", "\"aGk+/w==\""), ("bundle_id", "\"com.example.App\""),
         (

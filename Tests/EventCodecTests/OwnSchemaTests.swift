@@ -32,6 +32,36 @@ import Vocabulary
         #expect(invalid.violations.map(\.keywordLocation) == ["tree#"])
     }
 
+    /// What the condition says of one of the values is not said of the one that the app takes.
+    @Test(arguments: PayloadPolicy.allCases, [true, false])
+    func `a name that stands twice bypasses no condition`(
+        policy: PayloadPolicy,
+        isOfTopic: Bool
+    ) throws {
+        let text = #"{"if":{"properties":{"kind":{"const":"sale"}}},"then":{"required":["price"]}}"#
+        let rules = NamedSchema(name: "rules", schema: try Schema(text: Array(text.utf8)))
+        var decoder = EventDecoder(
+            payloadPolicy: policy,
+            payloadSchemas: PayloadSchemas(
+                topics: isOfTopic ? [KafkaTopic("notifications"): rules] : [:],
+                bundleIDs: isOfTopic ? [:] : ["com.example.*": rules]
+            ) { topic, _ in topic.name }
+        )
+        func decode(_ members: String) -> DecodedRecord {
+            let payload = #"{"aps":{"alert":"a"},\#(members)}"#
+            return decoder.decode(EventText().with("payload", payload).record)
+        }
+        guard case .event = decode(#""kind":"news""#),
+            case .invalid(let event) = decode(#""kind":"news","k\u0069nd":"sale""#)
+        else {
+            Issue.record("the condition")
+            return
+        }
+        #expect(event.reason == .schemaViolation)
+        #expect(event.violations.map(\.instanceLocation) == ["/payload/kind"])
+        #expect(event.violations.map(\.keywordLocation) == ["rules#"])
+    }
+
     @Test(
         arguments: [
             // How many members, how long their names and those of the schemas are, and what is told

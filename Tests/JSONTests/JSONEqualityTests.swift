@@ -40,6 +40,48 @@ import Testing
         #expect(isUnique == !expected)
     }
 
+    @Test(
+        arguments: [
+            (#"{"a":1,"b":2}"#, nil), (#"{"a":1,"a":2}"#, "/a"), (#"{"a":1,"\u0061":2}"#, "/a"),
+            (#"{"\u0061":1,"a":2}"#, "/a"), (#"{"\u0061":1,"\u0061":2}"#, "/a"),
+            (#"{"":1,"":2}"#, "/"), (#"{"a":{"b":1},"c":{"b":1}}"#, nil),
+            (#"{"a":"a","b":"a"}"#, nil), (#"{"a":{"a":{"a":1}}}"#, nil),
+            (#"{"x":[0,{"y":{"a":1,"b":[],"a":{}}}]}"#, "/x/1/y/a"), (#"["a","a"]"#, nil),
+            (#""a""#, nil), (#"{"a":{"b":1,"b":2},"a":1}"#, "/a"),
+            // Other bytes are another name, whatever they look like.
+            ("{\"\u{e9}\":1,\"e\u{301}\":2}", nil), (#"{"é":1,"\u00e9":2}"#, "/é"),
+            (#"{"a":1,"A":2}"#, nil), (#"{"\ud83d\ude00":1,"😀":2}"#, "/😀"),
+        ] as [(String, String?)]
+    )
+    func `a name that stands twice in an object is found`(text: String, place: String?) throws {
+        var document = JSONDocument()
+        try document.parse(Array(text.utf8))
+        let found = document.repeatedMember(in: document.root)
+        #expect(found.map { document.pointer(to: $0) } == place)
+        guard text.hasPrefix("{") else { return }
+        // Among many others it is looked for in another way.
+        let others = (0..<40).map { "\"other\($0)\":{}," }.joined()
+        try document.parse(Array("{\(others)\(text.dropFirst())".utf8))
+        let foundAmongMany = document.repeatedMember(in: document.root)
+        #expect(foundAmongMany.map { document.pointer(to: $0) } == place)
+    }
+
+    /// Only in their middle, which not every hash reads.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `many names that look alike are told apart in time`(isLastRepeated: Bool) throws {
+        let count = 25_000
+        let names = (0..<count).map { number in
+            let middle = String(number + 100_000)
+            return String(repeating: "a", count: 16) + middle + String(repeating: "b", count: 16)
+        }
+        let members = names + (isLastRepeated ? [names[0]] : [])
+        let text = "{" + members.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+        var document = JSONDocument(limits: JSONLimits(maxByteCount: 4 << 20))
+        try document.parse(Array(text.utf8))
+        let found = document.repeatedMember(in: document.root)
+        #expect((found != nil) == isLastRepeated)
+    }
+
     @Test func `a tree's texts and names are told apart by their bytes`() throws {
         func tree(_ text: String) throws -> JSONValue { try .parse(Array(text.utf8)) }
         let both = try tree("{\"\u{e9}\":1,\"e\u{301}\":2}")

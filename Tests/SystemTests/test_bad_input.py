@@ -69,6 +69,12 @@ BAD_VALUES = {
         "",
     ),
     "bad UUID": (broken(apns_id="17"), "SchemaViolation", "/apns_id", ""),
+    "metadata with a name that stands twice": (
+        WHOLE[:-1] + b',"metadata":{"order":"1","\\u006frder":"2"}}',
+        "MalformedEvent",
+        "/metadata/order",
+        "",
+    ),
     "metadata of numbers": (broken(metadata={"a/b": 1}), "SchemaViolation", "/metadata/a~1b", "/type"),
     "payload over the limit": (broken(payload=padded(4097)), "PayloadTooLarge", "/payload", ""),
     "voip payload over the limit": (

@@ -51,6 +51,14 @@ import Tools
         checker.check(Array(text.utf8)).verdict
     }
 
+    @Test func `a name that stands twice keeps to no schema`() throws {
+        try withFiles(["main.json": "{}"]) { folder in
+            let checker = try source(folder, "main.json").checker()
+            #expect(verdict(checker, #"{"a":{"b":1}}"#) == .valid)
+            #expect(verdict(checker, #"{"a":{"b":1,"\u0062":1}}"#) == .invalid)
+        }
+    }
+
     @Test func `a reference leads from file to file`() throws {
         let main = #"{"$ref":"a%20b/%C3%BC.json"}"#
         try withFiles(["main.json": main, "a b/ü.json": #"{"type":"string"}"#]) { folder in

@@ -111,11 +111,15 @@ package final class SchemaChecker: DocumentChecker {
         } catch {
             return .refused(TextEncoding.violation(text[...], error))
         }
-        // The quick check and the one that collects have to agree; the slow one runs on failure.
-        guard !schema.admits(document, document.root) else {
-            return CheckedDocument(verdict: .valid, violations: [])
+        var report = FindingReport()
+        if let repeated = document.repeatedMember(in: document.root) {
+            report.add(repeated: repeated, in: document)
         }
-        let violations = schema.findings(in: document, document.root).map { Violation($0) }
-        return CheckedDocument(verdict: .invalid, violations: violations)
+        schema.addFindings(of: document.root, in: document, to: &report)
+        let violations = report.finished().map { Violation($0) }
+        return CheckedDocument(
+            verdict: violations.isEmpty ? .valid : .invalid,
+            violations: violations
+        )
     }
 }

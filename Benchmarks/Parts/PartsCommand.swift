@@ -4,7 +4,7 @@ import Commands
 @main
 enum PartsCommand {
     static func main() async {
-        await Program(command).main()
+        await Program(command).main { $0 }
     }
 
     private static let command = Command(

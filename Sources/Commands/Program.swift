@@ -103,18 +103,21 @@ package struct Program: Sendable {
 
 extension Program {
     /// Reads the process's command line, runs the command, and ends the process if that fails.
-    package func main() async {
+    ///
+    /// - Parameter printable: Takes what steers a terminal out of lines that repeat the command
+    ///   line's words, which need not be those of who looks at them.
+    package func main(printable: (String) -> String) async {
         let environment = ProcessInfo.processInfo.environment
         switch read(Self.ownWords, environment: environment, width: Self.width(environment)) {
         case .show(let text): Self.show(text)
-        case .refuse(let text): Self.end(text, Self.usageExitCode)
+        case .refuse(let text): Self.end(printable(text), Self.usageExitCode)
         case .run(let path, let arguments):
             do {
                 try await path.command.body?(arguments)
             } catch let error as UsageError {
-                Self.end(Self.refusal(error, of: path), Self.usageExitCode)
+                Self.end(printable(Self.refusal(error, of: path)), Self.usageExitCode)
             } catch {
-                Self.end("Error: \(error)\n", 1)
+                Self.end(printable("Error: \(error)\n"), 1)
             }
         }
     }

@@ -310,6 +310,6 @@ extension Configuration {
 
     /// The effective configuration as it was read, one `key: value` a line, secrets hidden.
     package var summary: String {
-        effectiveValues.map { "\($0.path): \($0.text)\n" }.joined()
+        effectiveValues.map { "\($0.path): \($0.text)".printable + "\n" }.joined()
     }
 }

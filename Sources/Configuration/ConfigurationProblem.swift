@@ -33,7 +33,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var description: String {
         let place = location.map { " (\($0))" } ?? ""
         // A key or a value of the file may hold anything.
-        return (path.isEmpty ? message : "\(path): \(message)").printable + place
+        return ((path.isEmpty ? message : "\(path): \(message)") + place).printable
     }
 
     /// Each once, in the order in which a person mends them: down the file, then the rest.

@@ -1,7 +1,8 @@
 /// Appends JSON to a byte buffer, and puts the commas.
 ///
 /// The caller keeps to the grammar: a name before each value of an object, and as many ends as
-/// beginnings.
+/// beginnings. Whatever a string holds, what is written begins no line and steers no terminal: such
+/// characters have escapes, with which it is the same value.
 public struct JSONWriter {
     /// What was written so far, behind what the buffer held.
     public private(set) var bytes: [UInt8]
@@ -141,24 +142,40 @@ public struct JSONWriter {
     private mutating func escapedString(_ content: Span<UInt8>) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        for index in content.indices { appendEscaped(content[index]) }
+        let text = unsafe content.withUnsafeBufferPointer {
+            unsafe String(decoding: $0, as: UTF8.self)
+        }
+        for scalar in text.unicodeScalars { appendEscaped(scalar) }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func appendEscaped(_ byte: UInt8) {
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(UInt8(ascii: "\\"))
-            bytes.append(byte)
-        case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
-        case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
-        case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
-        case 0..<0x20:
-            bytes.append(contentsOf: "\\u00".utf8)
-            bytes.append(UInt8(ascii: "0") + byte >> 4)
-            let low = byte & 15
-            bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") - 10 + low)
-        default: bytes.append(byte)
+    private mutating func appendEscaped(_ scalar: Unicode.Scalar) {
+        switch scalar {
+        case "\"": bytes.append(contentsOf: "\\\"".utf8)
+        case "\\": bytes.append(contentsOf: "\\\\".utf8)
+        case "\n": bytes.append(contentsOf: "\\n".utf8)
+        case "\r": bytes.append(contentsOf: "\\r".utf8)
+        case "\t": bytes.append(contentsOf: "\\t".utf8)
+        case _ where scalar.steersTerminals:
+            for unit in String(scalar).utf16 {
+                let digits = String(unit, radix: 16)
+                bytes.append(contentsOf: "\\u".utf8)
+                bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.count))
+                bytes.append(contentsOf: digits.utf8)
+            }
+        default: bytes.append(contentsOf: String(scalar).utf8)
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it steers the terminal that it is shown on, begins another line, or hides: controls
+    /// of 7 and 8 bits, separators of lines, marks for the direction of text, invisible tags.
+    public var steersTerminals: Bool {
+        if isASCII { return !(0x20...0x7E).contains(value) }
+        return switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
         }
     }
 }
@@ -217,7 +234,8 @@ extension JSONWriter {
     /// Characters of the smallest `Int64`.
     private static let longestInteger = 20
 
-    /// Whether there is a quote, a backslash or a control character (RFC 8259, 7).
+    /// Whether there is a quote, a backslash or a control character (RFC 8259, 7), or one that may
+    /// steer a terminal, which those beyond ASCII are looked at for.
     ///
     /// Looks at eight bytes at once; the last eight may be looked at twice.
     private static func needsEscape(_ content: Span<UInt8>) -> Bool {
@@ -240,7 +258,7 @@ extension JSONWriter {
         return found != 0
     }
 
-    /// Has a bit set if one of the eight bytes needs an escape, and none if none does.
+    /// Has a bit set if one of the eight bytes may need an escape, and none if none does.
     ///
     /// A byte below n gets its highest bit by a subtraction of n, and had it not before; a byte
     /// equal to a character is below 1 once that is taken out of it by an exclusive or. A borrow
@@ -250,10 +268,12 @@ extension JSONWriter {
         let highest = ones << 7
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
         let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let deletes = word ^ (ones &* 0x7F)
         let isControl = (word &- (ones << 5)) & ~word
         let isQuote = (quotes &- ones) & ~quotes
         let isBackslash = (backslashes &- ones) & ~backslashes
-        return (isControl | isQuote | isBackslash) & highest
+        let isDelete = (deletes &- ones) & ~deletes
+        return (word | isControl | isQuote | isBackslash | isDelete) & highest
     }
 }
 

@@ -43,7 +43,7 @@ package struct LogLine: Sendable {
             writer.string(text)
         }
         writer.endObject()
-        return Array(writer.printableText.utf8)
+        return writer.bytes
     }
 
     /// Time, level, message, then `name=text`; text with a space or a sign is in quotes.

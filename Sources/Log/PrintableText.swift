@@ -9,25 +9,14 @@ extension String {
         replacingSteering { $0 == "\n" || $0 == "\t" ? String($0) : "?" }
     }
 
-    /// The same for JSON, of which strings are the only part that can hold such characters: it is
-    /// the same value, with escapes.
-    package var printableJSON: String {
-        replacingSteering { scalar in
-            String(scalar).utf16.map { unit in
-                let digits = String(unit, radix: 16)
-                return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            }.joined()
-        }
-    }
-
     private func replacingSteering(_ replacement: (Unicode.Scalar) -> String) -> String {
         guard utf8.contains(where: { !(0x20...0x7E).contains($0) }) else { return self }
         var plain = String.UnicodeScalarView()
         for scalar in unicodeScalars {
-            if Self.isPlain(scalar) {
-                plain.append(scalar)
-            } else {
+            if scalar.steersTerminals {
                 plain.append(contentsOf: replacement(scalar).unicodeScalars)
+            } else {
+                plain.append(scalar)
             }
         }
         return String(plain)
@@ -42,16 +31,4 @@ extension String {
         }
         return self[..<end] + "…"
     }
-
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: false
-        default: true
-        }
-    }
-}
-
-extension JSONWriter {
-    /// What was written, for a terminal or whatever else is behind standard output.
-    package var printableText: String { String(decoding: bytes, as: UTF8.self).printableJSON }
 }

@@ -21,5 +21,6 @@ package struct ServiceError: Error, CustomStringConvertible {
         self.init(lines: [text], outlook)
     }
 
-    package var description: String { lines.joined(separator: "\n") }
+    /// Each line is one, whatever peers' words are in it.
+    package var description: String { lines.map(\.printable).joined(separator: "\n") }
 }

@@ -1,4 +1,5 @@
 import Commands
+import Log
 import Service
 
 /// The workbench: everything that runs the service against stand-ins.
@@ -7,7 +8,8 @@ import Service
 @main
 enum Lab {
     static func main() async {
-        await Program(command, version: Service.Heliograph.version).main()
+        await Program(command, version: Service.Heliograph.version)
+            .main(printable: \.printableLines)
     }
 
     private static let command = Command(

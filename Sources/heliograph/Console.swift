@@ -3,6 +3,8 @@ import Log
 import Service
 
 /// Standard output, standard error and the exit.
+///
+/// Nothing else in the program writes to either, so no peer's text steers a terminal.
 enum Console {
     enum Ending: Int32 {
         case success = 0
@@ -11,7 +13,36 @@ enum Console {
         case unchecked = 2
     }
 
-    /// Writes what was asked for to standard output; no peer's text in it steers a terminal.
+    /// A piece of a line, and how it looks.
+    struct Piece {
+        var text: String
+        /// Parameters of "select graphic rendition" (ECMA-48, 8.3.117); nil: as ever.
+        var rendition: String?
+    }
+
+    /// Writes lines of such pieces to standard output.
+    static func write(_ lines: [[Piece]]) throws(OutputError) {
+        let texts = lines.map { line in
+            line.map { piece in
+                let text = piece.text.printable
+                return piece.rendition.map { "\u{1B}[\($0)m\(text)\u{1B}[0m" } ?? text
+            }.joined() + "\n"
+        }
+        try ByteStream.output.write(Array(texts.joined().utf8))
+    }
+
+    /// Writes whole lines to standard output.
+    static func write(_ lines: [UInt8]) throws(OutputError) {
+        let text = String(decoding: lines, as: UTF8.self).printableLines
+        try ByteStream.output.write(Array(text.utf8))
+    }
+
+    /// Draws over the last line of standard error, which is a terminal.
+    static func draw(_ line: String) {
+        StandardError.write(Array("\r\u{1B}[2K\(line.printable)".utf8))
+    }
+
+    /// Writes what was asked for to standard output.
     ///
     /// When that takes no more, it says so on standard error and ends the process.
     ///
@@ -20,10 +51,9 @@ enum Console {
     ///   - rest: What standard error has to tell besides, because it must not be lost.
     ///   - ending: How the process then ends.
     static func show(_ text: String, orTell rest: String = "", ending: Ending = .failure) {
-        let shown = text.printableLines
-        let line = shown.hasSuffix("\n") ? shown : shown + "\n"
+        let line = text.hasSuffix("\n") ? text : text + "\n"
         do {
-            try ByteStream.output.write(Array(line.utf8))
+            try write(Array(line.utf8))
         } catch {
             complain(rest)
             complain("\(error)")
@@ -31,7 +61,7 @@ enum Console {
         }
     }
 
-    /// Prints each line with the command's name before it; no peer's text in it steers a terminal.
+    /// Prints each line with the command's name before it.
     static func complain(_ text: String) {
         let lines = text.printableLines.split(separator: "\n").map { "heliograph: \($0)\n" }
             .joined()

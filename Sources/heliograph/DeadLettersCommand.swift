@@ -1,4 +1,5 @@
 import Commands
+import Log
 import Service
 import Tools
 import Vocabulary
@@ -130,13 +131,15 @@ enum DeadLettersCommand {
         return Int(number).flatMap { (1...1_000_000).contains($0) ? $0 : nil }
     }
 
+    /// A topic and a cause may be words of the letter's headers.
     private static func report(_ report: DeadLetterReplay.Report) {
         switch report {
         case .progress(let counts):
             Console.complain("\(counts.replayed) replayed, \(counts.failed) failed so far")
-        case .wouldReplay(let letter, let topic): Console.show("\(letter.line)  to \(topic)")
+        case .wouldReplay(let letter, let topic):
+            Console.show("\(letter.line)  to \(topic.name.printable)")
         case .failed(let letter, let cause):
-            Console.complain("not replayed: \(letter.line): \(cause)")
+            Console.complain("not replayed: \(letter.line): \(cause.printable)")
         }
     }
 }

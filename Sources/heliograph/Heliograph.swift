@@ -1,6 +1,7 @@
 import Commands
 import Configuration
 import Glibc
+import Log
 import Service
 
 @main
@@ -10,7 +11,8 @@ enum Main {
         // a pager or a log collector. A reader that has gone must be a failed write, not the end.
         _ = signal(SIGPIPE, SIG_IGN)
         forbidCoreDumps()
-        await Program(HeliographCommand.command, version: Service.Heliograph.version).main()
+        await Program(HeliographCommand.command, version: Service.Heliograph.version)
+            .main(printable: \.printableLines)
     }
 }
 

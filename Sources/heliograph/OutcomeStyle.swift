@@ -28,17 +28,20 @@ struct OutcomeStyle {
     let isColored: Bool
 
     /// The columns with two spaces between; the outcome and its reason line up.
-    func line(_ outcome: TailedOutcome) -> String {
+    func line(_ outcome: TailedOutcome) -> [Console.Piece] {
         var columns = outcome.columns
         for (index, width) in [(1, 13), (2, 22)] where columns.indices.contains(index) {
             let text = columns[index]
             columns[index] = text + String(repeating: " ", count: max(0, width - text.count))
         }
-        if isColored {
-            columns[0] = "\u{1B}[2m\(columns[0])\u{1B}[0m"
-            columns[1] = "\u{1B}[\(Self.color(of: outcome.kind))m\(columns[1])\u{1B}[0m"
+        var pieces = columns.enumerated().map { index, text in
+            Console.Piece(text: index == 0 ? text : "  \(text)")
         }
-        return columns.joined(separator: "  ")
+        if isColored {
+            pieces[0].rendition = "2"
+            pieces[1].rendition = Self.color(of: outcome.kind)
+        }
+        return pieces
     }
 
     /// Green for what arrived, yellow for what needs no action, red for what does.

@@ -102,10 +102,10 @@ enum TailCommand {
         while !Interruption.hasHappened {
             let wasAtEnd = noFollow && tail.hasReachedEnd
             let outcomes = try tail.next().prefix(limit - count)
-            let lines = outcomes.map { (isJSON ? $0.json : style.line($0)) + "\n" }
+            let lines = outcomes.map { isJSON ? [Console.Piece(text: $0.json)] : style.line($0) }
             // A reader that has gone, as `head` does, wants no more: that is no fault.
             do throws(OutputError) {
-                try ByteStream.output.write(Array(lines.joined().utf8))
+                try Console.write(lines)
             } catch {
                 guard error.isReaderGone else { throw error }
                 return count

@@ -125,10 +125,10 @@ enum ValidateCommand {
                     fail("\(file): cannot be read")
                 }
                 isAtEnd = count == 0
-                try run.feed(block[..<count], ByteStream.output.write)
+                try run.feed(block[..<count], Console.write)
                 progress.advance(by: count, run.summary)
             }
-            try run.finish(ByteStream.output.write)
+            try run.finish(Console.write)
         } catch {
             progress.erase()
             fail("\(error); \(run.summary.lines) lines were checked")

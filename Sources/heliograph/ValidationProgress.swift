@@ -1,5 +1,4 @@
 import Glibc
-import Log
 import Service
 import Tools
 
@@ -24,15 +23,11 @@ struct ValidationProgress {
         let now = ContinuousClock.now
         if let lastShown, now - lastShown < .milliseconds(200) { return }
         lastShown = now
-        draw("heliograph: \(summary.progress(bytesRead: bytesRead, of: byteCount))")
+        Console.draw("heliograph: \(summary.progress(bytesRead: bytesRead, of: byteCount))")
     }
 
     /// Makes room for other lines.
     func erase() {
-        if lastShown != nil { draw("") }
-    }
-
-    private func draw(_ line: String) {
-        StandardError.write(Array("\r\u{1B}[2K\(line)".utf8))
+        if lastShown != nil { Console.draw("") }
     }
 }

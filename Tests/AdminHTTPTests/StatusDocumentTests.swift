@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 
 @Suite struct StatusDocumentTests {
-    private static let hostile = "</script>\u{1}\"\\\u{2028}\n"
+    private static let hostile = "</script>\u{1}\"\\\u{2028}\n\u{9B}2J\u{202E}\u{7F}"
 
     private static let families = [
         MetricFamily(
@@ -69,6 +69,15 @@ import Testing
         let duration = try #require(metrics["end_to_end_seconds"])
         #expect(duration.map { $0["sample"] as? String } == ["sum", "count"])
         #expect(duration.first?["value"] as? Double == 0.02)
+    }
+
+    /// Who asks with curl looks at it on a terminal.
+    @Test func `no text of the document steers a terminal`() {
+        let text = String(decoding: document().utf8, as: UTF8.self)
+        let odd: Set<Unicode.GeneralCategory> = [
+            .control, .format, .lineSeparator, .paragraphSeparator,
+        ]
+        #expect(!text.unicodeScalars.contains { odd.contains($0.properties.generalCategory) })
     }
 
     @Test func `text comes through as it is, whatever it holds`() throws {

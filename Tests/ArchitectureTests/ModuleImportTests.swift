@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The layers: what each module may import, as `docs/architecture.md` draws them.
-private let allowedImports: [String: Set<String>] = [
+let allowedImports: [String: Set<String>] = [
     "Vocabulary": ["CSHA1"],
     "JSON": ["CSimdjson", "CRE2"],
     "Spelling": [],

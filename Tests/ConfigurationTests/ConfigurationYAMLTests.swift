@@ -58,6 +58,14 @@ import Testing
                 ["log.a?b?[0m: is not a key of this version (h.yaml:8:7)"]
             ),
             (
+                "log: {\"a\\x9b2J\\u202e\\x7f\\u2028\": 1, level: \"\\e[2J\\x85\"}",
+                [
+                    "log.a?2J???: is not a key of this version (h.yaml:8:7)",
+                    "log.level: is '?[2J?', expected one of trace, debug, info, notice, warning,"
+                        + " error, critical (h.yaml:8:46)",
+                ]
+            ),
+            (
                 "limits: &l {in_flight_events: &n many}\nadmin: {port: *n}",
                 [
                     "limits.in_flight_events: is 'many', expected a whole number from 1 to 1000000"

@@ -30,10 +30,42 @@ import Testing
         }
     }
 
+    /// A terminal may take 8-bit controls, marks for the direction of text, and invisible tags.
+    @Test(arguments: [
+        ("plain, ü 😀", "plain, ü 😀"), ("\u{1B}[2J\u{7F}", #"\u001b[2J\u007f"#),
+        ("ü\u{9B}2J\u{80}\u{9F}\u{A0}", "ü\\u009b2J\\u0080\\u009f\u{A0}"),
+        ("a\u{2028}b\u{2029}c\u{85}", #"a\u2028b\u2029c\u0085"#),
+        ("a\u{202E}\u{2066}b\u{200B}", #"a\u202e\u2066b\u200b"#), ("\u{E0041}", #"\udb40\udc41"#),
+        ("\"\\\r\n\t\0", #"\"\\\r\n\t\u0000"#), ("\u{FEFF}\u{AD}", #"\ufeff\u00ad"#),
+    ])
+    func `no text begins a line or steers a terminal`(text: String, shown: String) throws {
+        let members: [(inout JSONWriter) -> Void] = [
+            { $0.member("name", text) }, { $0.member("name", utf8: text.utf8.span) },
+            {
+                $0.name("name")
+                $0.string(text)
+            },
+            {
+                $0.name("name")
+                $0.value(.string(text))
+            },
+        ]
+        for member in members {
+            let written = object(member)
+            #expect(String(decoding: written, as: UTF8.self) == "{\"name\":\"\(shown)\"}")
+            #expect(try JSONValue.parse(written)["name"] == .string(text))
+        }
+        let named = object {
+            $0.name(text)
+            $0.null()
+        }
+        #expect(String(decoding: named, as: UTF8.self) == "{\"\(shown)\":null}")
+    }
+
     @Test func `only quotes, backslashes and control characters are escaped`() {
         for byte: UInt8 in 0..<0x80 {
             let text = String(UnicodeScalar(byte))
-            let isPlain = byte >= 0x20 && text != "\"" && text != "\\"
+            let isPlain = byte >= 0x20 && byte != 0x7F && text != "\"" && text != "\\"
             let written = object { $0.member("name", text) }
             #expect((written == Array("{\"name\":\"\(text)\"}".utf8)) == isPlain, "\(byte)")
         }

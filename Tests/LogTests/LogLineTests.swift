@@ -34,10 +34,21 @@ import Vocabulary
         ("plain/1.0:8080@[x]", "plain/1.0:8080@[x]"), ("", "\"\""), ("a b", "\"a b\""),
         ("a=b", "\"a=b\""), ("a\"b", #""a\"b""#), (#"a\b"#, #"a\b"#), (#"a \b"#, #""a \\b""#),
         ("ü", "\"ü\""), ("a\nb", "\"a?b\""), ("\u{1B}[2J", "\"?[2J\""),
+        ("\u{9B}2J\u{7F}\u{85}", "\"?2J??\""), ("a\u{202E}b\u{2028}c", "\"a?b?c\""),
     ])
     func `a text that looks like more than one word is quoted`(text: String, shown: String) {
         let line = Self.line(.error, "m", [.problem: text]).text
         #expect(line == "2026-01-02T03:04:05.250Z error    m problem=\(shown)")
+    }
+
+    @Test func `a line for machines is one line of plain characters`() {
+        let facts: LogFacts = [.eventID: "\u{1B}\u{7F}\u{85}\u{9B}\u{2028}\u{202E}ü"]
+        let json = String(decoding: Self.line(.info, "a\u{9B}", facts).json, as: UTF8.self)
+        #expect(
+            json.hasSuffix(
+                #""message":"a\u009b","event_id":"\u001b\u007f\u0085\u009b\u2028\u202eü"}"#
+            )
+        )
     }
 
     @Test(arguments: [(1024, false), (1025, true)])

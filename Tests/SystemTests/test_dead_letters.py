@@ -22,6 +22,8 @@ OLD_HEADERS = (
     ("heliograph-retry-attempts", b"3"),
 )
 ONE_ATTEMPT = {"attempts": 1, "here_for": "1s", "later": []}
+# A line of its own, and 8-bit and 7-bit sequences.
+STEERING = "a\nheliograph: 9 of 9 dead letters replayed\x1b\x9b2J\u202e"
 FOREIGN_APP = "com.example.Other"
 
 
@@ -249,11 +251,14 @@ def test_a_replay_goes_where_it_is_told_and_nowhere_else(bed):
     strangers = [
         Written(b"{}", headers=(("__connect.errors.topic", other.encode()),)),
         Written(b"{}"),
+        Written(b"{}", headers=(("__connect.errors.topic", STEERING.encode()),)),
     ]
     bed.kafka.produce(bed.bench.topics.dead_letters, strangers)
     refused = bed.command("replay")
     assert refused.code == 1
-    assert "0 of 2 dead letters replayed" in refused.said
+    assert "0 of 3 dead letters replayed" in refused.said
+    assert "'a?heliograph: 9 of 9 dead letters replayed??2J?' is no source" in refused.said
+    assert not {"\x1b", "\x9b", "\u202e"} & set(refused.said)
     assert f"'{other}' is no source of this configuration" in refused.said
     assert "its headers name no source" in refused.said
     assert bed.kafka.count(other) == 0

@@ -164,6 +164,7 @@ def steering_in(text):
         ("push", (400, error_body(STEERING))),
         ("push", (200, b"<html>\r\naccepted\x1b[2J")),
         ("push", (400, b"\xff\x9b\x1bc\x00")),
+        ("push", (400, b"\x1b" * 16_000)),
         ("channels read", (200, POLICY)),
         ("channels read --json", (200, POLICY)),
         ("channels list", (200, LISTED)),
@@ -179,7 +180,8 @@ def test_no_peer_steers_the_terminal(peer, command, push, words, answer):
     """By a body, a header field, or a GOAWAY's text."""
 
     def script(connection, request):
-        connection.answer(request, *answer, **{"x-odd": "a\x9b2J\u202e"})
+        fields = {"x-odd": "a\x9b2J\u202e", "x-long": "x" * 8_000}
+        connection.answer(request, *answer, **fields)
 
     server = peer(script)
     if isinstance(answer, bytes):
@@ -191,6 +193,7 @@ def test_no_peer_steers_the_terminal(peer, command, push, words, answer):
         _, out, err = command(server, words, *arguments)
     assert steering_in(out) <= {"\n"} and steering_in(err) <= {"\n"}, (out, err)
     assert out or err
+    assert len(out) < 8_000 and len(err) < 8_000
     assert "\nheliograph: done" not in out
     if "--json" in words and answer[1] == LISTED:
         assert json.loads(out)["channels"] == json.loads(LISTED)["channels"]

@@ -136,7 +136,7 @@ struct ShardGroup: Sendable {
             return shard.failure
         } catch {
             controls[index].status.hasEnded = true
-            return ServiceError(text: "\(error)")
+            return error as? ServiceError ?? ServiceError(text: "\(error)")
         }
     }
 

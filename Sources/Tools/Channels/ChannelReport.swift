@@ -174,7 +174,7 @@ extension ChannelReport {
         }
         writeResult(&writer)
         writer.endObject()
-        return writer.printableText
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private func writeResult(_ writer: inout JSONWriter) {

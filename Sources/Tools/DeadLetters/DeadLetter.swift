@@ -77,7 +77,7 @@ package struct DeadLetter: Sendable {
             &writer
         )
         writer.endObject()
-        return writer.printableText
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private var sourceText: String? {

@@ -1,5 +1,6 @@
 import APNsRules
 import HTTP2IO
+import Log
 import Vocabulary
 
 /// One notification's way to APNs and back, for people.
@@ -61,11 +62,19 @@ package struct PushReport {
         return "\(tenths / 10).\(tenths % 10) ms"
     }
 
+    /// A header of APNs has some 40 bytes, a body some 60; a stranger's is shown as far as it may
+    /// help.
+    private static let maxHeaderByteCount = 1024
+    private static let maxBodyByteCount = APNsErrorBody.maxByteCount
+
     private var responseLines: [String] {
         let response = answer.response
-        let fields = response.headers.map { "< \($0.name): \($0.value)" }
+        let fields = response.headers.map { header in
+            "< \(header.name): \(header.value)".cut(toByteCount: Self.maxHeaderByteCount)
+        }
         // Marked, so that no line of it looks like one of ours.
         let body = String(decoding: response.body, as: UTF8.self)
+            .cut(toByteCount: Self.maxBodyByteCount)
             .split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             .map { "| \($0)" }
         return ["< :status: \(response.status)"] + fields

@@ -77,7 +77,7 @@ package struct TailedOutcome: Sendable {
         writer.string(time.map(Self.text))
         writer.endObject()
         writer.endObject()
-        return writer.printableText
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private func named(_ name: String, _ text: String?) -> String? {

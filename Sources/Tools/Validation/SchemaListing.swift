@@ -1,6 +1,7 @@
 import Configuration
 import EventCodec
 import JSON
+import Log
 import Vocabulary
 
 extension Configuration {
@@ -83,12 +84,12 @@ private struct SchemaDescription {
     }
 
     var text: String {
-        """
-        \(name)
-          title:    \(title ?? "-")
-          $id:      \(id ?? "-")
-          from:     \(place)
-          used for: \(uses.isEmpty ? "nothing but references" : uses.joined(separator: ", "))
-        """
+        [
+            name,
+            "  title:    \(title ?? "-")",
+            "  $id:      \(id ?? "-")",
+            "  from:     \(place)",
+            "  used for: \(uses.isEmpty ? "nothing but references" : uses.joined(separator: ", "))",
+        ].map(\.printable).joined(separator: "\n")
     }
 }

@@ -1,5 +1,4 @@
 import JSON
-import Log
 import Vocabulary
 
 /// What a run over many lines came to.
@@ -129,7 +128,7 @@ package struct ValidationRun {
         }
         writer.endArray()
         writer.endObject()
-        results.append(contentsOf: writer.printableText.utf8)
+        results.append(contentsOf: writer.bytes)
         results.append(UInt8(ascii: "\n"))
     }
 }

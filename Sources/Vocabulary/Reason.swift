@@ -12,8 +12,22 @@ public enum Reason: Hashable, Sendable {
         } else if let known = Self.otherSpellings[text] {
             self = .apns(known)
         } else {
-            self = .unknownAPNs(String(text.prefix(64)))
+            self = .unknownAPNs(Self.cut(text))
         }
+    }
+
+    /// The first 64 bytes, less what is a part of a character at their end; of what a reader takes
+    /// for one letter, marks without end can be a part.
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > 64 else { return text }
+        var start = String.UnicodeScalarView()
+        var byteCount = 0
+        for scalar in text.unicodeScalars {
+            byteCount += UTF8.width(scalar)
+            guard byteCount <= 64 else { break }
+            start.append(scalar)
+        }
+        return String(start)
     }
 
     /// Reads back what `text` said; a name that both lists know is taken for Heliograph's.

@@ -48,6 +48,24 @@ import Vocabulary
         #expect(id?.description == "123e4567-e89b-12d3-a456-426614174000")
     }
 
+    /// What Swift counts as one character may have as many bytes as a body.
+    @Test(arguments: [
+        (String(repeating: "a", count: 64), 64), (String(repeating: "a", count: 65), 64),
+        ("a" + String(repeating: "\u{301}", count: 2_000), 63),
+        (String(repeating: "e\u{301}\u{302}\u{303}", count: 64), 64),
+        (String(repeating: "👨‍👩‍👧‍👦", count: 64), 64), (String(repeating: "😀", count: 17), 64),
+        (String(repeating: "é", count: 33), 64), ("", 0),
+    ])
+    func `an unknown reason has 64 bytes at most, and no part of a character`(
+        text: String,
+        byteCount: Int
+    ) {
+        for reason in [Reason(apnsText: text), Reason(recorded: text)] {
+            #expect(reason.text.utf8.count == byteCount)
+            #expect(text.utf8.starts(with: reason.text.utf8))
+        }
+    }
+
     @Test(arguments: [
         ("", false), ("0", false), ("0g", false), ("00", true), ("aAfF09", true), ("éé", false),
         ("٠٠", false), (String(repeating: "a", count: 62) + "0g", false),

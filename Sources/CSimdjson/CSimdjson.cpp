@@ -492,19 +492,46 @@ extern "C" size_t hg_json_unescape(const uint8_t *bytes, size_t byte_count, uint
     return static_cast<size_t>(output - first);
 }
 
+namespace {
+
+/// The exponent of a JSON number that is not 0, written as 0.d... times a power of ten, d not 0.
+///
+/// What an `e` says is only a part of it: so many digits may stand before or behind the point that
+/// its sign says nothing. It is counted as far as 10^12 of either sign, to which no digits of a text
+/// add up.
+int64_t decimal_exponent(const char *next, const char *end) noexcept {
+    int64_t exponent = 0;
+    bool has_begun = false;
+    bool is_fraction = false;
+    for (; next < end && (*next | 0x20) != 'e'; next++) {
+        if (*next == '.') is_fraction = true;
+        if (*next < '0' || *next > '9') continue;
+        if (*next != '0') has_begun = true;
+        if (has_begun != is_fraction) exponent += is_fraction ? -1 : 1;
+    }
+    if (next == end) return exponent;
+    next++;
+    const bool is_negative = next < end && *next == '-';
+    int64_t written = 0;
+    for (; next < end; next++) {
+        if (*next < '0' || *next > '9' || written >= 1000000000000) continue;
+        written = written * 10 + (*next - '0');
+    }
+    return exponent + (is_negative ? -written : written);
+}
+
+}  // namespace
+
 extern "C" double hg_json_double(const uint8_t *bytes, size_t byte_count) {
     const char *first = reinterpret_cast<const char *>(bytes);
     double value = 0;
     const auto result = std::from_chars(first, first + byte_count, value);
     if (result.ec != std::errc::result_out_of_range) return value;
-    // from_chars leaves the value alone; the exponent's sign tells overflow from underflow.
-    const bool negative = byte_count > 0 && first[0] == '-';
-    bool small = false;
-    for (size_t index = 0; index + 1 < byte_count; index++) {
-        if ((first[index] | 0x20) == 'e') small = first[index + 1] == '-';
-    }
-    const double magnitude = small ? 0 : std::numeric_limits<double>::infinity();
-    return negative ? -magnitude : magnitude;
+    // from_chars leaves the value alone.
+    const bool is_negative = byte_count > 0 && first[0] == '-';
+    const bool is_large = decimal_exponent(first, first + byte_count) > 0;
+    const double magnitude = is_large ? std::numeric_limits<double>::infinity() : 0;
+    return is_negative ? -magnitude : magnitude;
 }
 
 namespace {

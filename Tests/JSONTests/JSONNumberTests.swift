@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Testing
 
@@ -93,6 +94,57 @@ import Testing
     ])
     func `a divisor is above zero and has at most 19 digits`(text: String, expected: Bool) throws {
         #expect(try number(text).isDivisor == expected)
+    }
+
+    private static let zeros = String(repeating: "0", count: 400)
+
+    /// What Python's `float` says.
+    @Test(
+        arguments: [
+            ("1\(zeros)e-1", .infinity), ("1\(zeros)e-400", 1), ("1\(zeros)e-91", .infinity),
+            ("1\(zeros)e-100", 1e300), ("0.\(zeros)1e401", 1), ("0.\(zeros)1e1", 0),
+            ("0.\(zeros)1e101", 1e-300), ("-1\(zeros)e-1", -.infinity), ("1e-0\(zeros)1", 0.1),
+            ("1E+400", .infinity), ("1E-400", 0), ("0e999999999999999999999", 0),
+            ("1e-99999999999999999999", 0), ("1e99999999999999999999", .infinity),
+            ("1\(zeros)e-99999999999999999999", 0), ("0.\(zeros)1e99999999999999999999", .infinity),
+            ("2.4703282292062327e-324", 0), ("2.4703282292062328e-324", .leastNonzeroMagnitude),
+            ("1.7976931348623158e308", .greatestFiniteMagnitude),
+            ("1.797693134862315808e308", .infinity),
+        ] as [(String, Double)]
+    )
+    func `a number is rounded to the nearest double`(text: String, value: Double) throws {
+        let document = try parsed(text)
+        #expect(document.double(document.root) == value)
+    }
+
+    /// The C library's function knows the same numbers, and more.
+    @Test(arguments: [0, 1, 16, 17, 20, 307, 308, 309, 310, 400, 5_000])
+    func `every way to write a number is rounded as the C library does`(length: Int) throws {
+        let (zeros, nines) = (
+            String(repeating: "0", count: length), String(repeating: "9", count: length)
+        )
+        // A mantissa, and the exponent that makes it one to ten.
+        let mantissas = [
+            ("1\(zeros)", -length), ("0.\(zeros)1", length + 1), ("9\(nines)", -length),
+            ("1\(zeros).\(nines)1", -length), ("0.\(zeros)\(nines)9", length + 1),
+            ("2\(zeros).\(zeros)5", -length),
+        ]
+        let exponents =
+            [-5_000, -400, -17, -1, 0, 1, 17, 400, 5_000] + Array(-326...(-305)) + Array(305...310)
+        for (mantissa, shift) in mantissas {
+            for exponent in exponents.map({ $0 + shift }) + [-1, 0, 1] {
+                let forms = [
+                    "\(mantissa)e\(exponent)", "-\(mantissa)E\(exponent)",
+                    "\(mantissa)e\(exponent < 0 ? "-" : "+")00\(abs(exponent))",
+                ]
+                for text in forms {
+                    let document = try parsed(text)
+                    let value = try #require(document.double(document.root))
+                    let other = unsafe strtod(text, nil)
+                    #expect(value.bitPattern == other.bitPattern, "\(text)")
+                }
+            }
+        }
     }
 
     @Test func `a number is written as it was read`() throws {

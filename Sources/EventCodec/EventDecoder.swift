@@ -126,7 +126,7 @@ public struct EventDecoder: ~Copyable {
     ) -> [Violation] {
         if payloadPolicy == .off, !kind.isBroadcast { return [] }
         let repeated = check.document.repeatedMember(in: payload)
-        let isAdmitted = kind.isBroadcast || appleSchema.admits(root, &check)
+        let isAdmitted = kind.isBroadcast ? true : appleSchema.admits(root, &check)
         if isAdmitted, repeated == nil { return [] }
         var report = FindingReport()
         if let repeated { report.add(repeated: repeated, in: check.document) }

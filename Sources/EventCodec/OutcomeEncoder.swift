@@ -127,13 +127,10 @@ public struct OutcomeEncoder: Sendable {
         writer.endArray()
     }
 
-    /// From the event's `occurred_at`, else its record's timestamp, else its arrival; never
-    /// negative, because the producer's clock is not ours.
+    /// From the event's `occurred_at`, else its record's timestamp, else its arrival.
     private static func latencyMilliseconds(_ outcome: Outcome, _ record: Record) -> Int64 {
         let start = outcome.subject.occurredAt ?? record.timestamp ?? outcome.receivedAt
-        let (latency, overflow) = outcome.completedAt.milliseconds
-            .subtractingReportingOverflow(start.milliseconds)
-        return overflow ? 0 : max(latency, 0)
+        return outcome.completedAt.latency(since: start)
     }
 }
 

@@ -361,9 +361,7 @@ package struct ShardObserver {
         metrics.count(ending.kind, reason: ending.reason, credential: arrival.route?.credential)
         countGivenUp(arrival, ending)
         let start = arrival.occurredAt ?? arrival.record.timestamp ?? arrival.firstReceivedAt
-        metrics.endToEnd.record(
-            milliseconds: ending.completedAt.milliseconds &- start.milliseconds
-        )
+        metrics.endToEnd.record(milliseconds: ending.completedAt.latency(since: start))
         let isFault = ending.kind.isFault
         if log.isEnabled(isFault ? .info : .debug) {
             tell(ending, of: arrival, isFault: isFault, partitions)

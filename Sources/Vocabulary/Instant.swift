@@ -45,6 +45,18 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
     }
 
+    /// How long an event took up to this moment, in milliseconds.
+    ///
+    /// When it began is said by whoever produced it, whose clock is not ours: it is never negative,
+    /// and 30 days at most, so that one wrong clock does not outweigh all other events.
+    public func latency(since start: Timestamp) -> Int64 {
+        guard start < self else { return 0 }
+        let (latency, overflow) = milliseconds.subtractingReportingOverflow(start.milliseconds)
+        return overflow ? Self.maxLatency : min(latency, Self.maxLatency)
+    }
+
+    private static let maxLatency: Int64 = 30 * 24 * 60 * 60 * 1000
+
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }

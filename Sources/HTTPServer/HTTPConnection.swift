@@ -63,18 +63,24 @@ struct HTTPConnection {
     /// between two requests a peer may rest.
     var deadline: ContinuousClock.Instant {
         if case .lingering(let end) = phase { return end }
-        let isResting = hasAnswered && parser.isIdle && phase == .receiving
         return startedAt + (isResting ? limits.maxRest : limits.maxExchange)
     }
+
+    /// Between two requests.
+    private var isResting: Bool { hasAnswered && parser.isIdle && phase == .receiving }
 
     /// Reads and writes as far as the socket lets it, one request at most: a peer that sends
     /// hundreds at once is served in turn with the others.
     mutating func advance(_ answer: HTTPServer.Answer, now: ContinuousClock.Instant) {
         if phase == .receiving {
+            let wasResting = isResting
             // What was read comes before a peer's end: it may have closed its side behind it.
-            if !hasMore { receive(now: now) }
+            if !hasMore { receive() }
             hasMore = false
             if phase == .receiving { takeStep(answer) }
+            // The time of a request begins with its first byte. Empty lines in front of it are no
+            // part of it: a peer that sends one now and then rests.
+            if wasResting, !isResting { startedAt = now }
         }
         switch phase {
         case .sending(let following):
@@ -86,12 +92,9 @@ struct HTTPConnection {
 
     // MARK: Receiving
 
-    private mutating func receive(now: ContinuousClock.Instant) {
-        // The time of a request begins with its first byte.
-        let isFirst = hasAnswered && parser.isIdle
+    private mutating func receive() {
         guard let bytes = read(parser.capacity) else { return }
         parser.append(bytes)
-        if isFirst { startedAt = now }
     }
 
     /// Lets the peer send what nobody reads.

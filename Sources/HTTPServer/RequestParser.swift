@@ -57,8 +57,10 @@ package struct RequestParser: Hashable, Sendable {
         }
     }
 
-    /// Nothing of a request has come.
-    package var isIdle: Bool { phase == .head && buffer.isEmpty }
+    /// Nothing of a request has come, but perhaps empty lines and half of one.
+    package var isIdle: Bool {
+        phase == .head && (buffer.isEmpty || buffer == [UInt8(ascii: "\r")])
+    }
 
     package mutating func append(_ bytes: some Collection<UInt8>) {
         precondition(bytes.count <= capacity, "\(bytes.count) bytes for \(capacity)")

@@ -138,6 +138,28 @@ import Testing
         }
     }
 
+    /// Empty lines in front of a request are skipped, and give no time either.
+    @Test(.timeLimit(.minutes(1)), arguments: ["\r\n", "\n"])
+    func `a peer that sends an empty line now and then rests no longer than a silent one`(
+        line: String
+    ) async throws {
+        var limits = HTTPServer.Limits()
+        limits.maxExchange = .seconds(3600)
+        limits.maxRest = .seconds(2)
+        try await withServer(limits: limits) { address in
+            // Without an end of its rest it would go on until its lines are longer than a head.
+            let answer = try await LoopbackPeer.connected(to: address) { peer in
+                try peer.send("HEAD /live HTTP/1.1\r\n\r\n")
+                let answer = try peer.read(until: "\r\n\r\n")
+                _ = peer.drip(line)
+                return answer + ((try? peer.readToEnd()) ?? "")
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+            #expect(answer.hasSuffix("\r\n\r\n") && !answer.contains("HTTP/1.1 4"))
+            try await expectAlive(address)
+        }
+    }
+
     @Test func `a peer that reads its answer slowly is dropped`() async throws {
         var limits = HTTPServer.Limits()
         limits.maxExchange = .seconds(2)

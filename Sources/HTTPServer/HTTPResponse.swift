@@ -5,10 +5,12 @@ package struct HTTPResponse: Hashable, Sendable {
         case ok = "200 OK"
         case noContent = "204 No Content"
         case badRequest = "400 Bad Request"
+        case unauthorized = "401 Unauthorized"
         case notFound = "404 Not Found"
         case methodNotAllowed = "405 Method Not Allowed"
         case lengthRequired = "411 Length Required"
         case contentTooLarge = "413 Content Too Large"
+        case misdirected = "421 Misdirected Request"
         case headTooLarge = "431 Request Header Fields Too Large"
         case notImplemented = "501 Not Implemented"
         case unavailable = "503 Service Unavailable"
@@ -45,12 +47,23 @@ package struct HTTPResponse: Hashable, Sendable {
         if status != .noContent {
             head += "Content-Type: \(contentType)\r\nContent-Length: \(body.count)\r\n"
         }
-        head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        head += "Cache-Control: no-store\r\n"
+        for field in Self.shield where !fields.contains(where: { $0.name == field.name }) {
+            head += "\(field.name): \(field.value)\r\n"
+        }
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         if isLast { head += "Connection: close\r\n" }
         head += "\r\n"
         return Array(head.utf8)
     }
+
+    /// What keeps a browser from running, framing or reading an answer for another site, unless
+    /// the answer has a field of its own in its place.
+    private static let shield = [
+        HTTPField("X-Content-Type-Options", "nosniff"),
+        HTTPField("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+        HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
 
     /// The body as it goes over the wire: the answer to HEAD is that to GET without it (RFC 9110,
     /// 9.3.2).

@@ -11,15 +11,36 @@ import Testing
 
     private func text(ofHead status: String, _ byteCount: Int, isLast: Bool = true) -> String {
         "HTTP/1.1 \(status)\r\nContent-Type: text/plain; charset=utf-8\r\n"
-            + "Content-Length: \(byteCount)\r\nCache-Control: no-store\r\n"
-            + "X-Content-Type-Options: nosniff\r\n" + (isLast ? "Connection: close\r\n" : "")
-            + "\r\n"
+            + "Content-Length: \(byteCount)\r\n\(Self.always)"
+            + (isLast ? "Connection: close\r\n" : "") + "\r\n"
     }
+
+    /// What every answer has, refusals included, so that no site can use it.
+    private static let always = """
+        Cache-Control: no-store\r
+        X-Content-Type-Options: nosniff\r
+        Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r
+        Cross-Origin-Resource-Policy: same-origin\r
+
+        """
 
     @Test func `an answer has a head and a body`() async throws {
         try await withServer { address in
             let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
             #expect(answer == text(ofHead: "200 OK", 5) + "well\n")
+        }
+    }
+
+    @Test func `a field of the answer itself stands once`() async throws {
+        let own: HTTPServer.Answer = { _ in
+            var response = HTTPResponse(.ok, "well\n")
+            response.fields = [HTTPField("Content-Security-Policy", "default-src 'self'")]
+            return response
+        }
+        try await withServer(answer: own) { address in
+            let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer.split(separator: "Content-Security-Policy: ").count == 2)
+            #expect(answer.contains("Content-Security-Policy: default-src 'self'\r\n"))
         }
     }
 
@@ -38,8 +59,7 @@ import Testing
                 with: address
             )
             #expect(
-                answer == "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n"
-                    + "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+                answer == "HTTP/1.1 204 No Content\r\n\(Self.always)Connection: close\r\n\r\n"
             )
         }
     }

@@ -4,9 +4,11 @@ import Telemetry
 /// The pages of the admin port.
 package struct AdminRoutes: Sendable {
     private let state: AdminState
+    private let access: AdminAccess
 
-    package init(state: AdminState) {
+    package init(state: AdminState, access: AdminAccess) {
         self.state = state
+        self.access = access
     }
 
     package func answer(to request: HTTPRequest) -> HTTPResponse {
@@ -15,6 +17,13 @@ package struct AdminRoutes: Sendable {
             refusal.fields = [HTTPField("Allow", "GET, HEAD")]
             return refusal
         }
+        return probe(request) ?? access.refusal(of: request) ?? page(request)
+    }
+
+    /// The answer to a probe, which everybody gets: whoever restarts the process depends on it.
+    ///
+    /// - Returns: nil for another page.
+    private func probe(_ request: HTTPRequest) -> HTTPResponse? {
         switch request.path {
         case "/startup": return HTTPResponse(.ok, "started\n")
         case "/live":
@@ -22,11 +31,22 @@ package struct AdminRoutes: Sendable {
                 ? HTTPResponse(.ok, "alive\n") : HTTPResponse(.unavailable, "not alive\n")
         case "/ready":
             let readiness = state.readiness()
+            let status: HTTPResponse.Status = readiness.isReady ? .ok : .unavailable
+            // A page of another name learns no more than the status.
+            guard access.knowsName(in: request) else {
+                return HTTPResponse(status, readiness.isReady ? "ready\n" : "not ready\n")
+            }
             return HTTPResponse(
-                readiness.isReady ? .ok : .unavailable,
+                status,
                 contentType: "application/json",
                 body: Array("\(readiness.json)\n".utf8)
             )
+        default: return nil
+        }
+    }
+
+    private func page(_ request: HTTPRequest) -> HTTPResponse {
+        switch request.path {
         case "/metrics": return metrics(accepted: request["accept"])
         case "/status.json":
             return HTTPResponse(.ok, contentType: "application/json", body: state.statusJSON())

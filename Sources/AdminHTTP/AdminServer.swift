@@ -7,21 +7,25 @@ package import HTTPServer
 package struct AdminServer: Sendable {
     private let address: HTTPAddress
     private let state: AdminState
+    private let access: AdminAccess
     private let onTrouble: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - host: An IP address, or `localhost`.
     ///   - port: 0 is a free one.
     ///   - state: What the answers are made of.
+    ///   - access: Who may see them.
     ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
     package init(
         host: String,
         port: UInt16,
         state: AdminState,
+        access: AdminAccess,
         onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         address = HTTPAddress(host: host, port: port)
         self.state = state
+        self.access = access
         self.onTrouble = onTrouble
     }
 
@@ -34,7 +38,7 @@ package struct AdminServer: Sendable {
     ) async throws(AdminServerError) {
         let server: HTTPServer
         do throws(HTTPServerError) {
-            let routes = AdminRoutes(state: state)
+            let routes = AdminRoutes(state: state, access: access)
             server = try HTTPServer(address, name: "admin", onTrouble: onTrouble) {
                 routes.answer(to: $0)
             }

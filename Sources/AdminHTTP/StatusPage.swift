@@ -1,5 +1,4 @@
 import CFiles
-import COpenSSL
 import Vocabulary
 
 /// The page at `/`: one file, no request to anywhere but `status.json`.
@@ -50,13 +49,8 @@ enum StatusPage {
     }
 
     private static func sha256(_ text: String) -> String {
-        let bytes = Array(text.utf8)
-        var digest = [UInt8](repeating: 0, count: 32)
-        // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
-        let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
-        precondition(status == 1, "no SHA-256")
         var hash: [UInt8] = []
-        Base64.standard.append(digest, to: &hash)
+        Base64.standard.append(SHA256.digest(Array(text.utf8)), to: &hash)
         return String(decoding: hash, as: UTF8.self)
     }
 }

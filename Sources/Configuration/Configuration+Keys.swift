@@ -334,6 +334,28 @@ extension Configuration.Admin {
             "Port for health, metrics and the status page; 0: a free one, which is logged."
         )
         self.port = UInt16(port)
+        hosts = section.list(
+            "hosts",
+            of: .adminHost,
+            default: [],
+            """
+            Further names by which the port is reached, such as `push.example.com`, or \
+            `*.example.com` for all below it. A request for another name gets 421, and a probe its \
+            status only: no web page can read the port under a name of its own. Always known are \
+            addresses, the machine's own name, names without a dot, and those in `.svc`, \
+            `.cluster.local`, `.internal` and `.localhost`; `*` is every name.
+            """
+        )
+        bearerToken = section.secret(
+            "bearer_token",
+            file: """
+                File with a token of 16 characters or more, without which only `/startup`, `/live` \
+                and `/ready` are answered; several, one a line, while one is replaced. Read again \
+                when it changes. Programs send it as bearer token, browsers as the password of any \
+                user. Null: everybody sees every page.
+                """,
+            "The token itself."
+        )
     }
 }
 

@@ -253,6 +253,10 @@ package struct Configuration: Hashable, Sendable {
         package var host: String
         /// 0: a free one.
         package var port: UInt16
+        /// Names that the port answers to, beside those that it always does.
+        package var hosts: [String]
+        /// Nil: everybody may see every page.
+        package var bearerToken: SecretSource?
     }
 
     package struct Log: Hashable, Sendable {

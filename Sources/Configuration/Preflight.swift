@@ -23,6 +23,7 @@ extension Configuration {
         sources += [
             ("apns", "ca", apns.caFile.map(SecretSource.file)),
             ("apns", "proxy_password", apns.proxyPassword),
+            ("admin", "bearer_token", admin.bearerToken),
             ("log", "fingerprint_key", log.fingerprintKey),
             ("schema_registry", "ca", schemaRegistry.caFile.map(SecretSource.file)),
             ("schema_registry", "password", schemaRegistry.password),

@@ -25,6 +25,22 @@ extension ValueType where Value == String {
     /// A key or a password that stands in its place is not shown as a path, nor looked for.
     static let filePath = text("path", expectation: "the path of a file", where: isPath)
 
+    /// A host's name, `*.` and a name for all below it, or `*`.
+    static let adminHost = text(
+        "host name",
+        expectation: "a host name such as push.example.com, *.example.com or *, without a port"
+    ) { text in
+        let name = text == "*" ? "a" : text.hasPrefix("*.") ? String(text.dropFirst(2)) : text
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return text.utf8.count <= 253
+            && labels.allSatisfy { label in
+                !label.isEmpty
+                    && label.allSatisfy {
+                        $0.isDigit || $0.isLowercase || $0.isUppercase || "-_".utf8.contains($0)
+                    }
+            }
+    }
+
     static let folderPath = text("path", expectation: "the path of a folder", where: isPath)
 
     private static func isPath(_ text: String) -> Bool {

@@ -16,6 +16,9 @@ package struct HTTPRequest: Hashable, Sendable {
     package let method: String
     /// Of the request's target, without the query; begins with `/`, or is the `*` of OPTIONS.
     package let path: String
+    /// Whom the peer asks, as `name:port`: the target's word, or else that of the field Host (RFC
+    /// 9112, 3.2.2); nil where neither says so.
+    package let authority: String?
     /// In the order in which they came.
     package let fields: [HTTPField]
     /// At most what the server's limits admit.
@@ -35,7 +38,13 @@ package struct HTTPRequest: Hashable, Sendable {
 extension HTTPRequest {
     /// As it would be read; fields have their names in lower case.
     package init(_ method: String, _ path: String, _ fields: [HTTPField] = []) {
-        self.init(method: method, path: path, fields: fields, isPersistent: true)
+        self.init(
+            method: method,
+            path: path,
+            authority: fields.first { $0.name == "host" }?.value,
+            fields: fields,
+            isPersistent: true
+        )
     }
 }
 

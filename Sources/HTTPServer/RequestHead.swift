@@ -20,13 +20,14 @@ struct RequestHead: Hashable, Sendable {
         var fields: [HTTPField] = []
         for line in lines.dropFirst() where !line.isEmpty { fields.append(try Self.field(line)) }
         let connection = Self.list(fields, "connection")
+        let host = try Self.host(fields)
         request = HTTPRequest(
             method: line.method,
             path: line.path,
+            authority: line.authority ?? host,
             fields: fields,
             isPersistent: !line.isOld && !connection.contains("close")
         )
-        try Self.checkHost(fields)
         bodyByteCount = try Self.bodyByteCount(fields, isOld: line.isOld, max: maxBodyByteCount)
         expectsInvitation = !line.isOld && Self.list(fields, "expect").contains("100-continue")
     }
@@ -45,11 +46,10 @@ struct RequestHead: Hashable, Sendable {
         )
     }
 
-    /// One Host at most, and one that could be (RFC 9112, 3.2).
+    /// One Host at most, and one that could be (RFC 9112, 3.2); nil without one, or with none in it.
     ///
-    /// None is no mistake here: nothing is answered by host, and probes written by hand leave it
-    /// out.
-    private static func checkHost(_ fields: [HTTPField]) throws(RequestProblem) {
+    /// None is no mistake here: probes written by hand leave it out, and browsers never do.
+    private static func host(_ fields: [HTTPField]) throws(RequestProblem) -> String? {
         let hosts = fields.filter { $0.name == "host" }
         guard hosts.count <= 1 else { throw .malformed }
         let marks = "-._~!$&'()*+,;=:[]%".utf8
@@ -57,6 +57,7 @@ struct RequestHead: Hashable, Sendable {
             host.value.utf8.allSatisfy { isAlphanumeric($0) || marks.contains($0) }
         }
         guard isHost else { throw .malformed }
+        return hosts.first.flatMap { $0.value.isEmpty ? nil : $0.value }
     }
 
     /// How long the body is (RFC 9112, 6.3): what is not certain is refused.
@@ -116,6 +117,8 @@ struct RequestHead: Hashable, Sendable {
 private struct RequestLine {
     let method: String
     let path: String
+    /// Nil: the target does not say it.
+    let authority: String?
     /// HTTP/1.0.
     let isOld: Bool
 
@@ -131,23 +134,29 @@ private struct RequestLine {
         case "HTTP/1.0": isOld = true
         default: throw Self.isVersion(words[2]) ? .unknownVersion : .malformed
         }
-        path = try Self.path(String(decoding: words[1], as: UTF8.self), method: method)
+        let target = String(decoding: words[1], as: UTF8.self)
+        (authority, path) = try Self.parts(target, method: method)
     }
 
     /// Of a target in one of its forms (RFC 9112, 3.2).
-    private static func path(
+    private static func parts(
         _ target: String,
         method: String
-    ) throws(RequestProblem) -> String {
-        if method == "OPTIONS", target == "*" { return target }
-        var target = target[...]
+    ) throws(RequestProblem) -> (authority: String?, path: String) {
+        if method == "OPTIONS", target == "*" { return (nil, target) }
+        var rest = target[...]
+        var authority: String?
         let scheme = "http://"
         if target.lowercased().hasPrefix(scheme) {
-            target = target.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
-            if target.first != "/" { return "/" }
+            let name = rest.dropFirst(scheme.count).prefix { $0 != "/" && $0 != "?" }
+            // RFC 9110, 4.2.1.
+            guard !name.isEmpty else { throw .malformed }
+            authority = String(name)
+            rest = target[name.endIndex...]
+            if rest.first != "/" { return (authority, "/") }
         }
-        guard target.first == "/" else { throw .malformed }
-        return String(target.prefix { $0 != "?" })
+        guard rest.first == "/" else { throw .malformed }
+        return (authority, String(rest.prefix { $0 != "?" }))
     }
 
     /// `HTTP/`, a digit, a dot and a digit (RFC 9112, 2.3).

@@ -74,7 +74,7 @@ extension Configuration {
         try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
     }
 
-    /// Looks into the files of the credentials, of `apns` and of `log`.
+    /// Looks into the files of the credentials, of `apns`, of `admin` and of `log`.
     ///
     /// - Parameters:
     ///   - blamed: The keys that are told already. A credential's keys decide what its files have to
@@ -93,6 +93,9 @@ extension Configuration {
         var lines: [String] = []
         if isSound("log.fingerprint_key_file"), isSound("log.fingerprint_key") {
             lines += Self.problems { _ = try fingerprintKey() }
+        }
+        if isSound("admin.bearer_token_file"), isSound("admin.bearer_token") {
+            lines += Self.problems { _ = try admin.readTokens() }
         }
         var materials: [CredentialMaterial] = []
         for (index, credential) in apns.credentials.enumerated()

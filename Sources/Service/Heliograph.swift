@@ -53,8 +53,10 @@ package struct Heliograph: Sendable {
         defer { logSink.finish() }
         let schemaMetrics = SchemaMetrics()
         let shards: ShardGroup
+        let adminSecrets: AdminSecrets
         do {
             shards = try start(schemaMetrics)
+            adminSecrets = try AdminSecrets(configuration.admin, log: log)
         } catch {
             guard Task.isCancelled || signals?.isDraining == true else { throw error }
             log.notice(Self.nothingTaken)
@@ -63,9 +65,10 @@ package struct Heliograph: Sendable {
         defer {
             shards.schemas.stop()
             shards.credentials.stop()
+            adminSecrets.stop()
         }
         let group = PartGroup(
-            parts(shards, schemaMetrics, signals: signals, onListening: onListening)
+            parts(shards, adminSecrets, schemaMetrics, signals: signals, onListening: onListening)
         ) { [log] part, error in
             log.error(
                 "component failed during shutdown",
@@ -84,15 +87,21 @@ package struct Heliograph: Sendable {
     /// The shards are the first to end: they drain while the admin port still answers.
     private func parts(
         _ shards: ShardGroup,
+        _ adminSecrets: AdminSecrets,
         _ schemaMetrics: SchemaMetrics,
         signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
         let (state, status) = adminState(shards, schemaMetrics)
+        let hostName = ProcessInfo.processInfo.hostName
         let server = AdminServer(
             host: configuration.admin.host,
             port: configuration.admin.port,
-            state: state
+            state: state,
+            access: AdminAccess(
+                hosts: AdminHosts(configuration.admin.hosts + [hostName]),
+                tokens: { adminSecrets.tokens }
+            )
         ) { [log] cause in
             log.error("admin port: accept failed", [.error: cause])
         }
@@ -111,18 +120,25 @@ package struct Heliograph: Sendable {
             PartGroup.Part("shards") { try await shards.run() },
         ]
         if let signals {
-            let part = PartGroup.Part("signals", mayEnd: true) { await obey(signals, shards) }
+            let part = PartGroup.Part("signals", mayEnd: true) {
+                await obey(signals, shards, adminSecrets)
+            }
             parts.insert(part, at: 0)
         }
         return parts
     }
 
     /// Returns when a signal asks for the drain.
-    private func obey(_ signals: ProcessSignals, _ shards: ShardGroup) async {
+    private func obey(
+        _ signals: ProcessSignals,
+        _ shards: ShardGroup,
+        _ adminSecrets: AdminSecrets
+    ) async {
         for await event in signals.events {
             switch event {
             case .reload:
-                log.notice("SIGHUP received; reloading credentials and schemas.directory")
+                log.notice("SIGHUP received; reloading all watched files")
+                adminSecrets.lookNow()
                 shards.credentials.lookNow()
                 shards.schemas.lookNow()
             case .drain(let signal):

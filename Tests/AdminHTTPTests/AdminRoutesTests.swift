@@ -15,7 +15,9 @@ import Testing
     private func answer(
         _ path: String,
         to method: String = "GET",
-        isWell: Bool = true
+        isWell: Bool = true,
+        _ fields: [HTTPField] = [],
+        access: AdminAccess = AdminAccess(hosts: AdminHosts([]))
     ) -> HTTPResponse {
         let readiness = Readiness(
             obstacles: isWell ? [] : [Self.obstacle],
@@ -27,7 +29,48 @@ import Testing
             metrics: { Metrics(version: "1", shards: []).families },
             statusJSON: { Array("{}".utf8) }
         )
-        return AdminRoutes(state: state).answer(to: HTTPRequest(method, path))
+        return AdminRoutes(state: state, access: access)
+            .answer(to: HTTPRequest(method, path, fields))
+    }
+
+    private static let probes = ["/startup", "/live", "/ready"]
+    private static let pages = ["/", "/metrics", "/status.json", "/elsewhere"]
+
+    @Test(arguments: [true, false])
+    func `who asks for a name of public DNS gets no page, and of a probe its status`(
+        isWell: Bool
+    ) {
+        let foreign = [HTTPField("host", "evil.example:9464")]
+        for path in Self.pages {
+            let answer = answer(path, isWell: isWell, foreign)
+            #expect(answer.status == .misdirected)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("admin.hosts"))
+        }
+        for path in Self.probes {
+            let answer = answer(path, isWell: isWell, foreign)
+            #expect(answer.status == self.answer(path, isWell: isWell).status)
+            #expect(!String(decoding: answer.body, as: UTF8.self).contains("credential"))
+        }
+    }
+
+    @Test func `where a token is asked for, nothing but probes is answered without`() throws {
+        let token = "0123456789abcdef"
+        let tokens = try AdminTokens(text: Array(token.utf8))
+        let access = AdminAccess(hosts: AdminHosts([])) { tokens }
+        let right = HTTPField("authorization", "Bearer \(token)")
+        let wrong = HTTPField("authorization", "Bearer \(token)0")
+        for path in Self.pages {
+            #expect(answer(path, [right], access: access) == answer(path))
+            for fields in [[], [wrong], [right, right]] {
+                let answer = answer(path, fields, access: access)
+                #expect(answer.status == .unauthorized)
+                #expect(answer.fields.map(\.name) == ["WWW-Authenticate", "WWW-Authenticate"])
+            }
+            // A token does not help a page whose name is another.
+            let foreign = [HTTPField("host", "evil.example"), right]
+            #expect(answer(path, foreign, access: access).status == .misdirected)
+        }
+        for path in Self.probes { #expect(answer(path, access: access) == answer(path)) }
     }
 
     @Test(

@@ -11,8 +11,10 @@ import Testing
         statusJSON: { [] }
     )
 
+    private static let access = AdminAccess(hosts: AdminHosts([]))
+
     @Test func `a port in use is one error with the address`() async throws {
-        let server = AdminServer(host: "127.0.0.1", port: 0, state: Self.state)
+        let server = AdminServer(host: "127.0.0.1", port: 0, state: Self.state, access: Self.access)
         let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)
         let task = Task {
             defer { listening.finish() }
@@ -21,14 +23,19 @@ import Testing
         var iterator = addresses.makeAsyncIterator()
         let address = try #require(await iterator.next())
         #expect(address.port != 0)
-        let second = AdminServer(host: address.host, port: address.port, state: Self.state)
+        let second = AdminServer(
+            host: address.host,
+            port: address.port,
+            state: Self.state,
+            access: Self.access
+        )
         await #expect(throws: AdminServerError(.addressInUse(address))) { try await second.run() }
         task.cancel()
         try await task.value
     }
 
     @Test func `a host that is no address is refused`() async {
-        let server = AdminServer(host: "a.b.c", port: 0, state: Self.state)
+        let server = AdminServer(host: "a.b.c", port: 0, state: Self.state, access: Self.access)
         await #expect(throws: AdminServerError(.notAnAddress("a.b.c"))) { try await server.run() }
     }
 
@@ -50,7 +57,7 @@ import Testing
     }
 
     @Test func `a task cancelled at once returns`() async throws {
-        let server = AdminServer(host: "localhost", port: 0, state: Self.state)
+        let server = AdminServer(host: "localhost", port: 0, state: Self.state, access: Self.access)
         let task = Task { try await server.run() }
         task.cancel()
         try await task.value

@@ -74,6 +74,16 @@ import Testing
                 ["admin.host: is 'example.com', expected an IP address or localhost (h.yaml:8:15)"]
             ),
             ("admin: {host: \"::1\"}", []),
+            ("admin: {hosts: [push.example.com, \"*.example.com\", \"*\"]}", []),
+            (
+                "admin: {hosts: [\"a.example:80\"]}",
+                [
+                    """
+                    admin.hosts.0: is 'a.example:80', expected a host name such as \
+                    push.example.com, *.example.com or *, without a port (h.yaml:8:17)
+                    """
+                ]
+            ),
             ("log: json", ["log: is a scalar, expected a mapping (h.yaml:8:6)"]),
             ("log:", []),
             (

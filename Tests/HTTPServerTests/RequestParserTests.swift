@@ -67,7 +67,8 @@ extension RequestParser {
     @Test(arguments: [
         "GET /live", "GET  /live HTTP/1.1", "GET /live  HTTP/1.1", " GET /live HTTP/1.1",
         "GET /live HTTP/1.1 ", "GET\t/live\tHTTP/1.1", "GET live HTTP/1.1", "GET * HTTP/1.1",
-        "GET https://a/ HTTP/1.1", "CONNECT a:80 HTTP/1.1", " /live HTTP/1.1", "GET  HTTP/1.1",
+        "GET https://a/ HTTP/1.1", "GET http:///a HTTP/1.1", "GET http:// HTTP/1.1",
+        "CONNECT a:80 HTTP/1.1", " /live HTTP/1.1", "GET  HTTP/1.1",
         "GET /live http/1.1", "GET /live HTTP/1.10", "GET /live HTTP/11", "GET /live HTTP/x.1",
         "GET /live HTTP/1-1", "GET /li\u{0}ve HTTP/1.1", "GET /li\u{7F}ve HTTP/1.1",
         "GET /li\u{E9}ve HTTP/1.1", "G\u{0}T /live HTTP/1.1", "GET(/) /live HTTP/1.1",
@@ -85,7 +86,8 @@ extension RequestParser {
     }
 
     @Test(arguments: [
-        "no colon", ": no name", "A : b", "A\t: b", "A b: c", " A: b", "A: b\r\n folded",
+        "no colon", ": no name", "A : b", "A\t: b", "Content-Length : 5", "Content-Length\t: 0",
+        "Transfer-Encoding : chunked", "Host : a", "A b: c", " A: b", "A: b\r\n folded",
         "A: b\r\n\tContent-Length: 5", "A: b\u{0}c", "A\u{0}B: c", "A: b\rc", "A: b\r",
         "A: b\u{1}", "A: b\u{7F}", "\u{E9}: b", "A(: b", "Host: a\r\nHost: a",
         "Host: a\r\nhost: b", "Host: a/b", "Host: a b", "Host: a@b", "Host: \"a\"",
@@ -107,6 +109,32 @@ extension RequestParser {
         let request = try RequestParser.first("GET / HTTP/1.1\r\n\(field)\r\n\r\n")
         #expect(request[name] == value)
         #expect(request["none"] == nil)
+    }
+
+    @Test(arguments: [
+        ("/a", "Host: b:80", "b:80"), ("/a", "Host:", nil), ("/a", "A: b", nil),
+        ("http://a:81/b", "Host: c", "a:81"), ("http://a?b", "A: b", "a"),
+        ("HTTP://[::1]:80", "Host: c", "[::1]:80"),
+    ])
+    func `the target says who is asked, or else Host (3.2.2)`(
+        target: String,
+        field: String,
+        authority: String?
+    ) throws {
+        let request = try RequestParser.first("GET \(target) HTTP/1.1\r\n\(field)\r\n\r\n")
+        #expect(request.authority == authority)
+    }
+
+    @Test func `empty lines and half of one are no request yet (2.2)`() {
+        var parser = RequestParser(maxBodyByteCount: 0)
+        for piece in ["\r\n", "\n", "\r"] {
+            parser.append(Array(piece.utf8))
+            #expect(parser.next() == .incomplete)
+            #expect(parser.isIdle)
+        }
+        parser.append(Array("\nG".utf8))
+        #expect(parser.next() == .incomplete)
+        #expect(!parser.isIdle)
     }
 
     @Test(arguments: [0, 1])

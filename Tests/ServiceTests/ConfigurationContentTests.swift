@@ -38,6 +38,7 @@ import Testing
 
     private static let contents = [
         "log.fingerprint_key_file: 'FOLDER/short.key' is shorter than 16 bytes",
+        "admin.bearer_token_file: 'FOLDER/short.key' has a token of less than 16 bytes",
         "apns.credentials.0.key_file: 'FOLDER/garbage.p8' is not PEM, expected the private key",
         "apns.ca_file: 'FOLDER/garbage.pem' is not PEM, expected certificates in PEM",
     ]
@@ -59,6 +60,7 @@ import Testing
             keys + Self.contents,
             of: """
                 log: {level: loud, fingerprint_key_file: FOLDER/short.key}
+                admin: {bearer_token_file: FOLDER/short.key}
                 limit: {}
                 kafka: {properties: {no.such.property: 1}}
                 apns:
@@ -76,6 +78,7 @@ import Testing
             ["kafka.properties.no.such.property: "] + Self.contents,
             of: """
                 log: {fingerprint_key_file: FOLDER/short.key}
+                admin: {bearer_token_file: FOLDER/short.key}
                 kafka: {properties: {no.such.property: 1}}
                 apns:
                   ca_file: FOLDER/garbage.pem
@@ -88,11 +91,13 @@ import Testing
         try expect(
             [
                 "log.fingerprint_key_file: 'FOLDER/nowhere.key' cannot be read",
+                "admin.bearer_token_file: 'FOLDER/nowhere.key' cannot be read",
                 "apns.proxy_password_file: 'FOLDER/nowhere.txt' cannot be read",
                 "apns.credentials.0.key_file: 'FOLDER/nowhere.p8' cannot be read",
             ],
             of: """
                 log: {fingerprint_key_file: FOLDER/nowhere.key}
+                admin: {bearer_token_file: FOLDER/nowhere.key}
                 apns:
                   ca_file: FOLDER/garbage.pem
                   proxy_password_file: FOLDER/nowhere.txt

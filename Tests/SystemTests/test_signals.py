@@ -19,7 +19,7 @@ HELD = 5
 # Longer than a test waits for anything.
 LONG_DRAIN = "10m"
 DRAINING = "{} received; draining, a second SIGTERM or SIGINT exits at once"
-RELOADING = "SIGHUP received; reloading credentials and schemas.directory"
+RELOADING = "SIGHUP received; reloading all watched files"
 KEY_TAKEN = "credential reloaded"
 KEY_REFUSED = "credential not reloaded; the old one stays in use"
 SCHEMAS_TAKEN = "schemas reloaded"

@@ -101,6 +101,27 @@ def test_alerts_lead_to_where_their_page_is():
         assert rule["annotations"]["runbook_url"] == f"{url}#{rule['alert'].lower()}"
 
 
+TOKEN_FILE = {"admin.bearer_token_file": {"secret": "admin-login", "key": "token"}}
+OWN = {"type": "Bearer", "credentials": {"name": "scrape-login", "key": "bearer"}}
+
+
+@pytest.mark.parametrize(
+    "files, authorization, wanted",
+    [
+        ({}, {}, None),
+        (TOKEN_FILE, {}, {"credentials": {"name": "admin-login", "key": "token"}}),
+        (TOKEN_FILE, OWN, OWN),
+    ],
+)
+def test_a_scrape_sends_the_token_that_the_pages_ask_for(files, authorization, wanted):
+    values = {"enabled": True, "authorization": authorization}
+    for kind, endpoints in [("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")]:
+        name = kind[0].lower() + kind[1:]
+        monitor = chart.only(chart.render(values={"files": files, name: values}), kind)
+        (endpoint,) = monitor["spec"][endpoints]
+        assert endpoint.get("authorization") == wanted
+
+
 def test_the_dashboard_is_that_of_the_file():
     manifests = chart.render(values=ON)
     (dashboard,) = (m for m in manifests if chart.name_of(m).endswith("-dashboard"))

@@ -86,6 +86,10 @@ REFUSED = [
         },
         "config.apns.ca_file: leave it out beside files",
     ),
+    (
+        {"files": {"admin.bearer_token_file": {"configMap": "a", "key": "a"}}},
+        "files.admin.bearer_token_file: a ConfigMap is no place for it",
+    ),
     ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is not more than"),
     (
         {"config": {"limits": {"drain_timeout": "1m"}}, "terminationGracePeriodSeconds": 70},

@@ -111,6 +111,8 @@ class Service:
         binary = binary or built_binary("heliograph")
         self.child = Child([str(binary), "run", "--config", str(path)], environment)
         self._port = None
+        admin = {} if isinstance(settings, str) else settings.get("admin", {})
+        self._token_file = admin.get("bearer_token_file")
         # A test that makes it crash says so.
         self.is_to_crash = False
         self.sampler = Sampler(self)
@@ -152,7 +154,7 @@ class Service:
                 raise
             return 0, ""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            with self._open(port, path) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -161,8 +163,15 @@ class Service:
 
     def fetch_with_headers(self, path):
         """(body, headers) of a GET on the admin port that must succeed."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+        with self._open(self.port, path) as answer:
             return answer.read(), answer.headers
+
+    def _open(self, port, path):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}")
+        if self._token_file:
+            token = pathlib.Path(self._token_file).read_text().split()[0]
+            request.add_header("Authorization", f"Bearer {token}")
+        return urllib.request.urlopen(request, timeout=5)
 
     def status(self):
         """What `/status.json` says."""

@@ -49,6 +49,9 @@
   {{- if dig (first $path) (last $path) nil $config }}
     {{- fail (printf "config.%s: leave it out beside files" $key) }}
   {{- end }}
+  {{- if and (eq $key "admin.bearer_token_file") $file.configMap }}
+    {{- fail (printf "files.%s: a ConfigMap is no place for it; name a secret" $key) }}
+  {{- end }}
   {{- if eq (empty $file.secret) (empty $file.configMap) }}
     {{- fail (printf "files.%s: name either a secret or a configMap" $key) }}
   {{- end }}
@@ -188,7 +191,7 @@
 {{- $own := include "heliograph.environment" . | fromYamlArray }}
 {{- range $variable := .Values.extraEnv }}
   {{- $name := toString $variable.name }}
-  {{- if regexMatch "^HELIOGRAPH_(ADMIN_.+|LIMITS_DRAIN_TIMEOUT)$" $name }}
+  {{- if regexMatch "^HELIOGRAPH_(ADMIN_(HOST|PORT)|LIMITS_DRAIN_TIMEOUT)$" $name }}
     {{- $key := regexReplaceAll "^HELIOGRAPH_(ADMIN|LIMITS)_" $name "config.${1}." | lower }}
     {{- fail (printf "extraEnv: use %s in place of %s, which the chart's probes and checks do not see" $key $name) }}
   {{- end }}

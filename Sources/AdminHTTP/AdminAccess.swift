@@ -1,0 +1,35 @@
+package import HTTPServer
+
+/// Who may see which page of the admin port.
+package struct AdminAccess: Sendable {
+    private let hosts: AdminHosts
+    /// Nil: no token is asked for. Asked for each request.
+    private let tokens: @Sendable () -> AdminTokens?
+
+    package init(hosts: AdminHosts, tokens: @escaping @Sendable () -> AdminTokens? = { nil }) {
+        self.hosts = hosts
+        self.tokens = tokens
+    }
+
+    /// Whether the one who asks calls the port by a name that it has.
+    func knowsName(in request: HTTPRequest) -> Bool { hosts.admits(request.authority) }
+
+    /// The answer to a request for a page that is no probe; nil: it may have the page.
+    func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        guard knowsName(in: request) else {
+            return HTTPResponse(
+                .misdirected,
+                "the name that was asked for is none of this port's: add it to admin.hosts\n"
+            )
+        }
+        guard let tokens = tokens(), !tokens.admit(request["authorization"]) else { return nil }
+        var refusal = HTTPResponse(.unauthorized, "a bearer token is needed: admin.bearer_token\n")
+        // The first is for programs. Browsers know the second, and ask for a user, who may be
+        // anybody, and a password.
+        refusal.fields = [
+            HTTPField("WWW-Authenticate", "Bearer realm=\"heliograph\""),
+            HTTPField("WWW-Authenticate", "Basic realm=\"heliograph\", charset=\"UTF-8\""),
+        ]
+        return refusal
+    }
+}

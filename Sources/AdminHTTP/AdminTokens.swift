@@ -1,0 +1,93 @@
+import COpenSSL
+import Vocabulary
+
+/// The words by which visitors of the admin port show that they may see its pages.
+///
+/// It holds no token: only what SHA-256 makes of each, so that comparing takes the same time however
+/// much of a guess is right, and however long it is.
+package struct AdminTokens: Hashable, Sendable {
+    /// Why a text is not taken.
+    package enum Problem: Error, Hashable, Sendable, CustomStringConvertible {
+        case none
+        case short
+        case malformed
+
+        package var description: String {
+            switch self {
+            case .none: "has no token in it"
+            case .short:
+                "has a token of less than \(AdminTokens.minByteCount) bytes; "
+                    + "make one with 'openssl rand -hex 32'"
+            case .malformed:
+                "has a token with other characters than those of printable ASCII, or with a blank in it"
+            }
+        }
+    }
+
+    /// A shorter token could be guessed.
+    package static let minByteCount = 16
+
+    private let digests: [[UInt8]]
+
+    /// Takes the tokens of a text, one a line: while a token is replaced, both are there.
+    package init(text: [UInt8]) throws(Problem) {
+        let tokens = text.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            .map(Self.trimmed).filter { !$0.isEmpty }
+        guard !tokens.isEmpty else { throw .none }
+        for token in tokens {
+            guard token.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .malformed }
+            guard token.count >= Self.minByteCount else { throw .short }
+        }
+        digests = tokens.map { SHA256.digest(Array($0)) }
+    }
+
+    /// Whether the field Authorization has one of the tokens: as a bearer's (RFC 6750, 2.1), or as
+    /// the password of any user (RFC 7617), which is what a browser asks its visitor for.
+    package func admit(_ authorization: String?) -> Bool {
+        guard let token = Self.token(in: authorization) else { return false }
+        let digest = SHA256.digest(token)
+        // All of them are looked at, whichever it is.
+        return digests.count { SHA256.areEqual($0, digest) } > 0
+    }
+
+    private static func token(in authorization: String?) -> [UInt8]? {
+        guard let bytes = authorization.map({ Array($0.utf8) }),
+            let blank = bytes.firstIndex(of: UInt8(ascii: " "))
+        else { return nil }
+        let word = trimmed(bytes[blank...])
+        switch String(decoding: bytes[..<blank], as: UTF8.self).lowercased() {
+        case "bearer": return Array(word)
+        case "basic":
+            guard let login = Base64.standard.decode(word),
+                let colon = login.firstIndex(of: UInt8(ascii: ":"))
+            else { return nil }
+            return Array(login[(colon + 1)...])
+        default: return nil
+        }
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let tail = bytes.drop(while: isBlank)
+        let last = tail.lastIndex { !isBlank($0) }
+        return last.map { tail[...$0] } ?? []
+    }
+}
+
+/// The hash of FIPS 180-4.
+enum SHA256 {
+    static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        // SAFETY: EVP_Digest reads `bytes.count` bytes and writes the 32 of SHA-256.
+        let status = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
+        precondition(status == 1, "no SHA-256")
+        return digest
+    }
+
+    /// In a time that does not depend on what they hold.
+    static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        guard one.count == other.count else { return false }
+        // SAFETY: CRYPTO_memcmp reads `one.count` bytes of each.
+        return unsafe CRYPTO_memcmp(one, other, one.count) == 0
+    }
+}

@@ -1,0 +1,148 @@
+"""Who may read the admin port: by which name, with which token; asked by curl and http.client."""
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from harness.deadlines import eventually
+
+PROBES = ("/startup", "/live", "/ready")
+PAGES = ("/", "/metrics", "/status.json", "/nowhere")
+TOKEN, NEXT = "the-first-token-0123456789", "the-next-token-9876543210"
+# As a kubelet, `kubectl port-forward`, a Prometheus of a Service and a Compose file name it.
+KNOWN = ("127.0.0.1", "localhost", "[::1]", "10.1.2.3", "heliograph", "heliograph.push.svc")
+
+
+@pytest.fixture
+def bench(broker, benches):
+    return benches(broker)
+
+
+@pytest.fixture
+def simulator(simulators):
+    return simulators({})
+
+
+def ask(service, path, method="GET", **fields):
+    """(status, fields, body) as http.client has them; `host` replaces its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=10)
+    try:
+        names = {name.replace("_", "-"): value for name, value in fields.items()}
+        connection.putrequest(method, path, skip_host="host" in names)
+        for name, value in names.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def curl(service, path, *words):
+    """(status, body) as curl has them."""
+    command = ["curl", "-sS", "-w", "\n%{http_code}", *words]
+    run = subprocess.run(
+        [*command, f"http://127.0.0.1:{service.port}{path}"],
+        capture_output=True, text=True, timeout=30,
+    )
+    body, _, status = run.stdout.rpartition("\n")
+    return int(status), body
+
+
+def sent(service, text):
+    """What comes of these bytes, up to the server's end."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=10) as peer:
+        peer.sendall(text.encode())
+        answer = b""
+        while piece := peer.recv(65_536):
+            answer += piece
+    return answer.decode()
+
+
+def test_every_answer_keeps_other_sites_out(bench, simulator):
+    service = bench.run(simulator, admin={"hosts": ["push.example.com"]})
+    for path in (*PROBES, *PAGES):
+        for method in ("GET", "HEAD", "POST"):
+            _, fields, _ = ask(service, path, method)
+            policy = fields["Content-Security-Policy"]
+            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+            assert fields.get_all("Content-Security-Policy") == [policy]
+            assert fields["Cross-Origin-Resource-Policy"] == "same-origin"
+            assert fields["X-Content-Type-Options"] == "nosniff"
+            assert fields["Cache-Control"] == "no-store"
+    # What is refused before it is a request has them as well.
+    refused = sent(service, "GET / HTTP/1.1\r\nContent-Length : 5\r\n\r\nhello")
+    assert refused.startswith("HTTP/1.1 400 ") and "frame-ancestors 'none'" in refused
+
+    wanted = [200, 200, 200, 404]
+    for host in (*KNOWN, socket.gethostname(), "push.example.com"):
+        for name in (host, f"{host}:{service.port}"):
+            assert [ask(service, path, host=name)[0] for path in PAGES] == wanted, name
+            assert curl(service, "/metrics", "-H", f"Host: {name}")[0] == 200
+    # curl's way to leave a field out, and HTTP/1.0.
+    assert curl(service, "/status.json", "-H", "Host:")[0] == 200
+    assert sent(service, "GET /status.json HTTP/1.0\r\n\r\n").startswith("HTTP/1.1 200 ")
+
+    foreign = "rebound.example"
+    resolved = ("--resolve", f"{foreign}:{service.port}:127.0.0.1")
+    run = subprocess.run(
+        ["curl", "-sS", *resolved, f"http://{foreign}:{service.port}/status.json"],
+        capture_output=True, text=True, timeout=30,
+    )
+    assert "admin.hosts" in run.stdout and "configuration" not in run.stdout
+    for path in PAGES:
+        assert ask(service, path, host=f"{foreign}:{service.port}")[0] == 421
+        # The target says who is asked, whatever the field says.
+        asked = f"GET http://{foreign}{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        assert sent(service, asked).startswith("HTTP/1.1 421 ")
+    for path in PROBES:
+        status, _, body = ask(service, path, host=foreign)
+        assert status == 200 and "reasons" not in body
+    service.drain()
+
+
+def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_path):
+    token_file = tmp_path / "token"
+    token_file.write_text(f"{TOKEN}\n")
+    service = bench.run(simulator, admin={"bearer_token_file": str(token_file)})
+    for path in PROBES:
+        assert ask(service, path)[0] == 200 and curl(service, path)[0] == 200
+    for path in PAGES:
+        status, fields, body = ask(service, path)
+        assert status == 401 and "heliograph_" not in body
+        schemes = [value.split()[0] for value in fields.get_all("WWW-Authenticate")]
+        assert schemes == ["Bearer", "Basic"]
+        assert curl(service, path, "-H", f"Authorization: Bearer {TOKEN}x")[0] == 401
+        assert curl(service, path, "-u", f"{TOKEN}:")[0] == 401
+    wanted = [200, 200, 200, 404]
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    assert [ask(service, path, **bearer)[0] for path in PAGES] == wanted
+    assert [curl(service, path, "--oauth2-bearer", TOKEN)[0] for path in PAGES] == wanted
+    assert [curl(service, path, "-u", f"me:{TOKEN}")[0] for path in PAGES] == wanted
+
+    def replaced(text):
+        fresh = token_file.with_suffix(".fresh")
+        fresh.write_text(text)
+        os.replace(fresh, token_file)
+        service.child.process.send_signal(signal.SIGHUP)
+
+    def opens(token):
+        return curl(service, "/metrics", "--oauth2-bearer", token)[0] == 200
+
+    replaced(f"{NEXT}\n{TOKEN}\n")
+    eventually(lambda: opens(NEXT), 30, service.child.told)
+    assert opens(TOKEN), "while it is replaced, both are good"
+    replaced("short\n")
+    refused = "admin.bearer_token_file changed and cannot be used, the old tokens stay"
+    eventually(lambda: service.log_lines(refused), 30, service.child.told)
+    assert opens(NEXT)
+    replaced(f"{NEXT}\n")
+    eventually(lambda: not opens(TOKEN), 30, service.child.told)
+    assert opens(NEXT)
+    text = "\n".join(service.child.lines("stderr"))
+    assert TOKEN not in text and NEXT not in text
+    service.drain()

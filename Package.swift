@@ -115,7 +115,7 @@ let package = Package(
         ),
         module("HTTP2Peer", ["Vocabulary", "SystemIO", "HTTP2IO", "CNghttp2", "COpenSSL"]),
         module("YAML", ["CYAML"]),
-        module("HTTPServer", ["CLinux"]),
+        module("HTTPServer", ["Vocabulary", "HTTP2IO", "CLinux"]),
         module("Commands", ["Spelling"]),
         module("RegistryIO", ["Vocabulary", "JSON", "CCurl"]),
         module(
@@ -228,7 +228,7 @@ let package = Package(
         tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("YAMLTests", ["YAML"]),
-        tests("HTTPServerTests", ["HTTPServer"]),
+        tests("HTTPServerTests", ["HTTPServer", "HTTP2Peer", "HTTP2IO", "Vocabulary"]),
         tests("CommandsTests", ["Commands"]),
         tests(
             "AdminHTTPTests",

@@ -3,11 +3,17 @@ package import HTTPServer
 /// Who may see which page of the admin port.
 package struct AdminAccess: Sendable {
     private let hosts: AdminHosts
+    private let requiresTLS: Bool
     /// Nil: no token is asked for. Asked for each request.
     private let tokens: @Sendable () -> AdminTokens?
 
-    package init(hosts: AdminHosts, tokens: @escaping @Sendable () -> AdminTokens? = { nil }) {
+    package init(
+        hosts: AdminHosts,
+        requiresTLS: Bool = false,
+        tokens: @escaping @Sendable () -> AdminTokens? = { nil }
+    ) {
         self.hosts = hosts
+        self.requiresTLS = requiresTLS
         self.tokens = tokens
     }
 
@@ -21,6 +27,9 @@ package struct AdminAccess: Sendable {
                 .misdirected,
                 "the name that was asked for is none of this port's: add it to admin.hosts\n"
             )
+        }
+        guard request.isSecure || !requiresTLS else {
+            return HTTPResponse(.forbidden, "this page is for TLS alone: ask for https\n")
         }
         guard let tokens = tokens(), !tokens.admit(request["authorization"]) else { return nil }
         var refusal = HTTPResponse(.unauthorized, "a bearer token is needed: admin.bearer_token\n")

@@ -8,6 +8,7 @@ package struct AdminServer: Sendable {
     private let address: HTTPAddress
     private let state: AdminState
     private let access: AdminAccess
+    private let identity: @Sendable () -> ServerIdentity?
     private let onTrouble: @Sendable (String) -> Void
 
     /// - Parameters:
@@ -15,17 +16,20 @@ package struct AdminServer: Sendable {
     ///   - port: 0 is a free one.
     ///   - state: What the answers are made of.
     ///   - access: Who may see them.
+    ///   - identity: With what it speaks TLS; nil: without.
     ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
     package init(
         host: String,
         port: UInt16,
         state: AdminState,
         access: AdminAccess,
+        identity: @escaping @Sendable () -> ServerIdentity? = { nil },
         onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         address = HTTPAddress(host: host, port: port)
         self.state = state
         self.access = access
+        self.identity = identity
         self.onTrouble = onTrouble
     }
 
@@ -39,7 +43,12 @@ package struct AdminServer: Sendable {
         let server: HTTPServer
         do throws(HTTPServerError) {
             let routes = AdminRoutes(state: state, access: access)
-            server = try HTTPServer(address, name: "admin", onTrouble: onTrouble) {
+            server = try HTTPServer(
+                address,
+                name: "admin",
+                identity: identity,
+                onTrouble: onTrouble
+            ) {
                 routes.answer(to: $0)
             }
         } catch {

@@ -15,6 +15,14 @@ extension Configuration {
         checkSchemaRegistry(reader)
         checkTiers(reader)
         checkRates(reader)
+        if let key = admin.privateKey, admin.certificateFile == nil,
+            reader.isSound("admin.certificate_file")
+        {
+            reader.report(
+                "is set without `certificate_file`, expected both or neither",
+                at: "admin.\(key.key("private_key"))"
+            )
+        }
     }
 
     /// A topic that Heliograph both reads and writes would feed itself.

@@ -356,6 +356,20 @@ extension Configuration.Admin {
                 """,
             "The token itself."
         )
+        certificateFile = section.optional(
+            "certificate_file",
+            .filePath,
+            """
+            PEM file of the port's certificate, with those of its issuers: everything but \
+            `/startup`, `/live` and `/ready` is then answered over TLS alone, these also without. \
+            Read again when it changes. Null: no TLS.
+            """
+        )
+        privateKey = section.secret(
+            "private_key",
+            file: "PEM file of the certificate's key; null: it is in `certificate_file`.",
+            "The text of that file; line breaks may be written `\\n`."
+        )
     }
 }
 

@@ -257,6 +257,10 @@ package struct Configuration: Hashable, Sendable {
         package var hosts: [String]
         /// Nil: everybody may see every page.
         package var bearerToken: SecretSource?
+        /// PEM; nil: without TLS.
+        package var certificateFile: String?
+        /// PEM; nil: the key stands in the certificate's file.
+        package var privateKey: SecretSource?
     }
 
     package struct Log: Hashable, Sendable {

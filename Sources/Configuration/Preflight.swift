@@ -24,6 +24,8 @@ extension Configuration {
             ("apns", "ca", apns.caFile.map(SecretSource.file)),
             ("apns", "proxy_password", apns.proxyPassword),
             ("admin", "bearer_token", admin.bearerToken),
+            ("admin", "certificate", admin.certificateFile.map(SecretSource.file)),
+            ("admin", "private_key", admin.privateKey),
             ("log", "fingerprint_key", log.fingerprintKey),
             ("schema_registry", "ca", schemaRegistry.caFile.map(SecretSource.file)),
             ("schema_registry", "password", schemaRegistry.password),

@@ -170,6 +170,7 @@ public struct SecureTransport: ~Copyable {
     /// Owned by `raw`: a `QueueBIO` for the ciphertext to the peer.
     private let outgoing: OpaquePointer
     private let isClient: Bool
+    private let speaksHTTP2: Bool
     /// The first bytes of the peer, kept until the handshake is done, for the error's sake.
     private var firstBytes: [UInt8] = []
     public private(set) var isEstablished = false
@@ -224,6 +225,7 @@ public struct SecureTransport: ~Copyable {
         unsafe self.incoming = incoming
         unsafe self.outgoing = outgoing
         isClient = context.isClient
+        speaksHTTP2 = context.speaksHTTP2
     }
 
     deinit {
@@ -261,7 +263,7 @@ public struct SecureTransport: ~Copyable {
             }
             throw failure()
         }
-        guard hasSelectedHTTP2 else { throw .noCommonProtocol }
+        guard !speaksHTTP2 || hasSelectedHTTP2 else { throw .noCommonProtocol }
         isEstablished = true
         firstBytes = []
         return true

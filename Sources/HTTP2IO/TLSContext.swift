@@ -23,13 +23,16 @@ public struct TLSIdentity: Sendable {
 
 /// Everything that TLS connections of one kind share: roots, identity, protocol versions.
 ///
-/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only, no session resumption.
+/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only but for `http1Server`,
+/// no session resumption.
 ///
 /// Safe to share: complete after `init`, and SSL_new counts references atomically
 /// (openssl-threads(7)).
 @safe public final class TLSContext: @unchecked Sendable {
     let raw: OpaquePointer
     let isClient: Bool
+    /// A connection without `h2` comes to nothing (RFC 9113, 3.2).
+    let speaksHTTP2: Bool
 
     /// A context for connections to servers, whose certificates are verified against `trust`.
     ///
@@ -62,11 +65,19 @@ public struct TLSIdentity: Sendable {
         return context
     }
 
-    private init(isClient: Bool) throws(TLSError) {
+    /// A context for connections from clients that speak HTTP/1.1, whatever they offer by ALPN.
+    public static func http1Server(_ identity: TLSIdentity) throws(TLSError) -> TLSContext {
+        let context = try TLSContext(isClient: false, speaksHTTP2: false)
+        try context.use(identity)
+        return context
+    }
+
+    private init(isClient: Bool, speaksHTTP2: Bool = true) throws(TLSError) {
         guard let raw = unsafe SSL_CTX_new(isClient ? TLS_client_method() : TLS_server_method())
         else { throw .failed(OpenSSLErrors.takeText()) }
         unsafe self.raw = raw
         self.isClient = isClient
+        self.speaksHTTP2 = speaksHTTP2
         // SSL_CTX_set_min_proto_version and its like are macros over SSL_CTX_ctrl.
         unsafe SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // Of TLS 1.2's suites those with ephemeral keys and AEAD: RFC 9113, 9.2.2 and appendix A,

@@ -1,4 +1,5 @@
 import Glibc
+import HTTP2IO
 
 /// One peer of the server: what it has sent, and what it still has to be sent.
 struct HTTPConnection {
@@ -23,6 +24,11 @@ struct HTTPConnection {
     /// When the peer connected, its last request was answered, or its current one began.
     private(set) var startedAt: ContinuousClock.Instant
     private let limits: HTTPServer.Limits
+    /// Nil: the server has no certificate.
+    private let context: TLSContext?
+    /// Nil: the peer speaks without TLS, or has not spoken yet.
+    private var tls: PeerTLS?
+    private var hasSpoken = false
     private var parser: RequestParser
     private var phase = Phase.receiving
     /// What is sent, in this order, without being copied into one.
@@ -42,9 +48,15 @@ struct HTTPConnection {
     /// Of these in one turn.
     private static let discardByteCount = 1 << 16
 
-    init(_ descriptor: Int32, limits: HTTPServer.Limits, now: ContinuousClock.Instant) {
+    init(
+        _ descriptor: Int32,
+        limits: HTTPServer.Limits,
+        context: TLSContext?,
+        now: ContinuousClock.Instant
+    ) {
         self.descriptor = descriptor
         self.limits = limits
+        self.context = context
         parser = RequestParser(maxBodyByteCount: limits.maxBodyByteCount)
         startedAt = now
     }
@@ -53,7 +65,8 @@ struct HTTPConnection {
 
     /// What poll(2) is to look for.
     var interest: Int16 {
-        if case .sending = phase { Int16(POLLOUT) } else { Int16(POLLIN) }
+        if case .sending = phase { return Int16(POLLOUT) }
+        return Int16(POLLIN) | (tls?.outgoing.isEmpty == false ? Int16(POLLOUT) : 0)
     }
 
     /// When the peer has had its time.
@@ -67,17 +80,24 @@ struct HTTPConnection {
     }
 
     /// Between two requests.
-    private var isResting: Bool { hasAnswered && parser.isIdle && phase == .receiving }
+    private var isResting: Bool {
+        hasAnswered && parser.isIdle && !hasDecrypted && phase == .receiving
+    }
+
+    /// TLS has more than the parser took: no poll(2) tells of it.
+    private var hasDecrypted: Bool { tls?.received.isEmpty == false }
 
     /// Reads and writes as far as the socket lets it, one request at most: a peer that sends
     /// hundreds at once is served in turn with the others.
     mutating func advance(_ answer: HTTPServer.Answer, now: ContinuousClock.Instant) {
+        if phase == .receiving, let tls { _ = flush(tls) }
         if phase == .receiving {
             let wasResting = isResting
             // What was read comes before a peer's end: it may have closed its side behind it.
-            if !hasMore { receive() }
+            if !hasMore || hasDecrypted { receive() }
             hasMore = false
             if phase == .receiving { takeStep(answer) }
+            if phase == .receiving { hasMore = hasDecrypted }
             // The time of a request begins with its first byte. Empty lines in front of it are no
             // part of it: a peer that sends one now and then rests.
             if wasResting, !isResting { startedAt = now }
@@ -93,8 +113,35 @@ struct HTTPConnection {
     // MARK: Receiving
 
     private mutating func receive() {
-        guard let bytes = read(parser.capacity) else { return }
-        parser.append(bytes)
+        if tls == nil {
+            guard let bytes = read(parser.capacity) else { return }
+            // TLS begins with a record of a handshake (RFC 8446, 5.1), a request never does.
+            guard !hasSpoken, bytes.first == 22, let context else {
+                hasSpoken = true
+                parser.append(bytes)
+                return
+            }
+            hasSpoken = true
+            tls = try? PeerTLS(context)
+            decrypt(bytes)
+        } else if !hasDecrypted {
+            guard let bytes = read(PeerTLS.chunkByteCount) else { return }
+            decrypt(bytes)
+        }
+        guard let tls, phase == .receiving else { return }
+        let part = tls.received.prefix(parser.capacity)
+        parser.append(part)
+        tls.received.removeFirst(part.count)
+    }
+
+    private mutating func decrypt(_ bytes: ArraySlice<UInt8>) {
+        guard let tls, (try? tls.receive(bytes)) != nil else {
+            // An alert says why, if there is room for it.
+            if let tls { _ = flush(tls) }
+            phase = .ended
+            return
+        }
+        _ = flush(tls)
     }
 
     /// Lets the peer send what nobody reads.
@@ -122,7 +169,8 @@ struct HTTPConnection {
         case .invitation:
             head = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
             phase = .sending(then: .body)
-        case .request(let request):
+        case .request(var request):
+            request.isSecure = tls != nil
             let response = answer(request)
             head = response.head(isLast: !request.isPersistent)
             content = response.content(for: request.method)
@@ -141,6 +189,7 @@ struct HTTPConnection {
     private mutating func sendOn() -> Bool {
         let byteCount = head.count + content.count
         let end = min(byteCount, sentByteCount + Self.maxSentByteCount)
+        if let tls { return sendOn(by: tls, upTo: end) && sentByteCount == byteCount }
         while sentByteCount < end {
             let count =
                 sentByteCount < head.count
@@ -154,6 +203,39 @@ struct HTTPConnection {
             sentByteCount += count
         }
         return sentByteCount == byteCount
+    }
+
+    /// - Returns: whether the bytes before `end` are gone.
+    private mutating func sendOn(by tls: PeerTLS, upTo end: Int) -> Bool {
+        while flush(tls) {
+            guard sentByteCount < end else { return true }
+            let rest =
+                sentByteCount < head.count
+                ? head[sentByteCount...]
+                : content[(sentByteCount - head.count)..<(end - head.count)]
+            let part = rest.prefix(PeerTLS.chunkByteCount)
+            guard (try? tls.send(part)) != nil else {
+                phase = .ended
+                return false
+            }
+            sentByteCount += part.count
+        }
+        return false
+    }
+
+    /// Sends what TLS has for the peer.
+    ///
+    /// - Returns: whether all of it is gone.
+    private mutating func flush(_ tls: PeerTLS) -> Bool {
+        while !tls.outgoing.isEmpty {
+            let count = send(tls.outgoing, 0)
+            guard count > 0 else {
+                if !isMomentary(errno) { phase = .ended }
+                return false
+            }
+            tls.outgoing.removeFirst(count)
+        }
+        return true
     }
 
     /// A peer that is gone is an error here, not a signal.
@@ -177,8 +259,13 @@ struct HTTPConnection {
             phase = .receiving
             hasAnswered = true
             startedAt = now
-            hasMore = !parser.isIdle
+            hasMore = !parser.isIdle || hasDecrypted
         case .lingering:
+            if let tls {
+                tls.end()
+                _ = flush(tls)
+                guard phase != .ended else { return }
+            }
             _ = shutdown(descriptor, Int32(SHUT_WR))
             phase = .lingering(until: now + min(limits.maxExchange, Self.maxLinger))
         }

@@ -23,6 +23,8 @@ package struct HTTPRequest: Hashable, Sendable {
     package let fields: [HTTPField]
     /// At most what the server's limits admit.
     package internal(set) var body: [UInt8] = []
+    /// It came over TLS.
+    package internal(set) var isSecure = false
     /// The peer wants to go on after the answer.
     let isPersistent: Bool
 

@@ -6,6 +6,7 @@ package struct HTTPResponse: Hashable, Sendable {
         case noContent = "204 No Content"
         case badRequest = "400 Bad Request"
         case unauthorized = "401 Unauthorized"
+        case forbidden = "403 Forbidden"
         case notFound = "404 Not Found"
         case methodNotAllowed = "405 Method Not Allowed"
         case lengthRequired = "411 Length Required"

@@ -31,6 +31,7 @@ package final class HTTPServer: Sendable {
     private let name: String
     private let limits: Limits
     private let onTrouble: @Sendable (String) -> Void
+    private let identity: @Sendable () -> ServerIdentity?
     private let answer: Answer
     private let listener: Int32
     /// Becomes readable when the loop is to end.
@@ -43,6 +44,8 @@ package final class HTTPServer: Sendable {
     ///   - address: An IP address or `localhost`; port 0 is a free one.
     ///   - name: Of the server's thread, at most 15 bytes count (pthread_setname_np(3)).
     ///   - limits: The standard ones admit no body.
+    ///   - identity: With what it speaks TLS, asked for each peer; a peer that speaks without is
+    ///     answered as well, and its requests are not `isSecure`. Nil: without TLS.
     ///   - onTrouble: Called with why no peer can be let in, once a minute at most.
     ///   - answer: What is answered.
     /// - Throws: When it cannot listen there.
@@ -50,6 +53,7 @@ package final class HTTPServer: Sendable {
         _ address: HTTPAddress,
         name: String,
         limits: Limits = Limits(),
+        identity: @escaping @Sendable () -> ServerIdentity? = { nil },
         onTrouble: @escaping @Sendable (String) -> Void = { _ in },
         answer: @escaping Answer
     ) throws(HTTPServerError) {
@@ -63,6 +67,7 @@ package final class HTTPServer: Sendable {
         (listener, self.address, self.wakeup) = (socket.descriptor, socket.address, wakeup)
         self.name = name
         self.limits = limits
+        self.identity = identity
         self.onTrouble = onTrouble
         self.answer = answer
     }
@@ -94,6 +99,7 @@ package final class HTTPServer: Sendable {
             ServerLoop(
                 answer: answer,
                 limits: limits,
+                identity: identity,
                 listener: listener,
                 stop: wakeup,
                 onTrouble: onTrouble

@@ -9,6 +9,7 @@ import Glibc
 struct ServerLoop: ~Copyable {
     private let answer: HTTPServer.Answer
     private let limits: HTTPServer.Limits
+    private let identity: @Sendable () -> ServerIdentity?
     private let listener: Int32
     /// Becomes readable when the loop is to end.
     private let stop: Int32
@@ -28,12 +29,14 @@ struct ServerLoop: ~Copyable {
     init(
         answer: @escaping HTTPServer.Answer,
         limits: HTTPServer.Limits,
+        identity: @escaping @Sendable () -> ServerIdentity?,
         listener: Int32,
         stop: Int32,
         onTrouble: @escaping @Sendable (String) -> Void
     ) {
         self.answer = answer
         self.limits = limits
+        self.identity = identity
         self.listener = listener
         self.stop = stop
         self.onTrouble = onTrouble
@@ -119,7 +122,14 @@ struct ServerLoop: ~Copyable {
             guard descriptor < 0 else {
                 Self.setOptions(of: descriptor)
                 if connections.count >= limits.maxConnections { evict() }
-                connections.append(HTTPConnection(descriptor, limits: limits, now: now))
+                connections.append(
+                    HTTPConnection(
+                        descriptor,
+                        limits: limits,
+                        context: identity()?.context,
+                        now: now
+                    )
+                )
                 continue
             }
             switch errno {

@@ -97,6 +97,10 @@ extension Configuration {
         if isSound("admin.bearer_token_file"), isSound("admin.bearer_token") {
             lines += Self.problems { _ = try admin.readTokens() }
         }
+        let identityKeys = ["certificate_file", "private_key_file", "private_key"]
+        if identityKeys.allSatisfy({ isSound("admin.\($0)") }) {
+            lines += Self.problems { _ = try admin.readIdentity() }
+        }
         var materials: [CredentialMaterial] = []
         for (index, credential) in apns.credentials.enumerated()
         where isSound("apns.credentials.\(index)") {

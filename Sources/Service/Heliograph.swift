@@ -100,8 +100,10 @@ package struct Heliograph: Sendable {
             state: state,
             access: AdminAccess(
                 hosts: AdminHosts(configuration.admin.hosts + [hostName]),
+                requiresTLS: configuration.admin.certificateFile != nil,
                 tokens: { adminSecrets.tokens }
-            )
+            ),
+            identity: { adminSecrets.identity }
         ) { [log] cause in
             log.error("admin port: accept failed", [.error: cause])
         }

@@ -25,7 +25,9 @@ let allowedImports: [String: Set<String>] = [
     "EmbeddedKafka": ["Vocabulary", "KafkaIO", "CRdkafka"],
     "RegistryIO": ["Vocabulary", "JSON", "CCurl"],
     "YAML": ["CYAML"],
-    "HTTPServer": ["CLinux", "Foundation", "Glibc", "Synchronization"],
+    "HTTPServer": [
+        "Vocabulary", "HTTP2IO", "CLinux", "Foundation", "Glibc", "Synchronization",
+    ],
     "Commands": ["Spelling", "Foundation", "Glibc"],
     "AdminHTTP": ["Vocabulary", "Telemetry", "JSON", "HTTPServer", "CFiles", "COpenSSL"],
     "Log": [

@@ -28,7 +28,7 @@ enum ConfigurationReference {
 
         All errors are reported at once: of keys and variables, of files that cannot be read, of \
         own schemas, and of what stands in the files of credentials, `apns.ca_file`, \
-        `admin.bearer_token_file` and `log.fingerprint_key_file`. Some appear only after others are fixed:
+        `admin` and `log.fingerprint_key_file`. Some appear only after others are fixed:
 
         - of a file that is not YAML, all others;
         - what stands in a credential's files, when its keys are right and all its files can be \

@@ -3,6 +3,7 @@ import HTTPServer
 /// Runs a server on a free port for as long as `body` takes.
 func withServer(
     limits: HTTPServer.Limits = .init(),
+    identity: @escaping @Sendable () -> ServerIdentity? = { nil },
     answer: @escaping HTTPServer.Answer = { _ in HTTPResponse(.ok, "well\n") },
     _ body: (HTTPAddress) async throws -> Void
 ) async throws {
@@ -10,6 +11,7 @@ func withServer(
         HTTPAddress(host: "127.0.0.1", port: 0),
         name: "test",
         limits: limits,
+        identity: identity,
         answer: answer
     )
     let task = Task { await server.serve() }

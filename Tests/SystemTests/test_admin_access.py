@@ -4,10 +4,12 @@ import http.client
 import os
 import signal
 import socket
+import ssl
 import subprocess
 
 import pytest
 
+from harness.certificates import openssl
 from harness.deadlines import eventually
 
 PROBES = ("/startup", "/live", "/ready")
@@ -42,11 +44,11 @@ def ask(service, path, method="GET", **fields):
         connection.close()
 
 
-def curl(service, path, *words):
-    """(status, body) as curl has them."""
+def curl(service, path, *words, scheme="http"):
+    """(status, body) as curl has them; 0: it has no answer."""
     command = ["curl", "-sS", "-w", "\n%{http_code}", *words]
     run = subprocess.run(
-        [*command, f"http://127.0.0.1:{service.port}{path}"],
+        [*command, f"{scheme}://127.0.0.1:{service.port}{path}"],
         capture_output=True, text=True, timeout=30,
     )
     body, _, status = run.stdout.rpartition("\n")
@@ -128,7 +130,7 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
         fresh = token_file.with_suffix(".fresh")
         fresh.write_text(text)
         os.replace(fresh, token_file)
-        service.child.process.send_signal(signal.SIGHUP)
+        service.child.send(signal.SIGHUP)
 
     def opens(token):
         return curl(service, "/metrics", "--oauth2-bearer", token)[0] == 200
@@ -137,7 +139,7 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     eventually(lambda: opens(NEXT), 30, service.child.told)
     assert opens(TOKEN), "while it is replaced, both are good"
     replaced("short\n")
-    refused = "admin.bearer_token_file changed and cannot be used, the old tokens stay"
+    refused = "admin.bearer_token_file changed and cannot be used, the old one stays"
     eventually(lambda: service.log_lines(refused), 30, service.child.told)
     assert opens(NEXT)
     replaced(f"{NEXT}\n")
@@ -145,4 +147,83 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     assert opens(NEXT)
     text = "\n".join(service.child.lines("stderr"))
     assert TOKEN not in text and NEXT not in text
+    service.drain()
+
+
+def write_identity(folder):
+    """cert.pem and key.pem for 127.0.0.1, each put in the old one's place at once."""
+    words = ("-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2)
+    names = ("-subj", "/CN=heliograph", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost")
+    fresh = {name: folder / f"{name}.fresh" for name in ("cert.pem", "key.pem")}
+    openssl("req", *words, *names, "-out", fresh["cert.pem"], "-keyout", fresh["key.pem"])
+    for name, path in fresh.items():
+        os.replace(path, folder / name)
+
+
+def served_certificate(service):
+    return ssl.get_server_certificate(("127.0.0.1", service.port), timeout=10)
+
+
+def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
+    bench, simulator, tmp_path
+):
+    write_identity(tmp_path)
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    admin = {"certificate_file": str(certificate), "private_key_file": str(key)}
+    service = bench.run(simulator, admin=admin)
+    first = certificate.read_text()
+    assert served_certificate(service) == first
+    for path in PROBES:
+        assert curl(service, path)[0] == 200
+        assert curl(service, path, "--cacert", certificate, scheme="https")[0] == 200
+    for path in PAGES:
+        status, body = curl(service, path)
+        assert status == 403 and "heliograph_" not in body
+    wanted = [200, 200, 200, 404]
+    for words in ((), ("--http1.1",), ("--no-alpn",), ("--tls-max", "1.2")):
+        trusted = (*words, "--cacert", certificate)
+        answers = [curl(service, path, *trusted, scheme="https") for path in PAGES]
+        assert [status for status, _ in answers] == wanted, words
+        assert "heliograph_events_unaccounted" in answers[1][1]
+    assert curl(service, "/metrics", "--tls-max", "1.1", "-k", scheme="https")[0] == 0
+    assert curl(service, "/metrics", scheme="https")[0] == 0, "curl trusts it without being told"
+
+    # Several requests on one connection, and an answer of many records.
+    context = ssl.create_default_context(cafile=certificate)
+    connection = http.client.HTTPSConnection(
+        "127.0.0.1", service.port, timeout=10, context=context
+    )
+    for path in ("/", "/metrics", "/status.json", "/live") * 3:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert answer.status == 200 and len(answer.read()) == int(answer.headers["Content-Length"])
+    # All at once, in one record, and to the end that TLS has.
+    with context.wrap_socket(
+        socket.create_connection(("127.0.0.1", service.port), timeout=10),
+        server_hostname="localhost",
+        suppress_ragged_eofs=False,
+    ) as peer:
+        last = b"GET /live HTTP/1.1\r\nConnection: close\r\n\r\n"
+        peer.sendall(b"HEAD / HTTP/1.1\r\n\r\n" * 100 + last)
+        answer = b""
+        while piece := peer.recv(65_536):
+            answer += piece
+    assert answer.count(b"HTTP/1.1 200 OK") == 101 and answer.endswith(b"alive\n")
+
+    write_identity(tmp_path)
+    service.child.send(signal.SIGHUP)
+    eventually(lambda: served_certificate(service) != first, 30, service.child.told)
+    assert served_certificate(service) == certificate.read_text()
+    # Whoever is connected goes on.
+    connection.request("GET", "/live")
+    assert connection.getresponse().read() == b"alive\n"
+    second = certificate.read_text()
+    certificate.write_text("nothing")
+    refused = (
+        "admin.certificate_file or admin.private_key_file changed and cannot be used, "
+        "the old one stays"
+    )
+    service.child.send(signal.SIGHUP)
+    eventually(lambda: service.log_lines(refused), 30, service.child.told)
+    assert served_certificate(service) == second
     service.drain()

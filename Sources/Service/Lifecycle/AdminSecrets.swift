@@ -1,95 +1,175 @@
 import AdminHTTP
 import Configuration
+import HTTPServer
 import Log
 import Synchronization
 import SystemIO
 
-/// The admin port's tokens, as their file has them.
+/// The admin port's tokens and its certificate, as their files have them.
 ///
-/// A thread of its own watches the file; see `ContentWatch`. What cannot be used is told, and the old
-/// tokens stay.
+/// A thread of its own watches the files; see `ContentWatch`. What cannot be used is told, and what was
+/// in use stays.
 final class AdminSecrets: Sendable {
+    private struct State {
+        var tokens: AdminTokens?
+        var identity: ServerIdentity?
+    }
+
+    private struct Watches: Sendable {
+        var tokens: ContentWatch<AdminFiles>
+        var identity: ContentWatch<AdminFiles>
+    }
+
     private let admin: Configuration.Admin
     private let log: Log
-    private let inUse: Mutex<AdminTokens?>
-    /// Nil: there is nothing to watch.
-    private let thread: WatchThread?
+    private let inUse: Mutex<State>
+    private let thread: WatchThread
 
-    /// Reads the file for the first time.
+    /// Reads the files for the first time.
     init(_ admin: Configuration.Admin, log: Log) throws(ServiceError) {
         self.admin = admin
         // What operators do with files, which is looked at once a second.
         self.log = log.everyLine
-        let reading = admin.readTokenSource()
-        inUse = Mutex(try admin.readTokens())
-        guard case .file = admin.bearerToken else {
-            thread = nil
-            return
-        }
+        let watches = Watches(
+            tokens: ContentWatch(inUse: admin.tokenFiles),
+            identity: ContentWatch(inUse: admin.identityFiles)
+        )
+        inUse = Mutex(
+            State(
+                tokens: try admin.tokens(in: watches.tokens.settled),
+                identity: try admin.identity(in: watches.identity.settled)
+            )
+        )
         do throws(SystemError) {
             thread = try WatchThread()
         } catch {
-            throw ServiceError(text: "cannot watch admin.bearer_token_file: \(error)")
+            throw ServiceError(text: "cannot watch the files of admin: \(error)")
         }
-        thread?.start(named: "admin secrets", ContentWatch(inUse: reading)) {
-            [weak self] watch, isAsked in self?.look(&watch, isAsked: isAsked)
+        // What variables hold stays.
+        guard !admin.bearerToken.isVariable || admin.certificateFile != nil else { return }
+        thread.start(named: "admin secrets", watches) { [weak self] watches, isAsked in
+            self?.look(&watches, isAsked: isAsked)
         }
     }
 
     /// Nil: none is asked for.
-    var tokens: AdminTokens? { inUse.withLock(\.self) }
+    var tokens: AdminTokens? { inUse.withLock(\.tokens) }
 
-    /// Has the file read without waiting for its time.
+    /// Nil: without TLS.
+    var identity: ServerIdentity? { inUse.withLock(\.identity) }
+
+    /// Has the files read without waiting for their time.
     func lookNow() {
-        thread?.lookNow()
+        thread.lookNow()
     }
 
     func stop() {
-        thread?.stop()
+        thread.stop()
     }
 
-    private func look(_ watch: inout ContentWatch<Configuration.Admin.Reading>, isAsked: Bool) {
-        guard let changed = watch.read(admin.readTokenSource(), isAsked: isAsked) else { return }
+    private func look(_ watches: inout Watches, isAsked: Bool) {
+        if let changed = watches.tokens.read(admin.tokenFiles, isAsked: isAsked) {
+            take("admin.bearer_token_file") { () throws(ServiceError) in
+                let tokens = try admin.tokens(in: changed)
+                inUse.withLock { $0.tokens = tokens }
+            }
+        }
+        if let changed = watches.identity.read(admin.identityFiles, isAsked: isAsked) {
+            take("admin.certificate_file or admin.private_key_file") { () throws(ServiceError) in
+                let identity = try admin.identity(in: changed)
+                inUse.withLock { $0.identity = identity }
+            }
+        }
+    }
+
+    private func take(_ name: String, _ body: () throws(ServiceError) -> Void) {
         do throws(ServiceError) {
-            let tokens = try admin.tokens(in: changed)
-            inUse.withLock { $0 = tokens }
-            log.notice("admin.bearer_token_file changed and is in use")
+            try body()
+            log.notice("\(name) changed and is in use")
         } catch {
             log.error(
-                "admin.bearer_token_file changed and cannot be used, the old tokens stay",
+                "\(name) changed and cannot be used, the old one stays",
                 [.problem: error.lines.joined(separator: "; ")]
             )
         }
     }
 }
 
-extension Configuration.Admin {
-    typealias Reading = Result<[UInt8], FileError>?
+extension SecretSource? {
+    fileprivate var isVariable: Bool {
+        if case .file = self { false } else { true }
+    }
+}
 
-    fileprivate func readTokenSource() -> Reading {
-        bearerToken.map { source in
-            Result { () throws(FileError) in
+/// What some keys of `admin` lead to at one moment, in their order.
+struct AdminFiles: Equatable, Sendable {
+    struct Reading: Equatable, Sendable {
+        let name: String
+        let source: SecretSource
+        let content: Result<[UInt8], FileError>
+    }
+
+    fileprivate let readings: [Reading]
+
+    fileprivate init(_ sources: [(name: String, source: SecretSource?)]) {
+        readings = sources.compactMap { name, source in
+            guard let source else { return nil }
+            let content = Result { () throws(FileError) in
                 try source.read(limit: Configuration.maxKeyFileByteCount)
             }
+            return Reading(name: name, source: source, content: content)
         }
     }
 
-    /// The tokens; nil where none is asked for.
-    func readTokens() throws(ServiceError) -> AdminTokens? { try tokens(in: readTokenSource()) }
-
-    fileprivate func tokens(in reading: Reading) throws(ServiceError) -> AdminTokens? {
-        guard let bearerToken, let reading else { return nil }
-        let name = "admin.\(bearerToken.key("bearer_token")): \(bearerToken)"
-        let text: [UInt8]
+    /// Nil when the key is not set.
+    fileprivate func bytes(_ name: String) throws(ServiceError) -> [UInt8]? {
+        guard let reading = readings.first(where: { $0.name == name }) else { return nil }
         do throws(FileError) {
-            text = try reading.get()
+            return try reading.content.get()
         } catch {
-            throw ServiceError(text: "\(name) \(error)")
+            throw problem(name, "\(error)")
         }
+    }
+
+    /// `predicate` completes a sentence about what the key leads to.
+    fileprivate func problem(_ name: String, _ predicate: String) -> ServiceError {
+        let source = readings.first { $0.name == name }?.source
+        let key = source?.key(name) ?? "\(name)_file"
+        return ServiceError(text: "admin.\(key): \(source.map { "\($0) " } ?? "")\(predicate)")
+    }
+}
+
+extension Configuration.Admin {
+    fileprivate var tokenFiles: AdminFiles { AdminFiles([("bearer_token", bearerToken)]) }
+
+    fileprivate var identityFiles: AdminFiles {
+        AdminFiles([
+            ("certificate", certificateFile.map(SecretSource.file)), ("private_key", privateKey),
+        ])
+    }
+
+    /// The tokens; nil where none is asked for.
+    func readTokens() throws(ServiceError) -> AdminTokens? { try tokens(in: tokenFiles) }
+
+    /// The certificate with its key; nil where there is none.
+    func readIdentity() throws(ServiceError) -> ServerIdentity? { try identity(in: identityFiles) }
+
+    fileprivate func tokens(in files: AdminFiles) throws(ServiceError) -> AdminTokens? {
+        guard let text = try files.bytes("bearer_token") else { return nil }
         do throws(AdminTokens.Problem) {
             return try AdminTokens(text: text)
         } catch {
-            throw ServiceError(text: "\(name) \(error)")
+            throw files.problem("bearer_token", "\(error)")
+        }
+    }
+
+    fileprivate func identity(in files: AdminFiles) throws(ServiceError) -> ServerIdentity? {
+        let key = try files.bytes("private_key")
+        guard let certificate = try files.bytes("certificate") else { return nil }
+        do throws(ServerIdentity.Problem) {
+            return try ServerIdentity(certificate: certificate, privateKey: key)
+        } catch {
+            throw files.problem(error.isOfKey ? "private_key" : "certificate", "\(error)")
         }
     }
 }

@@ -122,6 +122,18 @@ def test_a_scrape_sends_the_token_that_the_pages_ask_for(files, authorization, w
         assert endpoint.get("authorization") == wanted
 
 
+@pytest.mark.parametrize("files", [{}, {"admin.certificate_file": {"secret": "a", "key": "b"}}])
+def test_a_scrape_speaks_tls_where_the_pages_do(files):
+    checks = {"serverName": "push.example.com"}
+    values = {"enabled": True, "tlsConfig": checks}
+    for kind, endpoints in [("PodMonitor", "podMetricsEndpoints"), ("ServiceMonitor", "endpoints")]:
+        name = kind[0].lower() + kind[1:]
+        monitor = chart.only(chart.render(values={"files": files, name: values}), kind)
+        (endpoint,) = monitor["spec"][endpoints]
+        found = (endpoint.get("scheme"), endpoint.get("tlsConfig"))
+        assert found == (("https", checks) if files else (None, None))
+
+
 def test_the_dashboard_is_that_of_the_file():
     manifests = chart.render(values=ON)
     (dashboard,) = (m for m in manifests if chart.name_of(m).endswith("-dashboard"))

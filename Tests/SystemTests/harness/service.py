@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import signal
+import ssl
 import urllib.error
 import urllib.request
 
@@ -113,6 +114,8 @@ class Service:
         self._port = None
         admin = {} if isinstance(settings, str) else settings.get("admin", {})
         self._token_file = admin.get("bearer_token_file")
+        # Whose certificate it is, the tests of TLS look at.
+        self._tls = ssl._create_unverified_context() if "certificate_file" in admin else None
         # A test that makes it crash says so.
         self.is_to_crash = False
         self.sampler = Sampler(self)
@@ -167,11 +170,12 @@ class Service:
             return answer.read(), answer.headers
 
     def _open(self, port, path):
-        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}")
+        scheme = "https" if self._tls else "http"
+        request = urllib.request.Request(f"{scheme}://127.0.0.1:{port}{path}")
         if self._token_file:
             token = pathlib.Path(self._token_file).read_text().split()[0]
             request.add_header("Authorization", f"Bearer {token}")
-        return urllib.request.urlopen(request, timeout=5)
+        return urllib.request.urlopen(request, timeout=5, context=self._tls)
 
     def status(self):
         """What `/status.json` says."""

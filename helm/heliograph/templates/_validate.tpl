@@ -49,7 +49,7 @@
   {{- if dig (first $path) (last $path) nil $config }}
     {{- fail (printf "config.%s: leave it out beside files" $key) }}
   {{- end }}
-  {{- if and (eq $key "admin.bearer_token_file") $file.configMap }}
+  {{- if and (has $key (list "admin.bearer_token_file" "admin.private_key_file")) $file.configMap }}
     {{- fail (printf "files.%s: a ConfigMap is no place for it; name a secret" $key) }}
   {{- end }}
   {{- if eq (empty $file.secret) (empty $file.configMap) }}

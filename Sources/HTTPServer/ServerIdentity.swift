@@ -1,0 +1,36 @@
+import HTTP2IO
+package import Vocabulary
+
+/// With what the server shows its peers who it is: a certificate and its key.
+package final class ServerIdentity: Sendable {
+    /// Why files are of no use.
+    package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The key's file is to blame, not the certificate's.
+        package let isOfKey: Bool
+        /// Completes a sentence about the file.
+        package let description: String
+    }
+
+    let context: TLSContext
+    private let identity: TLSIdentity
+    /// When the certificate expires.
+    package let notAfter: Timestamp
+
+    /// - Parameters:
+    ///   - certificate: PEM, with the certificates of its issuers; it may hold the key.
+    ///   - privateKey: PEM; nil: the key is in `certificate`.
+    package init(certificate: [UInt8], privateKey: [UInt8]?) throws(Problem) {
+        do throws(KeyFileError) {
+            let certificate = try ClientCertificate(file: certificate, privateKey: privateKey)
+            identity = certificate.identity
+            notAfter = certificate.facts.notAfter
+        } catch {
+            throw Problem(isOfKey: error.part == .privateKey, description: error.description)
+        }
+        do throws(TLSError) {
+            context = try TLSContext.http1Server(identity)
+        } catch {
+            throw Problem(isOfKey: false, description: "cannot be used: \(error)")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import HTTP2Peer
+import HTTPServer
+import Testing
+import Vocabulary
+
+/// What is seen of TLS without a client that speaks it; `test_admin_access.py` asks by curl and Python.
+@Suite struct ServerTLSTests {
+    private static let authority = EphemeralAuthority()
+    private static let pair = authority.serverIdentity()
+
+    private static let answer: HTTPServer.Answer = { request in
+        HTTPResponse(.ok, request.isSecure ? "over TLS\n" : "without TLS\n")
+    }
+
+    private func identity() throws -> ServerIdentity {
+        try ServerIdentity(
+            certificate: Self.pair.certificateChainPEM,
+            privateKey: Self.pair.privateKeyPEM
+        )
+    }
+
+    @Test func `a peer without TLS is answered, and the answer knows it`() async throws {
+        let identity = try identity()
+        try await withServer(identity: { identity }, answer: Self.answer) { address in
+            let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer.hasSuffix("without TLS\n"))
+        }
+    }
+
+    /// Records of a handshake that none is, whole and cut short, and one behind a request.
+    @Test(arguments: [
+        "\u{16}\u{3}\u{1}\u{0}\u{5}hello", "\u{16}\u{3}\u{1}\u{0}\u{0}",
+        "\u{16}\u{3}\u{3}\u{40}\u{0}\u{1}", "\u{16}",
+        "GET / HTTP/1.1\r\n\r\n\u{16}\u{3}\u{1}\u{0}\u{5}hello\r\n\r\n",
+    ])
+    func `what begins like TLS and is none hurts nobody`(bytes: String) async throws {
+        let identity = try identity()
+        try await withServer(identity: { identity }, answer: Self.answer) { address in
+            _ = try? await LoopbackPeer.exchange(bytes, with: address, isClosing: true)
+            let answer = try await LoopbackPeer.exchange("GET / HTTP/1.0\r\n\r\n", with: address)
+            #expect(answer.hasSuffix("without TLS\n"))
+        }
+    }
+
+    @Test func `files that do not belong together are blamed on one of them`() throws {
+        let other = Self.authority.serverIdentity()
+        #expect {
+            try ServerIdentity(
+                certificate: Self.pair.certificateChainPEM,
+                privateKey: other.privateKeyPEM
+            )
+        } throws: { error in
+            let problem = error as? ServerIdentity.Problem
+            return problem?.isOfKey == true
+                && problem?.description == "is the key of another certificate"
+        }
+        #expect {
+            try ServerIdentity(certificate: Self.pair.certificateChainPEM, privateKey: nil)
+        } throws: { error in
+            let problem = error as? ServerIdentity.Problem
+            return problem?.isOfKey == false
+                && problem?.description == "holds no private key, and none is set beside it"
+        }
+    }
+}

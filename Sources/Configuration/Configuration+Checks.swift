@@ -167,6 +167,19 @@ extension Configuration {
                 at: "kafka.properties.\(property)"
             )
         }
+        for (property, path) in kafka.propertyFiles.sorted(by: { $0.key < $1.key }) {
+            let key = "kafka.properties.\(KafkaPropertyFile.key(of: property))"
+            if let instead = Self.ownProperties[property] {
+                reader.report("is set by Heliograph itself, expected \(instead)", at: key)
+            } else if kafka.properties[property] != nil {
+                reader.report("stands beside `\(property)`, expected one of the two", at: key)
+            } else if ValueType.filePath.parse(path) == nil {
+                reader.report(
+                    "is \(path.isEmpty ? "empty" : path.quoted), expected the path of a file",
+                    at: key
+                )
+            }
+        }
         checkStatistics(reader)
     }
 

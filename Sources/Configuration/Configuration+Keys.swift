@@ -63,10 +63,19 @@ extension Configuration.Kafka {
             partitions wait `session.timeout.ms` for it instead of moving; null: dynamic.
             """
         )
-        properties = section.properties(
+        let written = section.properties(
             "properties",
-            "Any librdkafka property by its own name: TLS, SASL and so on."
+            """
+            Any librdkafka property by its own name: TLS, SASL and so on. With `_file` behind the \
+            name the value is a file's path, and what the file holds is the property: \
+            `sasl.password_file`.
+            """
         )
+        properties = written.filter { KafkaPropertyFile.property(of: $0.key) == nil }
+        let files = written.compactMap { key, path in
+            KafkaPropertyFile.property(of: key).map { ($0, path) }
+        }
+        propertyFiles = Dictionary(uniqueKeysWithValues: files)
         createTopics = section.value(
             "create_topics",
             .boolean,

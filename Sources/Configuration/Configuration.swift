@@ -31,6 +31,8 @@ package struct Configuration: Hashable, Sendable {
         package var groupInstanceID: String?
         /// librdkafka's properties, by their own names; none that Heliograph sets itself.
         package var properties: [String: String]
+        /// Files that hold properties, by the property: each was written with `_file` behind its name.
+        package var propertyFiles: [String: String]
         package var createTopics: Bool
         package var start: Start
         package var offsetLost: OffsetLost

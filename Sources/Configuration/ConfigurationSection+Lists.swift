@@ -109,7 +109,7 @@ extension ConfigurationSection {
 
     /// A mapping whose keys are not ours: every scalar in it, by name.
     ///
-    /// In a variable's name `_` stands for the `.` of the property's.
+    /// In a variable's name `_` stands for the `.` of the property's, but before a last `FILE`.
     func properties(_ name: String, _ documentation: String) -> [String: String] {
         define(name, "mapping of text, numbers and booleans", "{}", documentation)
         var properties: [String: String] = [:]
@@ -133,12 +133,15 @@ extension ConfigurationSection {
             report(name, Self.shape(of: setting), "a mapping", setting)
         }
         for (variable, suffix, value) in reader.variables(under: path + [name]) {
-            let property = suffix.lowercased().split(separator: "_").joined(separator: ".")
+            let dotted = suffix.lowercased().split(separator: "_").joined(separator: ".")
+            let property = KafkaPropertyFile.key(ofVariable: dotted)
             properties[property] = value
             noteLocation(.environment(variable: variable), "\(name).\(property)")
         }
         for (property, value) in properties.sorted(by: { $0.key < $1.key }) {
-            note("\(name).\(property)", Secrets.masked(value, of: property))
+            let isPath = KafkaPropertyFile.property(of: property) != nil
+            let shown = isPath ? value : Secrets.masked(value, of: property)
+            note("\(name).\(property)", shown)
         }
         return properties
     }

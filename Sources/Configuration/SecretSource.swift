@@ -86,3 +86,30 @@ extension ConfigurationSection {
         return .variable(name: variable, value: scalar.text)
     }
 }
+
+/// Secrets that stand in files of their own.
+package enum SecretText {
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The file's text without the byte order mark and the line break that editors add to it.
+    package static func line(of bytes: [UInt8]) -> String {
+        var bytes = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
+        while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") {
+            bytes.removeLast()
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The same; nil for what is not UTF-8.
+    static func line(ofUTF8 bytes: [UInt8]) -> String? {
+        String(validating: bytes, as: UTF8.self) == nil ? nil : line(of: bytes)
+    }
+
+    /// The same of a text that has no white space.
+    package static func word(in bytes: [UInt8]) -> String {
+        var text = line(of: bytes)[...]
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

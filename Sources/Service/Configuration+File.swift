@@ -18,10 +18,11 @@ extension Configuration {
         } catch {
             throw ServiceError(lines: error.problems.map(\.description))
         }
-        let (configuration, problems) = read
+        var (configuration, problems) = read
         // A key that is wrong already says nothing about a file.
         let wrong = Set(problems.map(\.path))
-        let missing = configuration.preflight().filter { !wrong.contains($0.path) }
+        let missing = (configuration.takePropertyFiles() + configuration.preflight())
+            .filter { !wrong.contains($0.path) }
         let all = ConfigurationProblem.ordered(problems + missing)
         guard all.isEmpty else {
             var warnings: [String] = []

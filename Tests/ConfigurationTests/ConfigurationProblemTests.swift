@@ -173,6 +173,18 @@ import Testing
             "kafka.properties.group.id: is set by Heliograph itself, expected kafka.group_id"
         ),
         (
+            "kafka: {properties: {group.id_file: /x}}",
+            "kafka.properties.group.id_file: is set by Heliograph itself, expected kafka.group_id"
+        ),
+        (
+            "kafka: {properties: {sasl.password_file: /x, sasl.password: y}}",
+            "kafka.properties.sasl.password_file: stands beside `sasl.password`, expected one"
+        ),
+        (
+            "kafka: {properties: {sasl.password_file: \"-----BEGIN KEY\"}}",
+            "kafka.properties.sasl.password_file: is a text of 14 bytes (not shown), expected the"
+        ),
+        (
             "kafka: {properties: {statistics.interval.ms: 0}}",
             "kafka.properties.statistics.interval.ms: is '0', expected 1 or more"
         ),

@@ -17,7 +17,7 @@ enum ConfigurationReference {
         the table; `<n>` counts the entries of a list from 0, and an entry past the end of the \
         file's list adds one. A list of values is separated by commas. An empty variable means \
         `null` for a key that may be null, and says nothing of any other. Keys of \
-        `kafka.properties` are written with `_` for `.`.
+        `kafka.properties` are written with `_` for `.`; one that ends in `_FILE` names a file.
 
         A secret comes from a file, under the key with `_file`, or from the variable of the key without; \
         in the configuration file it is refused.

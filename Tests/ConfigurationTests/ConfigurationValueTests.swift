@@ -116,6 +116,26 @@ private func file(_ path: String) throws -> String {
         #expect(read.kafka.groupID == "true")
     }
 
+    @Test func `a property of Kafka's client may be named with its file`() throws {
+        let read = try configuration(
+            credentialYAML
+                + "kafka: {properties: {sasl.password_file: /a, producer.ssl.key.pem_file: /b}}\n",
+            [
+                "HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME_FILE": "/c",
+                "HELIOGRAPH_KAFKA_PROPERTIES_CONSUMER_SSL_KEY_PASSWORD_FILE": "/d",
+            ]
+        )
+        let files = [
+            "sasl.password": "/a", "producer.ssl.key.pem": "/b", "sasl.username": "/c",
+            "consumer.ssl.key.password": "/d",
+        ]
+        #expect(read.kafka.propertyFiles == files)
+        #expect(read.kafka.properties == [:])
+        for (property, path) in files {
+            #expect(read.summary.contains("kafka.properties.\(property)_file: \(path)\n"))
+        }
+    }
+
     @Test func `empty variables say nothing, but null of what may be null`() throws {
         let read = try configuration(
             credentialYAML.replacing("key_id: ABC123DEFG", with: "key_id_file: /keys/id")

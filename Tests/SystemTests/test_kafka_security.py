@@ -117,6 +117,22 @@ def wrong_configurations(apache):
     ]
 
 
+def test_a_login_whose_password_stands_in_a_file(apache, benches, simulators, tmp_path):
+    login = apache.login()
+    password = tmp_path / "password"
+    password.write_text(f"{login.pop('sasl.password')}\n")
+    login["sasl.password_file"] = str(password)
+    bench = benches(apache.kafka, 1)
+    service = bench.start(settings_for(bench, simulators(), apache.server("LOGIN"), login))
+    service.wait_until_ready(60)
+    bench.produce([record(new_event())])
+    bench.wait_for_outcomes(1, service=service)
+    shown = {entry["key"]: entry["value"] for entry in service.status()["configuration"]}
+    assert shown["kafka.properties.sasl.password_file"] == str(password)
+    assert "kafka.properties.sasl.password" not in shown
+    service.drain()
+
+
 def settings_for(bench, simulator, server, properties):
     kafka = {"bootstrap_servers": server, "properties": properties}
     return bench.configuration(simulator, kafka=kafka)

@@ -44,7 +44,9 @@ struct StartUp {
     /// librdkafka's sentence about a property, which may quote what it is set to.
     private func withoutValue(_ sentence: String, of property: String) -> String {
         guard let value = configuration.kafka.properties[property], !value.isEmpty,
-            Secrets.masked(value, of: property) != value, sentence.contains(value.prefix(16))
+            Secrets.masked(value, of: property) != value
+                || configuration.kafka.propertyFiles[property] != nil,
+            sentence.contains(value.prefix(16))
         else { return sentence }
         return "is \(value.withheld); librdkafka refuses it"
     }

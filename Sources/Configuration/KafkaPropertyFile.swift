@@ -1,0 +1,65 @@
+import KafkaIO
+
+/// The keys of `kafka.properties` that name a file instead of a value.
+enum KafkaPropertyFile {
+    private static let suffix = "_file"
+
+    /// The property that a file holds; nil: the key is a property itself.
+    static func property(of key: String) -> String? {
+        key.hasSuffix(suffix) ? String(key.dropLast(suffix.count)) : nil
+    }
+
+    static func key(of property: String) -> String { property + suffix }
+
+    /// The key that a variable stands for, given with `.` for each `_`.
+    ///
+    /// librdkafka has properties of its own in `.file`, of OAUTHBEARER.
+    static func key(ofVariable dotted: String) -> String {
+        let isOwn = KafkaConfiguration.withoutPrefix(dotted).hasPrefix("sasl.oauthbearer.")
+        return dotted.hasSuffix(".file") && !isOwn ? key(of: String(dotted.dropLast(5))) : dotted
+    }
+}
+
+extension Configuration {
+    /// Reads the files that hold properties of Kafka's client, and sets these.
+    ///
+    /// - Returns: One problem for each file that is of no use, under its key.
+    package mutating func takePropertyFiles() -> [ConfigurationProblem] {
+        var problems: [ConfigurationProblem] = []
+        for (property, path) in kafka.propertyFiles.sorted(by: { $0.key < $1.key }) {
+            do throws(KafkaPropertyFileError) {
+                kafka.properties[property] = try Self.propertyText(path)
+            } catch {
+                let key = "kafka.properties.\(KafkaPropertyFile.key(of: property))"
+                problems.append(
+                    ConfigurationProblem(
+                        path: key,
+                        message: "\(path.quoted) \(error.sentence)",
+                        location: locations[key]
+                    )
+                )
+            }
+        }
+        return problems
+    }
+
+    private static func propertyText(_ path: String) throws(KafkaPropertyFileError) -> String {
+        let bytes: [UInt8]
+        do throws(FileError) {
+            bytes = try BoundedFile.read(path, limit: maxKeyFileByteCount)
+        } catch {
+            throw KafkaPropertyFileError(sentence: "\(error), expected a readable file")
+        }
+        // To the library a text ends at its first NUL.
+        guard let text = SecretText.line(ofUTF8: bytes), !text.utf8.contains(0) else {
+            throw KafkaPropertyFileError(sentence: "is no text, expected one in UTF-8")
+        }
+        guard !text.isEmpty else { throw KafkaPropertyFileError(sentence: "is empty") }
+        return text
+    }
+}
+
+private struct KafkaPropertyFileError: Error {
+    /// Completes a sentence about the file.
+    let sentence: String
+}

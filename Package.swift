@@ -137,7 +137,7 @@ let package = Package(
         module(
             "Credentials",
             [
-                "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "HTTP2IO", "Log",
+                "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO", "Log",
                 "Configuration",
             ]
         ),
@@ -238,7 +238,9 @@ let package = Package(
         tests("ConfigurationTests", ["Configuration", "SystemIO", "Vocabulary"]),
         tests(
             "CredentialsTests",
-            ["Credentials", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary"]
+            [
+                "Credentials", "Configuration", "HTTP2IO", "HTTP2Peer", "APNsRules", "Vocabulary",
+            ]
         ),
         tests(
             "ShardTests",

@@ -116,6 +116,12 @@ public struct CertificateFacts: Hashable, Sendable {
         self.isForSandbox = isForSandbox
     }
 
+    /// What stands in the first certificate of a PEM file.
+    public init(file: [UInt8]) throws(KeyFileError) {
+        defer { OpenSSLErrors.clear() }
+        self.init(try Certificate.chain(file: file, expected: "a certificate in PEM")[0])
+    }
+
     init(_ certificate: Certificate) {
         notBefore = certificate.notBefore
         notAfter = certificate.notAfter

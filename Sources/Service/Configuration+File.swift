@@ -75,7 +75,8 @@ extension Configuration {
         try checkCredentials(validAt: SystemClock.wallClock) + exposedSecrets()
     }
 
-    /// Looks into the files of the credentials, of `apns`, of `admin` and of `log`.
+    /// Looks into the files of the credentials, of `apns`, of `admin` and of `log`, and at the time of
+    /// Kafka's certificates.
     ///
     /// - Parameters:
     ///   - blamed: The keys that are told already. A credential's keys decide what its files have to
@@ -92,6 +93,13 @@ extension Configuration {
             !blamed.contains { $0 == path || $0.hasPrefix("\(path).") }
         }
         var lines: [String] = []
+        for certificate in kafka.certificates() {
+            let path = "kafka.properties.\(certificate.property)"
+            guard let now, isSound(path) else { continue }
+            let (problem, warning) = certificate.verdict(now: now)
+            if let problem { lines.append("\(path): \(problem)") }
+            if let warning { warnings.append("\(path): \(warning)") }
+        }
         if isSound("log.fingerprint_key_file"), isSound("log.fingerprint_key") {
             lines += Self.problems { _ = try fingerprintKey() }
         }

@@ -20,12 +20,15 @@ package struct Heliograph: Sendable {
 
     private let configuration: Configuration
     private let configurationLoadedAt = SystemClock.wallClock
+    /// Of the first that expires, as the clients read it at the start; nil: there is none.
+    private let kafkaCertificateExpiry: Timestamp?
     private let log: Log
     private let logSink: LogSink
 
     /// - Parameter configuration: Read just now.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
+        kafkaCertificateExpiry = configuration.kafka.certificates().map(\.notAfter).min()
         logSink = LogSink(format: configuration.log.format)
         log = Log(from: configuration.log.level, sink: logSink)
     }
@@ -92,7 +95,7 @@ package struct Heliograph: Sendable {
         signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
-        let (state, status) = adminState(shards, schemaMetrics)
+        let (state, status) = adminState(shards, adminSecrets, schemaMetrics)
         let hostName = ProcessInfo.processInfo.hostName
         let server = AdminServer(
             host: configuration.admin.host,
@@ -201,6 +204,7 @@ package struct Heliograph: Sendable {
 
     private func adminState(
         _ shards: ShardGroup,
+        _ adminSecrets: AdminSecrets,
         _ schemaMetrics: SchemaMetrics
     ) -> (AdminState, StatusSource) {
         let health = ServiceHealth(
@@ -224,6 +228,13 @@ package struct Heliograph: Sendable {
             schemas: schemaMetrics,
             tokens: shards.tokenMetrics,
             credentials: shards.credentials.metrics,
+            certificates: CertificateMetrics { [kafkaCertificateExpiry] in
+                let admin = adminSecrets.identity?.notAfter
+                let uses = [
+                    (CertificateMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry),
+                ]
+                return uses.compactMap { use, time in time.map { (use, $0.seconds) } }
+            },
             kafka: KafkaMetrics { readings.kafka },
             process: ProcessMetrics { readings.process }
         )

@@ -8,6 +8,7 @@ public struct Metrics: Sendable {
     public let schemas: SchemaMetrics
     public let tokens: TokenMetrics
     public let credentials: CredentialMetrics
+    private let certificates: CertificateMetrics
     private let kafka: KafkaMetrics
     private let process: ProcessMetrics
 
@@ -19,6 +20,7 @@ public struct Metrics: Sendable {
     ///   - schemas: Of schemas that others wrote.
     ///   - tokens: Of device tokens.
     ///   - credentials: Of keys and certificates.
+    ///   - certificates: Of those towards others than APNs.
     ///   - kafka: Of partitions and brokers.
     ///   - process: Of the process itself.
     public init(
@@ -29,6 +31,7 @@ public struct Metrics: Sendable {
         schemas: SchemaMetrics = SchemaMetrics(),
         tokens: TokenMetrics = TokenMetrics(),
         credentials: CredentialMetrics = CredentialMetrics(),
+        certificates: CertificateMetrics = CertificateMetrics(),
         kafka: KafkaMetrics = KafkaMetrics(),
         process: ProcessMetrics = ProcessMetrics()
     ) {
@@ -39,6 +42,7 @@ public struct Metrics: Sendable {
         self.schemas = schemas
         self.tokens = tokens
         self.credentials = credentials
+        self.certificates = certificates
         self.kafka = kafka
         self.process = process
     }
@@ -46,7 +50,8 @@ public struct Metrics: Sendable {
     /// Every family, in the order of the documentation, read now.
     public var families: [MetricFamily] {
         eventFamilies + schemaFamilies + apnsFamilies + routeFamilies + credentials.families
-            + tokens.families(shards) + producedFamilies + groupFamilies + kafka.families
+            + certificates.families + tokens.families(shards) + producedFamilies + groupFamilies
+            + kafka.families
             + buildFamilies + process.families
     }
 

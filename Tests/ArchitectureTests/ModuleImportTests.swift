@@ -39,7 +39,8 @@ let allowedImports: [String: Set<String>] = [
         "Synchronization",
     ],
     "Credentials": [
-        "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "HTTP2IO", "Log", "Configuration",
+        "Vocabulary", "APNsRules", "Telemetry", "SystemIO", "KafkaIO", "HTTP2IO", "Log",
+        "Configuration",
         "Foundation", "Synchronization",
     ],
     // No configuration: what a shard needs of it is its own `ShardSettings`.

@@ -195,6 +195,17 @@ import Vocabulary
         )
     }
 
+    @Test func `certificates towards others than APNs have their time`() {
+        let certificates = CertificateMetrics { [(.admin, 7), (.kafka, 8)] }
+        let metrics = Metrics(version: "1.2.3", shards: [], certificates: certificates)
+        let lines = PrometheusText.render(metrics.families).split(separator: "\n")
+        let name = "heliograph_tls_certificate_expiry_timestamp_seconds"
+        #expect(
+            lines.filter { $0.hasPrefix(name) }
+                == ["\(name){use=\"admin\"} 7", "\(name){use=\"kafka\"} 8"]
+        )
+    }
+
     @Test func `a reason both lists know is told apart by its decider`() {
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: .apns(.payloadTooLarge), credential: 0)

@@ -1,0 +1,76 @@
+package import Configuration
+import Foundation
+import HTTP2IO
+import KafkaIO
+package import Vocabulary
+
+/// A certificate by which Kafka's clients say who they are.
+///
+/// librdkafka reads it when it makes a client, and says nothing of its time.
+package struct KafkaCertificate: Hashable, Sendable {
+    /// The property that names it, as the operator wrote it.
+    package let property: String
+    /// What messages call it.
+    private let name: String
+    private let notBefore: Timestamp
+    package let notAfter: Timestamp
+
+    /// What is wrong with it now, and what soon will be; each completes what follows its property.
+    package func verdict(now: Timestamp) -> (problem: String?, warning: String?) {
+        switch CertificateExpiry(notBefore: notBefore, notAfter: notAfter, now: now) {
+        case .distant: (nil, nil)
+        case .near(let days):
+            (nil, "\(name) expires in \(days == 1 ? "1 day" : "\(days) days"), at \(notAfter.text)")
+        case .expired: ("\(name) expired at \(notAfter.text); Kafka does not take it", nil)
+        case .early: ("\(name) is not valid before \(notBefore.text)", nil)
+        }
+    }
+}
+
+extension Configuration.Kafka {
+    /// The certificates of the clients as they stand now, by property; none that cannot be read, of
+    /// which librdkafka itself speaks.
+    package func certificates() -> [KafkaCertificate] {
+        let usesTLS = properties.contains { key, value in
+            KafkaConfiguration.withoutPrefix(key) == "security.protocol"
+                && value.lowercased().hasSuffix("ssl")
+        }
+        guard usesTLS else { return [] }
+        return properties.sorted { $0.key < $1.key }.compactMap { property, value in
+            guard let facts = facts(of: property, value) else { return nil }
+            let isText = KafkaConfiguration.withoutPrefix(property) == "ssl.certificate.pem"
+            return KafkaCertificate(
+                property: property,
+                name: isText ? "the certificate" : value.quoted,
+                notBefore: facts.notBefore,
+                notAfter: facts.notAfter
+            )
+        }
+    }
+
+    private func facts(of property: String, _ value: String) -> CertificateFacts? {
+        let name = KafkaConfiguration.withoutPrefix(property)
+        switch name {
+        case "ssl.certificate.pem": return try? CertificateFacts(file: Array(value.utf8))
+        case "ssl.certificate.location": return Self.bytes(value).flatMap { try? .init(file: $0) }
+        case "ssl.keystore.location":
+            let prefix = property.dropLast(name.count)
+            let key = "ssl.keystore.password"
+            let passphrase = properties[prefix + key] ?? properties[key]
+            return Self.bytes(value).flatMap {
+                try? ClientCertificate(file: $0, passphrase: passphrase).facts
+            }
+        default: return nil
+        }
+    }
+
+    private static func bytes(_ path: String) -> [UInt8]? {
+        try? BoundedFile.read(path, limit: Configuration.maxKeyFileByteCount)
+    }
+}
+
+extension Timestamp {
+    fileprivate var text: String {
+        Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format()
+    }
+}

@@ -1,0 +1,33 @@
+/// When the certificates expire by which the process says who it is, but for those of credentials.
+public struct CertificateMetrics: Sendable {
+    /// For whom a certificate is.
+    public enum Use: String, Hashable, Sendable {
+        /// The visitors of the admin port.
+        case admin
+        /// Kafka's brokers.
+        case kafka
+    }
+
+    private let expiries: @Sendable () -> [(use: Use, notAfter: Int64)]
+
+    /// - Parameter expiries: In seconds since the epoch; asked whenever the metrics are.
+    public init(expiries: @escaping @Sendable () -> [(use: Use, notAfter: Int64)] = { [] }) {
+        self.expiries = expiries
+    }
+
+    var families: [MetricFamily] {
+        [
+            MetricFamily(
+                name: "tls_certificate_expiry_timestamp_seconds",
+                help: "When the certificate in use towards Kafka, or of the admin port, expires.",
+                kind: .gauge,
+                samples: expiries().map { expiry in
+                    MetricFamily.Sample(
+                        labels: [.init("use", expiry.use.rawValue)],
+                        value: "\(expiry.notAfter)"
+                    )
+                }
+            )
+        ]
+    }
+}

@@ -98,6 +98,17 @@ extension Configuration.Kafka {
             `beginning`, and send again what it holds; or `stop` the process.
             """
         )
+        filesChanged = section.value(
+            "files_changed",
+            .word(placeholder: .restart),
+            default: .restart,
+            """
+            What to do when files change that `properties` names, such as a certificate or a \
+            password: `restart` drains within five minutes, at once after SIGHUP, and ends the \
+            process with code 75 to be started again; `warn` leaves that to you. Files that cannot \
+            be used are an error in the log, and nothing more.
+            """
+        )
     }
 }
 

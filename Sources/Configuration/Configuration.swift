@@ -36,6 +36,13 @@ package struct Configuration: Hashable, Sendable {
         package var createTopics: Bool
         package var start: Start
         package var offsetLost: OffsetLost
+        package var filesChanged: FilesChanged
+    }
+
+    /// What is done when files of Kafka's clients change.
+    package enum FilesChanged: String, Hashable, Sendable, CaseIterable {
+        case restart
+        case warn
     }
 
     /// Where a consumer group without stored offsets starts.

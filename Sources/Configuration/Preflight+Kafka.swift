@@ -14,10 +14,9 @@ extension Configuration {
     /// Looks at the files of `kafka.properties` that the client is going to read.
     ///
     /// - Returns: One problem for each that cannot be read, under its property.
-    func kafkaFileProblems() -> [ConfigurationProblem] {
-        kafkaFiles.compactMap { property, name, file in
-            let mayBeDirectory = name == Self.caLocation
-            guard !(mayBeDirectory && file == "probe") else { return nil }
+    package func kafkaFileProblems() -> [ConfigurationProblem] {
+        kafkaFiles.compactMap { property, file in
+            let mayBeDirectory = KafkaConfiguration.withoutPrefix(property) == Self.caLocation
             do throws(FileError) {
                 _ = try BoundedFile.read(file, limit: Self.maxCAFileByteCount)
                 return nil
@@ -35,18 +34,22 @@ extension Configuration {
     }
 
     /// Those with a key.
-    var kafkaSecretFiles: [(property: String, file: String)] {
-        kafkaFiles.filter { Self.secretFiles.contains($0.name) }.map { ($0.property, $0.file) }
+    var kafkaSecretFiles: [(property: String, path: String)] {
+        kafkaFiles.filter {
+            Self.secretFiles.contains(KafkaConfiguration.withoutPrefix($0.property))
+        }
     }
 
-    /// The files that the client is going to read, with their properties, and these without the
-    /// prefix.
-    private var kafkaFiles: [(property: String, name: String, file: String)] {
+    /// The files that the client reads, by property.
+    package var kafkaFiles: [(property: String, path: String)] {
         kafka.properties.sorted { $0.key < $1.key }.compactMap { property, file in
             let name = KafkaConfiguration.withoutPrefix(property)
             let isRead =
                 usesTLS && Self.tlsFiles.contains(name) || usesKerberos && name == Self.keytab
-            return isRead && !file.isEmpty ? (property, name, file) : nil
+            guard isRead, !file.isEmpty, !(name == Self.caLocation && file == "probe") else {
+                return nil
+            }
+            return (property, file)
         }
     }
 

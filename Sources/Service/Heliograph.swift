@@ -47,7 +47,8 @@ package struct Heliograph: Sendable {
     ///   - handlingSignals: Whether this run does what signals ask for; see `SignalRule`.
     ///   - onListening: Told the admin port once it is open.
     /// - Returns: What was done, once everything is committed that could be.
-    /// - Throws: `ServiceError` when the service cannot start or go on.
+    /// - Throws: `ServiceError` when the service cannot start or go on; `RestartWanted` when it has
+    ///   drained to be started again.
     package func run(
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }
@@ -56,10 +57,13 @@ package struct Heliograph: Sendable {
         defer { logSink.finish() }
         let schemaMetrics = SchemaMetrics()
         let shards: ShardGroup
-        let adminSecrets: AdminSecrets
+        let files: WatchedByService
         do {
+            files = try WatchedByService(
+                admin: AdminSecrets(configuration.admin, log: log),
+                kafka: KafkaFiles(configuration, log: log)
+            )
             shards = try start(schemaMetrics)
-            adminSecrets = try AdminSecrets(configuration.admin, log: log)
         } catch {
             guard Task.isCancelled || signals?.isDraining == true else { throw error }
             log.notice(Self.nothingTaken)
@@ -68,10 +72,11 @@ package struct Heliograph: Sendable {
         defer {
             shards.schemas.stop()
             shards.credentials.stop()
-            adminSecrets.stop()
+            files.admin.stop()
+            files.kafka.stop()
         }
         let group = PartGroup(
-            parts(shards, adminSecrets, schemaMetrics, signals: signals, onListening: onListening)
+            parts(shards, files, schemaMetrics, signals: signals, onListening: onListening)
         ) { [log] part, error in
             log.error(
                 "component failed during shutdown",
@@ -80,6 +85,7 @@ package struct Heliograph: Sendable {
         }
         try await group.run()
         if !shards.hasStarted { log.notice(Self.nothingTaken) }
+        if files.kafka.isRestartDue, signals?.isDraining != true { throw RestartWanted() }
         return shards.total
     }
 
@@ -90,12 +96,12 @@ package struct Heliograph: Sendable {
     /// The shards are the first to end: they drain while the admin port still answers.
     private func parts(
         _ shards: ShardGroup,
-        _ adminSecrets: AdminSecrets,
+        _ files: WatchedByService,
         _ schemaMetrics: SchemaMetrics,
         signals: ProcessSignals?,
         onListening: @escaping @Sendable (UInt16) -> Void
     ) -> [PartGroup.Part] {
-        let (state, status) = adminState(shards, adminSecrets, schemaMetrics)
+        let (state, status) = adminState(shards, files.admin, schemaMetrics)
         let hostName = ProcessInfo.processInfo.hostName
         let server = AdminServer(
             host: configuration.admin.host,
@@ -104,13 +110,14 @@ package struct Heliograph: Sendable {
             access: AdminAccess(
                 hosts: AdminHosts(configuration.admin.hosts + [hostName]),
                 requiresTLS: configuration.admin.certificateFile != nil,
-                tokens: { adminSecrets.tokens }
+                tokens: { files.admin.tokens }
             ),
-            identity: { adminSecrets.identity }
+            identity: { files.admin.identity }
         ) { [log] cause in
             log.error("admin port: accept failed", [.error: cause])
         }
         var parts = [
+            PartGroup.Part("files of Kafka's clients", mayEnd: true) { await files.kafka.wait() },
             PartGroup.Part("log summaries") { await summarizeLog() },
             PartGroup.Part("status history") { await status.run() },
             PartGroup.Part("admin port") { [log] in
@@ -126,7 +133,7 @@ package struct Heliograph: Sendable {
         ]
         if let signals {
             let part = PartGroup.Part("signals", mayEnd: true) {
-                await obey(signals, shards, adminSecrets)
+                await obey(signals, shards, files)
             }
             parts.insert(part, at: 0)
         }
@@ -137,13 +144,14 @@ package struct Heliograph: Sendable {
     private func obey(
         _ signals: ProcessSignals,
         _ shards: ShardGroup,
-        _ adminSecrets: AdminSecrets
+        _ files: WatchedByService
     ) async {
         for await event in signals.events {
             switch event {
             case .reload:
                 log.notice("SIGHUP received; reloading all watched files")
-                adminSecrets.lookNow()
+                files.admin.lookNow()
+                files.kafka.lookNow()
                 shards.credentials.lookNow()
                 shards.schemas.lookNow()
             case .drain(let signal):
@@ -247,4 +255,10 @@ package struct Heliograph: Sendable {
         )
         return (state, status)
     }
+}
+
+/// The files that neither shards nor credentials watch.
+private struct WatchedByService: Sendable {
+    let admin: AdminSecrets
+    let kafka: KafkaFiles
 }

@@ -11,6 +11,8 @@ enum Console {
         case failure = 1
         /// It is not known: what was asked (`validate`), or whether it was done (`channels`).
         case unchecked = 2
+        /// `EX_TEMPFAIL` of sysexits.h: to be started again.
+        case again = 75
     }
 
     /// A piece of a line, and how it looks.

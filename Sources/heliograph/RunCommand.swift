@@ -11,14 +11,15 @@ enum RunCommand {
             second SIGTERM or SIGINT ends it at once: no event is lost, but those in flight are \
             sent again.
 
-            SIGHUP reads credential files and schemas.directory at once. Changed files are also \
-            read without it, within seconds.
+            SIGHUP reads credential files, schemas.directory and all other files that may change \
+            at once. Changed files are also read without it, within seconds. When those of \
+            kafka.properties change, the service drains and exits with 75, to be started again.
             """,
         parameters: [ConfigurationOption.config],
         exitCodes: [
             0: "The service was stopped and has drained.",
             1: "The service could not start or failed; standard error says why.",
-            75: "A thread was stuck; start the service again.",
+            75: "A thread was stuck, or Kafka's files changed; start the service again.",
             130: "A second SIGINT ended it at once.",
             143: "A second SIGTERM ended it at once.",
         ]
@@ -28,6 +29,8 @@ enum RunCommand {
         let configuration = arguments.loadConfiguration()
         do {
             _ = try await Service.Heliograph(configuration).run()
+        } catch is Service.RestartWanted {
+            Console.end(.again)
         } catch {
             Console.complain("\(error)")
             Console.end(.failure)

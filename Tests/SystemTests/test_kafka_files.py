@@ -1,0 +1,121 @@
+"""Certificates and passwords towards Kafka change: the service drains, ends with 75, and starts with them."""
+
+import os
+import signal
+
+import pytest
+
+from harness.apache_kafka import kafka_home, running_apache_kafka
+from harness.deadlines import eventually
+from harness.events import records
+from harness.service import outcomes_of
+
+pytestmark = [
+    pytest.mark.takes(60),
+    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
+]
+CHANGED = "files of Kafka's clients changed; the process starts again with them"
+DRAINING = "files of Kafka's clients changed: draining, to be started again with exit code 75"
+REFUSED = "files of Kafka's clients changed and cannot be used; a new process would not start"
+WARNED = "files of Kafka's clients changed; start the process again to use them"
+EXPIRY = 'heliograph_tls_certificate_expiry_timestamp_seconds{use="kafka"}'
+
+
+@pytest.fixture(scope="module")
+def apache(tmp_path_factory):
+    with running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka") as apache:
+        yield apache
+
+
+def put(path, text):
+    """Replaces a file at once, as a Kubernetes volume does."""
+    fresh = path.with_suffix(".fresh")
+    fresh.write_text(text)
+    os.replace(fresh, path)
+
+
+def expiry(service):
+    lines = service.fetch("/metrics")[1].splitlines()
+    return [float(line.rpartition(" ")[2]) for line in lines if line.startswith(EXPIRY)]
+
+
+def settings_for(bench, simulator, apache, listener, properties, **kafka):
+    kafka = {"bootstrap_servers": apache.server(listener), "properties": properties, **kafka}
+    return bench.configuration(simulator, kafka=kafka)
+
+
+def ended_with(service, code):
+    """Waits until it has drained by itself."""
+    assert service.child.wait_for_exit(60) == code, service.child.told()
+    assert service.log_lines(DRAINING)
+    service.assert_no_crash()
+
+
+def test_another_certificate_is_taken_over_and_nothing_is_lost(
+    apache, benches, simulators, tmp_path
+):
+    bench, simulator = benches(apache.kafka), simulators()
+    certificate = tmp_path / "client.pem"
+    first = apache.certificates.sign("first-client", ends="20500101000000Z")
+    certificate.write_text(first.read_text())
+    own = {name: str(certificate) for name in ("ssl.certificate.location", "ssl.key.location")}
+    settings = settings_for(bench, simulator, apache, "MUTUAL", apache.tls(**own))
+    service = bench.start(settings).wait_until_ready(60)
+    assert expiry(service) == [2524608000.0]
+    bench.produce(records(50))
+    bench.wait_for_outcomes(50, service=service)
+
+    # One that has expired, and what is none, end nothing.
+    for number, bad in enumerate((apache.certificates.sign("old", ends="20210101000000Z"), None)):
+        put(certificate, bad.read_text() if bad else "nothing")
+        service.child.send(signal.SIGHUP)
+        eventually(lambda: len(service.log_lines(REFUSED)) > number, 30, service.child.told)
+    assert service.fetch("/ready")[0] == 200
+    # What it was again changes nothing.
+    put(certificate, first.read_text())
+    service.child.send(signal.SIGHUP)
+    bench.produce(records(50))
+    bench.wait_for_outcomes(100, service=service)
+    assert not service.log_lines(CHANGED)
+
+    second = apache.certificates.sign("second-client", ends="20510101000000Z")
+    bench.produce(records(200))
+    put(certificate, second.read_text())
+    service.child.send(signal.SIGHUP)
+    ended_with(service, 75)
+    again = bench.start(settings).wait_until_ready(60)
+    assert expiry(again) == [2556144000.0]
+    bench.wait_for_outcomes(300, service=again)
+    bench.wait_until_settled(service=again)
+    found = [outcome for _, outcome in outcomes_of(bench.kafka, bench.topics)]
+    assert len(found) == 300 and {outcome["outcome"] for outcome in found} == {"accepted"}
+    again.drain()
+
+
+def test_another_password_is_taken_over_after_a_while_unless_it_is_only_to_warn(
+    apache, benches, simulators, tmp_path
+):
+    bench, simulator = benches(apache.kafka, 1), simulators()
+    login = apache.login()
+    right = login.pop("sasl.password")
+    password = tmp_path / "password"
+    password.write_text(right)
+    login["sasl.password_file"] = str(password)
+    settings = settings_for(bench, simulator, apache, "LOGIN", login)
+    service = bench.start(settings).wait_until_ready(60)
+    put(password, f"{right}-of-tomorrow")
+    # Nobody asked for it, so it waits for its turn; SIGHUP ends the wait.
+    eventually(lambda: service.log_lines(CHANGED), 30, service.child.told)
+    service.child.send(signal.SIGHUP)
+    ended_with(service, 75)
+
+    password.write_text(right)
+    settings["kafka"]["files_changed"] = "warn"
+    service = bench.start(settings).wait_until_ready(60)
+    put(password, f"{right}-of-tomorrow")
+    service.child.send(signal.SIGHUP)
+    eventually(lambda: service.log_lines(WARNED), 30, service.child.told)
+    assert service.fetch("/ready")[0] == 200
+    said = service.child.told()
+    assert right not in said
+    service.drain()

@@ -153,6 +153,12 @@ def test_credentials_stand_in_the_order_of_their_names():
     assert [credential["name"] for credential in named] == ["aardvark", "example", "zebra"]
 
 
+LOGIN_FILES = {
+    "sasl.username_file": "/etc/heliograph/kafka-username/username",
+    "sasl.password_file": "/etc/heliograph/kafka-password/password",
+}
+
+
 @pytest.mark.parametrize(
     "kafka, properties",
     [
@@ -160,7 +166,7 @@ def test_credentials_stand_in_the_order_of_their_names():
         ({"tls": {"enabled": True}}, {"security.protocol": "SSL"}),
         (
             {"sasl": {"mechanism": "PLAIN", "existingSecret": "a"}},
-            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"},
+            {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", **LOGIN_FILES},
         ),
         (
             {
@@ -171,14 +177,16 @@ def test_credentials_stand_in_the_order_of_their_names():
                 "security.protocol": "SASL_SSL",
                 "sasl.mechanism": "SCRAM-SHA-512",
                 "ssl.ca.location": "/etc/heliograph/kafka-ca/ca.crt",
+                **LOGIN_FILES,
             },
         ),
         (
-            {"tls": {"enabled": True, "client": {"secret": "b"}}},
+            {"tls": {"enabled": True, "client": {"secret": "b", "passphraseKey": "c"}}},
             {
                 "security.protocol": "SSL",
                 "ssl.certificate.location": "/etc/heliograph/kafka-client/tls.crt",
                 "ssl.key.location": "/etc/heliograph/kafka-client/tls.key",
+                "ssl.key.password_file": "/etc/heliograph/kafka-client/c",
             },
         ),
     ],
@@ -202,11 +210,8 @@ def test_the_service_logs_in_as_strimzis_user(kind, secret):
         assert volumes["kafka-client"] == user
         assert properties["ssl.certificate.location"].endswith(f"/{secret}")
         return
-    references = {
-        variable["name"]: variable["valueFrom"]["secretKeyRef"]
-        for variable in chart.container_of(manifests)["env"]
-    }
-    assert references["HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD"] == {"name": user, "key": secret}
+    assert volumes["kafka-password"] == user
+    assert properties["sasl.password_file"] == f"/etc/heliograph/kafka-password/{secret}"
 
 
 def topics_by_rights(manifests):

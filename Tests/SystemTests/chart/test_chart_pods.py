@@ -1,6 +1,7 @@
 """How the rendered objects belong together: selectors, mounts, variables, probes, scaling."""
 
 import pytest
+import yaml
 from harness import chart
 
 EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
@@ -285,14 +286,15 @@ def test_keda_looks_at_each_source_as_the_service_logs_in():
         entry["parameter"]: (entry["name"], entry["key"])
         for entry in authentication["spec"]["secretTargetRef"]
     }
-    variables = {
-        variable["name"]: tuple(
-            variable["valueFrom"]["secretKeyRef"][key] for key in ("name", "key")
-        )
-        for variable in chart.container_of(manifests)["env"]
+    properties = yaml.safe_load(chart.configuration_of(manifests))["kafka"]["properties"]
+    volumes = {
+        volume["name"]: volume.get("secret", {}).get("secretName")
+        for volume in chart.pod_of(manifests)["spec"]["volumes"]
     }
-    assert given["username"] == variables["HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME"]
-    assert given["password"] == variables["HELIOGRAPH_KAFKA_PROPERTIES_SASL_PASSWORD"]
+    for name in ("username", "password"):
+        secret, key = given[name]
+        assert volumes[f"kafka-{name}"] == secret
+        assert properties[f"sasl.{name}_file"] == f"/etc/heliograph/kafka-{name}/{key}"
     assert given["ca"] == ("kafka-ca", "ca.crt")
     for trigger in triggers:
         assert trigger["authenticationRef"]["name"] == chart.name_of(authentication)

@@ -65,7 +65,11 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
   {{- $transport := hasKey $access "tls" | ternary "SSL" "PLAINTEXT" }}
   {{- $_ := set $properties "security.protocol" (print $login $transport) }}
 {{- end }}
-{{- with $access.sasl }}{{ $_ := set $properties "sasl.mechanism" .mechanism }}{{ end }}
+{{- with $access.sasl }}
+  {{- $_ := set $properties "sasl.mechanism" .mechanism }}
+  {{- $_ := set $properties "sasl.username_file" (printf "/etc/heliograph/kafka-username/%s" .username.key) }}
+  {{- $_ := set $properties "sasl.password_file" (printf "/etc/heliograph/kafka-password/%s" .password.key) }}
+{{- end }}
 {{- with $access.tls }}
   {{- if .ca.secret }}
     {{- $_ := set $properties "ssl.ca.location" (printf "/etc/heliograph/kafka-ca/%s" .ca.key) }}
@@ -74,6 +78,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
     {{- $folder := "/etc/heliograph/kafka-client/" }}
     {{- $_ := set $properties "ssl.certificate.location" (print $folder .client.certificateKey) }}
     {{- $_ := set $properties "ssl.key.location" (print $folder .client.privateKeyKey) }}
+    {{- with .client.passphraseKey }}{{ $_ := set $properties "ssl.key.password_file" (print $folder .) }}{{ end }}
   {{- end }}
 {{- end }}
 {{- toYaml $properties }}
@@ -81,15 +86,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 
 {{- /* YAML of: librdkafka property -> {name, key} of a Secret; they reach the service as variables. */ -}}
 {{- define "heliograph.kafkaSecretProperties" -}}
-{{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
 {{- $references := dict }}
-{{- with $access.sasl }}
-  {{- $_ := set $references "sasl.username" .username }}
-  {{- $_ := set $references "sasl.password" .password }}
-{{- end }}
-{{- with $access.tls }}{{ with .client }}{{ if and .secret .passphraseKey }}
-  {{- $_ := set $references "ssl.key.password" (dict "name" .secret "key" .passphraseKey) }}
-{{- end }}{{ end }}{{ end }}
 {{- range $property, $reference := .Values.kafka.secretProperties }}
   {{- $_ := set $references $property (dict "name" $reference.secret "key" $reference.key) }}
 {{- end }}

@@ -41,6 +41,10 @@ directories, and a rotated key has to reach the process.
   {{- $mounts = append $mounts (mustMerge $mount (pick $file "secret" "configMap")) }}
 {{- end }}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
+{{- with $access.sasl }}
+  {{- $mounts = append $mounts (dict "name" "kafka-username" "path" "/etc/heliograph/kafka-username" "secret" .username.name) }}
+  {{- $mounts = append $mounts (dict "name" "kafka-password" "path" "/etc/heliograph/kafka-password" "secret" .password.name) }}
+{{- end }}
 {{- with $access.tls }}
   {{- with .ca.secret }}
     {{- $mounts = append $mounts (dict "name" "kafka-ca" "path" "/etc/heliograph/kafka-ca" "secret" .) }}

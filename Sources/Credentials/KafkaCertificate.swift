@@ -52,9 +52,10 @@ extension Configuration.Kafka {
         let name = KafkaConfiguration.withoutPrefix(property)
         switch name {
         case "ssl.certificate.pem": return try? CertificateFacts(file: Array(value.utf8))
-        case "ssl.certificate.location": return Self.bytes(value).flatMap { try? .init(file: $0) }
+        case "ssl.certificate.location":
+            return Self.bytes(value).flatMap { try? CertificateFacts(file: $0) }
         case "ssl.keystore.location":
-            let prefix = property.dropLast(name.count)
+            let prefix = String(property.dropLast(name.count))
             let key = "ssl.keystore.password"
             let passphrase = properties[prefix + key] ?? properties[key]
             return Self.bytes(value).flatMap {

@@ -12,7 +12,6 @@ package final class ServerIdentity: Sendable {
     }
 
     let context: TLSContext
-    private let identity: TLSIdentity
     /// When the certificate expires.
     package let notAfter: Timestamp
 
@@ -20,6 +19,7 @@ package final class ServerIdentity: Sendable {
     ///   - certificate: PEM, with the certificates of its issuers; it may hold the key.
     ///   - privateKey: PEM; nil: the key is in `certificate`.
     package init(certificate: [UInt8], privateKey: [UInt8]?) throws(Problem) {
+        let identity: TLSIdentity
         do throws(KeyFileError) {
             let certificate = try ClientCertificate(file: certificate, privateKey: privateKey)
             identity = certificate.identity

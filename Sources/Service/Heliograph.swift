@@ -241,7 +241,8 @@ package struct Heliograph: Sendable {
                 let uses = [
                     (CertificateMetrics.Use.admin, admin), (.kafka, kafkaCertificateExpiry),
                 ]
-                return uses.compactMap { use, time in time.map { (use, $0.seconds) } }
+                return uses.compactMap { use, time in time.map { (use: use, notAfter: $0.seconds) }
+                }
             },
             kafka: KafkaMetrics { readings.kafka },
             process: ProcessMetrics { readings.process }

@@ -4,7 +4,7 @@ package import HTTPServer
 package struct AdminAccess: Sendable {
     private let hosts: AdminHosts
     private let requiresTLS: Bool
-    /// Nil: no token is asked for. Asked for each request.
+    /// For each request; nil: no token is asked for.
     private let tokens: @Sendable () -> AdminTokens?
 
     package init(

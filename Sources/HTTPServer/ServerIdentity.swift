@@ -15,9 +15,12 @@ package final class ServerIdentity: Sendable {
     /// When the certificate expires.
     package let notAfter: Timestamp
 
+    /// Reads the certificate and its key.
+    ///
     /// - Parameters:
     ///   - certificate: PEM, with the certificates of its issuers; it may hold the key.
     ///   - privateKey: PEM; nil: the key is in `certificate`.
+    /// - Throws: What is wrong, and with which of the two.
     package init(certificate: [UInt8], privateKey: [UInt8]?) throws(Problem) {
         let identity: TLSIdentity
         do throws(KeyFileError) {

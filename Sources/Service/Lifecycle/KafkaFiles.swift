@@ -28,7 +28,7 @@ final class KafkaFiles: Sendable {
     private let waiting: AsyncStream<Never>
     private let waitingEnds: AsyncStream<Never>.Continuation
 
-    /// - Parameter configuration: As the clients have it.
+    /// Takes the files for those that the clients have read.
     init(_ configuration: Configuration, log: Log) throws(ServiceError) {
         self.configuration = configuration
         // What operators do with files, which is looked at once a second.

@@ -228,7 +228,7 @@ let package = Package(
         tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
         tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
         tests("YAMLTests", ["YAML"]),
-        tests("HTTPServerTests", ["HTTPServer", "HTTP2Peer", "HTTP2IO", "Vocabulary"]),
+        tests("HTTPServerTests", ["HTTPServer", "HTTP2Peer", "HTTP2IO"]),
         tests("CommandsTests", ["Commands"]),
         tests(
             "AdminHTTPTests",

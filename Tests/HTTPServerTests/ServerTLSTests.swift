@@ -1,7 +1,7 @@
+import HTTP2IO
 import HTTP2Peer
 import HTTPServer
 import Testing
-import Vocabulary
 
 /// What is seen of TLS without a client that speaks it; `test_admin_access.py` asks by curl and Python.
 @Suite struct ServerTLSTests {

@@ -1,4 +1,4 @@
-package import HTTPServer
+import HTTPServer
 
 /// Who may see which page of the admin port.
 package struct AdminAccess: Sendable {

@@ -18,7 +18,8 @@ extension Configuration {
         } catch {
             throw ServiceError(lines: error.problems.map(\.description))
         }
-        var (configuration, problems) = read
+        var configuration = read.0
+        let problems = read.problems
         // A key that is wrong already says nothing about a file.
         let wrong = Set(problems.map(\.path))
         let missing = (configuration.takePropertyFiles() + configuration.preflight())

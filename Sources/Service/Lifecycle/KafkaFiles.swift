@@ -98,7 +98,7 @@ final class KafkaFiles: Sendable {
             log.warning("files of Kafka's clients changed; start the process again to use them")
             return nil
         }
-        let delay = isAsked ? .zero : Self.spread * Double.random(in: 0..<1)
+        let delay: Duration = isAsked ? .zero : Self.spread * Double.random(in: 0..<1)
         log.notice(
             "files of Kafka's clients changed; the process starts again with them",
             [.seconds: "\(delay.components.seconds)"]

@@ -362,7 +362,7 @@ def test_a_peer_that_floods_and_does_not_answer_is_left(bench, peer, name):
     service = bench.run(server)
     bench.wait_for_outcomes(1, service=service)
     assert accepted_count(bench) == 1
-    [told] = service.log_lines("connection to APNs lost or not made")
+    [told] = service.log_lines("APNs connection failed")
     assert told["error"] == "the peer sent a flood of frames and no answers (ENHANCE_YOUR_CALM)"
     [goodbye] = frames_named(server.connections[0], "GoAway")
     assert goodbye.error_code == 11

@@ -2,7 +2,7 @@ import Glibc
 package import SystemIO
 
 extension FileRights {
-    /// What is wrong with them where the file has a secret, to stand behind its name; nil: nothing.
+    /// Whether others may read the file, which has a secret.
     ///
     /// As PostgreSQL has it for its keys: 0600, or 0640 if somebody else owns the file, as root
     /// does. Then the group is how the process can read it at all.
@@ -11,6 +11,7 @@ extension FileRights {
     /// everybody read it there if nothing else is said.
     ///
     /// - Parameter user: Who runs the process.
+    /// - Returns: What is wrong, to stand behind the file's name; nil: nothing.
     package func exposure(user: UInt32) -> String? {
         guard !isInReadOnlyMemory else { return nil }
         let digits = String(mode, radix: 8)

@@ -39,10 +39,10 @@ public struct FrameBudget: Hashable, Sendable {
             refundedUntil = now
             return 0
         }
-        let interval = Duration.seconds(1).nanoseconds / Int64(Self.refundForSecond)
-        let units = max(0, (now - start).nanoseconds / interval)
+        let interval = 1_000_000_000 / Int64(Self.refundForSecond)
+        let units = max(0, (now.nanoseconds &- start.nanoseconds) / interval)
         // What is left of the interval counts the next time.
-        refundedUntil = start + .nanoseconds(units * interval)
+        refundedUntil = Instant(nanoseconds: start.nanoseconds &+ units &* interval)
         return Int(units)
     }
 }

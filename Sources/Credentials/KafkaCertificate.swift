@@ -11,8 +11,8 @@ package struct KafkaCertificate: Hashable, Sendable {
     /// The property that names it, as the operator wrote it.
     package let property: String
     /// What messages call it.
-    private let name: String
-    private let notBefore: Timestamp
+    fileprivate let name: String
+    fileprivate let notBefore: Timestamp
     package let notAfter: Timestamp
 
     /// What is wrong with it now, and what soon will be; each completes what follows its property.

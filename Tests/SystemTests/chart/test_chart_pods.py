@@ -12,7 +12,11 @@ HPA = chart.CHART / "ci" / "hpa-values.yaml"
 DNS = {53, 5353}
 # Notifications, and channels of the sandbox and of production.
 APNS = {443, 2195, 2196}
-BOTH_ON = {"networkPolicy": {"enabled": True}, "podMonitor": {"enabled": True}}
+BOTH_ON = {
+    "networkPolicy": {"enabled": True},
+    "podMonitor": {"enabled": True},
+    "serviceMonitor": {"enabled": False},
+}
 
 
 def selectors_of(manifests):

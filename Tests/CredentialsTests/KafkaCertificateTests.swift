@@ -1,6 +1,7 @@
 import Configuration
 import Credentials
 import Foundation
+import HTTP2IO
 import HTTP2Peer
 import Testing
 import Vocabulary

@@ -4,6 +4,7 @@ import HTTPServer
 import Log
 import Synchronization
 import SystemIO
+import Telemetry
 
 /// The admin port's tokens and its certificate, as their files have them.
 ///

@@ -3,6 +3,7 @@ import Credentials
 import Log
 import Synchronization
 import SystemIO
+import Telemetry
 import Vocabulary
 
 /// Watches the files of Kafka's clients, and says when the process is to start again with them.

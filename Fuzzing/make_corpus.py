@@ -34,7 +34,7 @@ def ambiguous():
             name = re.match(rb'\{"([a-z])([^"]*"):', text[at:]) if byte == ord("{") else None
             if name:
                 escaped = b'"\\u%04x' % name[1][0] + name[2]
-                yield text[: at + 1] + escaped + b":1," + text[at + 1 :]
+                yield text[: at + 1] + escaped + b':"",' + text[at + 1 :]
 
 
 def suite():

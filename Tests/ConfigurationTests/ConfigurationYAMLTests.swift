@@ -58,11 +58,11 @@ import Testing
                 ["log.a?b?[0m: is not a key of this version (h.yaml:8:7)"]
             ),
             (
-                "log: {\"a\\x9b2J\\u202e\\x7f\\u2028\": 1, level: \"\\e[2J\\x85\"}",
+                "log: {\"a\\x9b2J\\u202e\\x7f\\u2028\": 1, level: \"\\e[2J\\x9b\"}",
                 [
                     "log.a?2J???: is not a key of this version (h.yaml:8:7)",
                     "log.level: is '?[2J?', expected one of trace, debug, info, notice, warning,"
-                        + " error, critical (h.yaml:8:46)",
+                        + " error, critical (h.yaml:8:44)",
                 ]
             ),
             (

@@ -22,7 +22,7 @@ extension LocalReason {
     public var explanation: String {
         switch self {
         case .malformedEvent:
-            "The record is not UTF-8, not JSON, nested too deeply, or wrongly framed, or a name stands"
+            "The record is not UTF-8, not JSON, nested too deeply, or wrongly framed, or a name appears"
                 + " twice in the event or in its `metadata`."
         case .eventTooLarge: "The record's value is larger than `limits.event_bytes`."
         case .schemaViolation: "The event breaks its schema; `violations` says where."

@@ -121,7 +121,7 @@ struct StructuredCloudEvent {
             let bit = UInt32(1) << UInt32(position)
             guard seen & bit == 0 else {
                 throw Self.error(
-                    "the name stands twice in the CloudEvent",
+                    "the name appears twice in the CloudEvent",
                     at: document.pointer(to: value)
                 )
             }

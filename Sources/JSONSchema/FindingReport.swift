@@ -46,7 +46,7 @@ public struct FindingReport: Sendable {
             SchemaFinding(
                 instanceLocation: document.pointer(to: value),
                 keywordLocation: "",
-                message: "the name stands twice in its object"
+                message: "the name appears twice in its object"
             )
         )
     }

@@ -16,7 +16,7 @@ import Testing
         let folder = try FileManager.default.contentsOfDirectory(
             atPath: Self.root.appending(path: "schemas").path(percentEncoded: false)
         )
-        #expect(folder.filter { $0.hasSuffix(".json") }.count == EmbeddedSchema.all.count)
+        #expect(folder.filter { $0.hasSuffix(".schema.json") }.count == EmbeddedSchema.all.count)
     }
 
     @Test(arguments: EmbeddedSchema.all)

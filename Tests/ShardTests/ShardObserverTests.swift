@@ -71,7 +71,7 @@ import Vocabulary
         Said(
             news: .commitMetadataRefused(limit: 99),
             level: "warning",
-            text: "the broker takes less metadata"
+            text: "the broker accepts less commit metadata"
         ),
         Said(
             news: .partitionUnreadable(partition, PartsBench.noKafka),
@@ -81,16 +81,16 @@ import Vocabulary
         Said(
             news: .partitionDamaged(partition, gone, position: Offset(3)),
             level: "error",
-            text: "a damaged batch"
+            text: "damaged batch or gap"
         ),
         lost(Offset(5), .end, level: "error", text: "events were deleted before they were read"),
-        lost(Offset(15), .end, level: "info", text: "reading goes on there"),
-        lost(Offset(25), .end, level: "error", text: "is read from the log's end"),
-        lost(Offset(25), .beginning, level: "error", text: "is read from its beginning"),
+        lost(Offset(15), .end, level: "info", text: "reading continues there"),
+        lost(Offset(25), .end, level: "error", text: "reading continues at the log's end"),
+        lost(Offset(25), .beginning, level: "error", text: "reading the partition from its beginning"),
         Said(
             news: .offsetLost(partition, LostOffset(Offset(5), in: 0..<2, oldestBefore: 1, .end)),
             level: "error",
-            text: "the topic was deleted and made again"
+            text: "topic was recreated"
         ),
         Said(
             news: .logUnknown(partition, PartsBench.noKafka),
@@ -101,13 +101,13 @@ import Vocabulary
         Said(
             news: .partitionUnplaced(partition, .beginning),
             level: "info",
-            text: "read from its beginning"
+            text: "reading the partition from its beginning"
         ),
-        Said(news: .partitionUnplaced(partition, .end), level: "info", text: "read from its end"),
+        Said(news: .partitionUnplaced(partition, .end), level: "info", text: "reading the partition from its end"),
         Said(
             news: .partitionReplaced(partition, position: nil),
             level: "error",
-            text: "the topic was deleted and made again"
+            text: "topic was recreated"
         ),
         Said(
             news: .failed(PartsBench.noKafka),

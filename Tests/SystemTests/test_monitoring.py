@@ -180,7 +180,8 @@ def test_dashboard_queries_are_valid(tmp_path):
 
 def test_dashboard_panels_are_complete():
     board = dashboard()
-    assert [v["name"] for v in board["templating"]["list"]] == ["datasource", "namespace", "job"]
+    names = ["datasource", "cluster", "namespace", "job"]
+    assert [variable["name"] for variable in board["templating"]["list"]] == names
     ids = [panel["id"] for panel in board["panels"]]
     assert len(set(ids)) == len(ids)
     for panel in panels():
@@ -190,6 +191,17 @@ def test_dashboard_panels_are_complete():
         assert unit, title
         for source in [panel["datasource"]] + [t["datasource"] for t in panel["targets"]]:
             assert source["uid"] == "${datasource}", title
+
+
+def test_each_query_is_of_what_was_chosen():
+    """A metric without a cluster has an empty one, which `.*` matches."""
+    for text in queries():
+        selectors = re.findall(r"\b(?:heliograph|process)_[a-z0-9_]+(\{[^}]*\})?", text)
+        for selector in selectors:
+            for variable in ("cluster", "namespace", "job"):
+                assert f'{variable}=~"${variable}"' in selector, text
+        for labels in re.findall(r"\bon \(([^)]*)\)", text):
+            assert labels.startswith("cluster, namespace, job"), text
 
 
 def test_dashboard_panels_do_not_overlap():
@@ -272,7 +284,7 @@ def test_prometheus_evaluates_rules_and_dashboard(broker, simulators, benches, t
             if panel["title"] in QUIET_PANELS:
                 continue
             for target in panel["targets"]:
-                text = target["expr"].replace("$namespace", ".*").replace("$job", ".*")
+                text = re.sub(r"\$(cluster|namespace|job)\b", ".*", target["expr"])
                 text = text.replace("$__rate_interval", "10s").replace("$__range", "10s")
                 text = text.replace("[5m]", "[10s]")
                 if QUIET_METRIC in text:

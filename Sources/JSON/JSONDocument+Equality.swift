@@ -128,7 +128,8 @@ extension JSONDocument {
     /// Whether no two items of an array are equal.
     ///
     /// Long arrays are compared by hash, seeded anew in each process, so that no producer can
-    /// make this quadratic.
+    /// make this quadratic. Only objects that have a name twice can differ and have the same hash:
+    /// where more than a few do, the answer is no.
     public func hasUniqueItems(_ array: JSONNode) -> Bool {
         guard array.count > 16 else { return hasUniqueFewItems(array) }
         var items: [(hash: Int, node: JSONNode)] = []
@@ -139,12 +140,16 @@ extension JSONDocument {
         for index in 1..<items.count where items[index].hash == items[index - 1].hash {
             var earlier = index - 1
             while earlier >= 0, items[earlier].hash == items[index].hash {
-                if isEqual(items[earlier].node, items[index].node) { return false }
+                guard index - earlier <= Self.mostAmbiguousItems,
+                    !isEqual(items[earlier].node, items[index].node)
+                else { return false }
                 earlier -= 1
             }
         }
         return true
     }
+
+    private static let mostAmbiguousItems = 8
 
     private func hasUniqueFewItems(_ array: JSONNode) -> Bool {
         var items = children(of: array)

@@ -105,7 +105,7 @@ extension SchemaExplainer {
         var cursor = check.document.children(of: object)
         while let (name, member) = check.document.nextMember(&cursor) {
             var isKnown = false
-            if let position = program.position(of: name, in: rule.properties, check.document) {
+            if let position = program.position(of: name, in: rule.properties, &check) {
                 isKnown = true
                 let node = program.operands[Int(rule.nodes) + position]
                 let text = program.names.text(Int(rule.properties.names) + position)

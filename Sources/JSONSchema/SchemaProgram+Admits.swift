@@ -295,7 +295,7 @@ extension SchemaProgram {
         _ check: inout SchemaCheck
     ) -> Bool {
         var isKnown = false
-        if let position = position(of: name, in: rule.properties, check.document) {
+        if let position = position(of: name, in: rule.properties, &check) {
             isKnown = true
             let node = operands[Int(rule.nodes) + position]
             guard admitsChild(node, member, &check) else { return false }
@@ -323,21 +323,20 @@ extension SchemaProgram {
         return nameSlots[Int(table.slots &+ (Int32(truncatingIfNeeded: hash) & table.mask))] >= 0
     }
 
-    /// The position of a member's name in a table.
-    func position(
-        of name: JSONNode,
-        in table: NameTable,
-        _ document: JSONDocument
-    ) -> Int? {
+    /// The position of a member's name in a table; nil also when the work runs out.
+    func position(of name: JSONNode, in table: NameTable, _ check: inout SchemaCheck) -> Int? {
         guard table.mask >= 0 else { return nil }
-        var slot = Int32(truncatingIfNeeded: name.hash) & table.mask
+        let first = Int32(truncatingIfNeeded: name.hash) & table.mask
+        var distance: Int32 = 0
         while true {
-            let position = nameSlots[Int(table.slots + slot)]
+            let position = nameSlots[Int(table.slots &+ (first &+ distance) & table.mask)]
             guard position >= 0 else { return nil }
-            if document.isEqual(name, to: Int(table.names + position), in: names) {
+            if check.document.isEqual(name, to: Int(table.names + position), in: names) {
                 return Int(position)
             }
-            slot = (slot + 1) & table.mask
+            distance &+= 1
+            // So many looks take as long as a step; hardly any name needs them.
+            guard distance & 15 != 0 || check.spend(steps: 1) else { return nil }
         }
     }
 
@@ -502,7 +501,7 @@ extension SchemaProgram {
         if instruction.operation == .stringEnumeration {
             guard value.isString else { return false }
             let rule = memberRules[Int(instruction.a)]
-            return position(of: value, in: rule.properties, check.document) != nil
+            return position(of: value, in: rule.properties, &check) != nil
         }
         let steps = value.isNumber ? 1 &+ value.byteCount >> 4 : 1
         guard check.spend(steps: Int(instruction.b &- instruction.a) &* steps) else { return false }

@@ -167,7 +167,7 @@ extension SchemaProgram {
         by rule: MemberRule,
         _ check: inout SchemaCheck
     ) -> Bool {
-        if position(of: name, in: rule.properties, check.document) != nil { return true }
+        if position(of: name, in: rule.properties, &check) != nil { return true }
         guard !rule.patterns.isEmpty, maySearch(name, rule.patterns, &check) else { return false }
         let text = check.document.content(of: name)
         var index = Int(rule.patterns.lowerBound)

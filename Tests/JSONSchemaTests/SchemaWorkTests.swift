@@ -103,6 +103,34 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         #expect((expected...3 * expected).contains(found.stepCount), "\(schema.prefix(60))")
     }
 
+    /// Names that stand in one another's way in a table of at most 512 slots.
+    private static let colliding = Array(
+        (0...).lazy.map { "c\($0)" }.filter { JSONName($0).contentHash & 511 == 0 }.prefix(150)
+    )
+
+    /// A schema that speaks of 100 names, and 50 others that are looked for among them.
+    static let searches: [(schema: String, value: String)] = {
+        let (known, strangers) = (colliding.prefix(100), colliding.suffix(50))
+        let properties = known.map { "\"\($0)\":true" }.joined(separator: ",")
+        let object = "{" + strangers.map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+        let names = known.map { "\"\($0)\"" }.joined(separator: ",")
+        let items = "[" + strangers.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+        return [
+            (#"{"properties":{\#(properties)}}"#, object),
+            (#"{"properties":{\#(properties)},"additionalProperties":true}"#, object),
+            (#"{"properties":{\#(properties)},"unevaluatedProperties":true}"#, object),
+            (#"{"items":{"not":{"enum":[\#(names)]}}}"#, items),
+        ]
+    }()
+
+    @Test(arguments: searches.indices)
+    func `each look at a table of names counts`(index: Int) throws {
+        let (schema, value) = Self.searches[index]
+        let found = try check(schema, value)
+        #expect(found.findings.isEmpty)
+        #expect(found.stepCount >= 50 * (100 / 16))
+    }
+
     /// As many as fit into the largest event that is read by default.
     @Test func `a large document of a sensible schema is admitted`() throws {
         let kinds = list(8) {

@@ -153,13 +153,42 @@ import Testing
         }
     }
 
+    /// The names were found for a hash that any program can compute.
     @Test(arguments: [
         ("6efda69", "4a81f8c"), ("a06f1c4-", "8b690d5-"), ("66ca8b2-nam", "17f236f-nam"),
         ("a-name-of-n435e", "a-name-of-nf097"), ("2a6df6d-name-of-", "bf5d2bb-name-of-"),
         ("ff0fcf0-name-of-s", "7160b2e-name-of-s"),
     ])
-    func `names with the same hash are told apart`(name: String, other: String) throws {
-        #expect(JSONName(name).contentHash == JSONName(other).contentHash)
+    func `nobody can choose names with the same hash`(name: String, other: String) {
+        #expect(JSONName(name).contentHash != JSONName(other).contentHash)
+    }
+
+    @Test(arguments: [1, 7, 8, 14, 28, 29, 40, 1000])
+    func `every byte of a name counts for its hash`(length: Int) {
+        let name = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+        var hashes: Set<UInt32> = [JSONName(String(decoding: name, as: UTF8.self)).contentHash]
+        for position in name.indices {
+            var other = name
+            other[position] = UInt8(ascii: "b")
+            hashes.insert(JSONName(String(decoding: other, as: UTF8.self)).contentHash)
+        }
+        #expect(hashes.count == length + 1)
+    }
+
+    @Test func `zeros at the end of a name count for its hash`() {
+        let names = (0..<40).map { String(repeating: "\0", count: $0) }
+        #expect(Set(names.map { JSONName($0).contentHash }).count == names.count)
+    }
+
+    /// Of so many names two have the same hash, whatever the key is.
+    @Test func `names with the same hash are told apart`() throws {
+        var known: [UInt32: Int] = [:]
+        var found: (name: String, other: String)?
+        for number in 0..<1_000_000 where found == nil {
+            let earlier = known.updateValue(number, forKey: JSONName("n\(number)").contentHash)
+            found = earlier.map { ("n\(number)", "n\($0)") }
+        }
+        let (name, other) = try #require(found)
         var document = JSONDocument()
         try document.parse(Array("{\"\(name)\":[\"\(name)\",\"\(other)\"]}".utf8))
         let items = try #require(document.member(of: document.root, named: JSONName(name)))

@@ -96,6 +96,22 @@ import Testing
         #expect(throws: JSONError.self) { try tree("{\"\u{e9}\":1,\"\u{e9}\":2}") }
     }
 
+    /// All have the same hash, and no two are equal: to compare each with each would be quadratic.
+    @Test(arguments: [(2, true), (8, true), (40, false)])
+    func `many objects that have a name twice are not told apart`(
+        count: Int,
+        expected: Bool
+    ) throws {
+        let items = (0..<count).map { item in
+            "{" + (0..<40).map { "\"a\":\($0 == item)" }.joined(separator: ",") + "}"
+        }
+        let others = (0..<40).map { "\($0)" }
+        var document = JSONDocument()
+        try document.parse(Array("[\((items + others).joined(separator: ","))]".utf8))
+        let isUnique = document.hasUniqueItems(document.root)
+        #expect(isUnique == expected)
+    }
+
     /// Compared in both orders at each level, it would take longer than anybody waits.
     @Test func `objects in objects in another order are compared once`() throws {
         var (left, right) = ("1", "1")

@@ -84,7 +84,8 @@ hg_json_result hg_json_parse(
     size_t entry_capacity
 );
 
-/// The hash of a string's content as word 1 of its entry has it.
+/// The hash of a string's content as word 1 of its entry has it; another one in each process, so
+/// that nobody can choose texts with the same.
 uint32_t hg_json_hash(const uint8_t *bytes, size_t byte_count);
 
 /// Whether two texts of 8 to 16 bytes are equal: two words, which overlap, cover each.

@@ -1,4 +1,5 @@
-"""Writes the fuzzer's first inputs: the shipped examples, and the official suite if it is there."""
+"""Writes the fuzzer's first inputs: the shipped examples, attacks that were tried, and the official
+suite if it is there."""
 
 import hashlib
 import json
@@ -47,10 +48,28 @@ def suite():
                         yield rules + b"\n" + compact(test["data"])
 
 
+def attacks():
+    """Schemas and documents that once took minutes or gigabytes."""
+    names = [f"{'a' * 16}{number:04}{'b' * 16}" for number in range(300)]
+    named = {"properties": {name: True for name in names}}
+    yield compact(named) + b"\n" + compact({name: 1 for name in names})
+    yield compact({"items": {"enum": names}}) + b"\n" + compact(names)
+    for pattern in (r"^\p{L}{400}%dN$", r"^\p{L}{1,%d}$"):
+        patterns = {"anyOf": [{"pattern": pattern % number} for number in range(1, 200)]}
+        yield compact(patterns) + b'\n"x"'
+    yield compact({"pattern": "(a|b)*a(a|b){999}c"}) + b"\n" + compact("ab" * 2000)
+    long = {"n" * 10000: {"properties": {str(number): {} for number in range(1000)}}}
+    yield compact({"properties": long}) + b"\n{}"
+    anchors = {str(number): {"$dynamicAnchor": f"a{number}"} for number in range(800)}
+    yield compact({"$defs": anchors}) + b"\n{}"
+    mixed = ["{" + ",".join(f'"a":{n == m}'.lower() for n in range(20)) + "}" for m in range(20)]
+    yield b'{"uniqueItems":true}\n[' + ",".join(mixed).encode() + b"]"
+
+
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
-    for inputs in (shipped(), ambiguous(), suite()):
+    for inputs in (shipped(), ambiguous(), attacks(), suite()):
         for text in inputs:
             (folder / hashlib.sha1(text).hexdigest()).write_bytes(text)
             count += 1

@@ -23,12 +23,17 @@ int32_t error_of(RE2::ErrorCode code) {
 
 }  // namespace
 
-extern "C" hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count, int32_t *error) {
+extern "C" hg_re2 *hg_re2_new(
+    const uint8_t *pattern,
+    size_t byte_count,
+    int64_t memory,
+    int32_t *error
+) {
     *error = hg_re2_error_memory;
     try {
         RE2::Options options;
         options.set_log_errors(false);
-        options.set_max_mem(8 << 20);
+        options.set_max_mem(memory);
         const re2::StringPiece text(reinterpret_cast<const char *>(pattern), byte_count);
         std::unique_ptr<hg_re2> compiled(new hg_re2(text, options));
         *error = error_of(compiled->expression.error_code());
@@ -39,6 +44,10 @@ extern "C" hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count, int32_t
 }
 
 extern "C" void hg_re2_free(hg_re2 *expression) { delete expression; }
+
+extern "C" size_t hg_re2_size(const hg_re2 *expression) {
+    return static_cast<size_t>(expression->expression.ProgramSize());
+}
 
 extern "C" bool hg_re2_matches(const hg_re2 *expression, const uint8_t *text, size_t byte_count) {
     const re2::StringPiece piece(reinterpret_cast<const char *>(text), byte_count);

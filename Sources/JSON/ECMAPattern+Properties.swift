@@ -16,6 +16,7 @@ extension ECMAPattern {
 
     /// `{…}` of a `\p`, as members of a class.
     mutating func readProperty() throws(TextPatternError) -> String {
+        propertyCount += 1
         guard take("{") else { throw .syntax("'\\p' without its braces") }
         var name = ""
         while position < scalars.count, scalars[position] != "}" {

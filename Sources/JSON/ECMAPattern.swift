@@ -3,22 +3,44 @@
 /// Every class is written out, because the two differ in what `.`, `\s`, `\w` and `$` take. Groups
 /// lose their names: nothing is captured.
 struct ECMAPattern {
+    /// An expression of RE2.
+    struct Translation {
+        let text: String
+        /// What it is made of, repetitions written out: at most so many places of the expression are
+        /// looked at for each character of a text.
+        let placeCount: Int
+        /// How many classes are properties of Unicode, which stand for hundreds of ranges.
+        let propertyCount: Int
+    }
+
     var scalars: [Unicode.Scalar]
     var position = 0
     var output = ""
     private var openGroups = 0
     /// Something that a quantifier may follow was written last.
     private var canRepeat = false
+    /// The places of what a quantifier would repeat.
+    private var lastCount = 0
+    /// The places written so far, in the expression and in each group that is open.
+    private var counts = [0]
+    var propertyCount = 0
+
+    /// More places than any compiled form has.
+    private static let maxCount = 1 << 30
 
     private init(_ text: String) {
         scalars = Array(text.unicodeScalars)
     }
 
-    static func translated(_ text: String) throws(TextPatternError) -> String {
+    static func translated(_ text: String) throws(TextPatternError) -> Translation {
         var pattern = ECMAPattern(text)
         while pattern.position < pattern.scalars.count { try pattern.translateTerm() }
         guard pattern.openGroups == 0 else { throw .syntax("a group is not closed") }
-        return pattern.output
+        return Translation(
+            text: pattern.output,
+            placeCount: pattern.counts[0],
+            propertyCount: pattern.propertyCount
+        )
     }
 
     private mutating func translateTerm() throws(TextPatternError) {
@@ -33,13 +55,13 @@ struct ECMAPattern {
         case ")":
             guard openGroups > 0 else { throw .syntax("a ')' without its '('") }
             openGroups -= 1
-            write(")", canRepeat: true)
+            write(")", canRepeat: true, count: counts.removeLast() + 1)
         case "[": try translateClass()
         case "\\": try translateEscape()
-        case "*", "+", "?": try repeatLast(String(scalar))
+        case "*", "+", "?": try repeatLast(String(scalar), times: 1)
         case "{":
-            if let bounds = readBounds() {
-                try repeatLast(bounds)
+            if let (bounds, times) = readBounds() {
+                try repeatLast(bounds, times: times)
             } else {
                 write("\\{", canRepeat: true)
             }
@@ -47,21 +69,28 @@ struct ECMAPattern {
         }
     }
 
-    mutating func write(_ text: String, canRepeat: Bool) {
+    mutating func write(_ text: String, canRepeat: Bool, count: Int = 1) {
         output += text
         self.canRepeat = canRepeat
+        lastCount = count
+        self.count(count)
+    }
+
+    private mutating func count(_ places: Int) {
+        counts[counts.count - 1] = min(counts[counts.count - 1] + places, Self.maxCount)
     }
 
     private mutating func openGroup() throws(TextPatternError) {
         openGroups += 1
         guard openGroups <= 200 else { throw .tooLarge }
-        guard take("?") else { return write("(?:", canRepeat: false) }
-        if take(":") { return write("(?:", canRepeat: false) }
+        counts.append(0)
+        guard take("?") else { return write("(?:", canRepeat: false, count: 0) }
+        if take(":") { return write("(?:", canRepeat: false, count: 0) }
         if take("=") || take("!") { throw .unsupported("a lookahead") }
         guard take("<") else { throw .syntax("an unknown kind of group") }
         if take("=") || take("!") { throw .unsupported("a lookbehind") }
         try skipName()
-        write("(?:", canRepeat: false)
+        write("(?:", canRepeat: false, count: 0)
     }
 
     /// A group's name up to its `>`.
@@ -78,24 +107,33 @@ struct ECMAPattern {
         return isFirst ? scalar.properties.isIDStart : scalar.properties.isIDContinue
     }
 
-    private mutating func repeatLast(_ quantifier: String) throws(TextPatternError) {
+    private mutating func repeatLast(
+        _ quantifier: String,
+        times: Int
+    ) throws(TextPatternError) {
         guard canRepeat else { throw .syntax("a quantifier without anything to repeat") }
-        write(quantifier, canRepeat: false)
+        write(quantifier, canRepeat: false, count: min(lastCount * (times - 1), Self.maxCount))
         // Lazy or greedy is the same where only a match is asked for.
         _ = take("?")
     }
 
-    /// `{2}`, `{2,}` or `{2,3}` behind its brace; nil, and nothing is read, if it is none.
-    private mutating func readBounds() -> String? {
+    /// `{2}`, `{2,}` or `{2,3}` behind its brace, and how often it writes out what it repeats; nil, and
+    /// nothing is read, if it is none.
+    private mutating func readBounds() -> (text: String, times: Int)? {
         let start = position
         let low = readDigits()
         var text = "{\(low)"
-        if take(",") { text += ",\(readDigits())" }
+        var high = ""
+        if take(",") {
+            high = readDigits()
+            text += ",\(high)"
+        }
         guard !low.isEmpty, take("}") else {
             position = start
             return nil
         }
-        return text + "}"
+        let times = Int(high.isEmpty ? low : high) ?? Self.maxCount
+        return (text + "}", min(max(times, 1), Self.maxCount))
     }
 
     private mutating func readDigits() -> String {

@@ -56,6 +56,9 @@ public struct JSONNameList: Hashable, Sendable {
 
     public var count: Int { entries.count }
 
+    /// Of all names together.
+    public var byteCount: Int { bytes.count }
+
     /// Adds a name and returns its position.
     public mutating func append(_ text: String) -> Int {
         let content = Array(text.utf8)

@@ -6,31 +6,72 @@ import CRE2
 /// a shard. What would need backtracking is refused instead of being read differently.
 @safe public final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
-    private nonisolated(unsafe) let expression: OpaquePointer
-    /// The same without RE2, where it is that simple.
+    private nonisolated(unsafe) let expression: OpaquePointer?
+    /// In place of RE2, where it is that simple.
     private let bytePattern: BytePattern?
     /// As it was written.
     public let text: String
+    /// How long a match may take, in steps of a check for each 32 bytes of a text.
+    ///
+    /// RE2 looks at every place of the expression for a byte, at worst, which takes 20 ns each.
+    public let weight: Int
 
     /// Compiles an expression in the syntax of ECMA-262 with the `u` flag (JSON Schema Core, 6.4).
-    public init(_ text: String) throws(TextPatternError) {
-        let bytes = Array(try ECMAPattern.translated(text).utf8)
-        var error: Int32 = 0
-        let compiled = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe hg_re2_new(bytes.baseAddress, bytes.count, &error)
-        }
-        guard let compiled = unsafe compiled else {
-            switch Int(error) {
-            case hg_re2_error_size: throw .tooLarge
-            default: throw .syntax("it cannot be read")
-            }
-        }
-        unsafe expression = unsafe compiled
-        bytePattern = BytePattern(text)
-        self.text = text
+    public convenience init(_ text: String) throws(TextPatternError) {
+        var budget = PatternBudget()
+        try self.init(text, within: &budget)
     }
 
-    deinit { unsafe hg_re2_free(expression) }
+    /// The same, at the cost of a budget.
+    public init(_ text: String, within budget: inout PatternBudget) throws(TextPatternError) {
+        try budget.read(text)
+        let translation = try ECMAPattern.translated(text)
+        try budget.take(PatternBudget.propertyByteCount * translation.propertyCount)
+        self.text = text
+        if let simple = BytePattern(text) {
+            try budget.take(simple.byteCount)
+            bytePattern = simple
+            unsafe expression = nil
+            weight = 1
+            return
+        }
+        bytePattern = nil
+        unsafe expression = try unsafe Self.compiled(translation.text, within: &budget)
+        weight = 1 + 2 * translation.placeCount
+    }
+
+    /// With no more memory than it needs, in powers of two: each expression has its share for good.
+    private static func compiled(
+        _ text: String,
+        within budget: inout PatternBudget
+    ) throws(TextPatternError) -> OpaquePointer {
+        let bytes = Array(text.utf8)
+        var byteCount = PatternBudget.leastByteCount
+        while byteCount <= PatternBudget.mostByteCount {
+            var error: Int32 = 0
+            let compiled = unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe hg_re2_new(bytes.baseAddress, bytes.count, Int64(byteCount), &error)
+            }
+            if let compiled = unsafe compiled {
+                if PatternBudget.byteCount(ofSize: unsafe hg_re2_size(compiled)) <= byteCount,
+                    budget.hasRoom(for: byteCount)
+                {
+                    try budget.take(byteCount)
+                    return unsafe compiled
+                }
+                unsafe hg_re2_free(compiled)
+            } else if Int(error) != hg_re2_error_size {
+                throw .syntax("it cannot be read")
+            }
+            guard budget.hasRoom(for: 2 * byteCount) else { break }
+            byteCount *= 2
+        }
+        throw byteCount * 2 > PatternBudget.mostByteCount ? .tooLarge : .tooMany
+    }
+
+    deinit {
+        if let expression = unsafe expression { unsafe hg_re2_free(expression) }
+    }
 
     /// Whether the expression matches anywhere in the bytes.
     public func matches(_ bytes: ArraySlice<UInt8>) -> Bool { matches(bytes.span) }
@@ -38,7 +79,7 @@ import CRE2
     /// Whether the expression matches anywhere in the bytes.
     func matches(_ bytes: Span<UInt8>) -> Bool {
         if let bytePattern { return bytePattern.matches(bytes) }
-        let expression = unsafe expression
+        guard let expression = unsafe expression else { return false }
         return unsafe bytes.withUnsafeBufferPointer { bytes in
             unsafe hg_re2_matches(expression, bytes.baseAddress, bytes.count)
         }
@@ -57,6 +98,46 @@ import CRE2
     }
 }
 
+/// What the expressions of one schema may take together, and how long it may take to compile them.
+///
+/// Whoever writes a schema chooses how many there are and how large they become: `\p{L}{400}` is half
+/// a million instructions, and half a second.
+public struct PatternBudget: Sendable {
+    /// RE2 needs so much for any expression that is of use.
+    static let leastByteCount = 64 << 10
+    /// Of one expression.
+    static let mostByteCount = 8 << 20
+    /// To read a property of Unicode takes as long as an expression of that size.
+    static let propertyByteCount = 4 << 10
+    /// To read a character takes as much, once RE2 has made a tree of it.
+    private static let characterByteCount = 64
+
+    /// What is left.
+    public private(set) var byteCount = maxByteCount
+
+    /// Of all expressions of a schema.
+    public static let maxByteCount = 32 << 20
+
+    public init() {}
+
+    /// With less RE2 would forget what it has seen of a text, and be slow: it remembers at least 20
+    /// combinations of instructions, or, of the largest expressions, does without.
+    static func byteCount(ofSize instructionCount: Int) -> Int {
+        min(512 * instructionCount, max(1 << 20, 32 * instructionCount))
+    }
+
+    func hasRoom(for byteCount: Int) -> Bool { byteCount <= self.byteCount }
+
+    mutating func take(_ byteCount: Int) throws(TextPatternError) {
+        guard hasRoom(for: byteCount) else { throw .tooMany }
+        self.byteCount -= byteCount
+    }
+
+    fileprivate mutating func read(_ text: String) throws(TextPatternError) {
+        try take(Self.characterByteCount * text.utf8.count)
+    }
+}
+
 /// Why an expression is refused.
 public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No expression of ECMA-262.
@@ -65,6 +146,8 @@ public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible
     case unsupported(String)
     /// Larger than RE2's limits: 1000 repetitions, 8 MiB for the compiled form.
     case tooLarge
+    /// All expressions of the schema together are too large.
+    case tooMany
 
     public var description: String {
         switch self {
@@ -72,6 +155,8 @@ public enum TextPatternError: Error, Hashable, Sendable, CustomStringConvertible
         case .unsupported(let construct):
             "\(construct) is not supported, because it cannot be run in linear time"
         case .tooLarge: "the regular expression is too large: more than 1000 repetitions or 8 MiB"
+        case .tooMany:
+            "the schema's regular expressions are too large: more than 32 MiB together"
         }
     }
 }
@@ -88,6 +173,8 @@ private struct BytePattern: Sendable {
     private var members: [UInt8] = []
     /// `^([0-9a-f]{2})+$`: the bytes are a multiple of this.
     private var unit = 1
+
+    var byteCount: Int { members.count + steps.count * MemoryLayout<Step>.stride }
 
     private struct Step {
         /// The table of its members begins here in `members`.

@@ -72,6 +72,9 @@ public struct Schema: Sendable {
         return program.admits(root, value, &check) && !check.isExhausted
     }
 
+    /// About how much memory the compiled form takes.
+    public var byteCount: Int { program.byteCount }
+
     // MARK: Names
 
     /// The symbol of a name that the schema speaks of; nil where it has none.

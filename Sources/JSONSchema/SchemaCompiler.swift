@@ -32,6 +32,8 @@ struct SchemaCompiler {
 
     /// More nodes than any sensible schema has.
     private static let maxNodeCount = 100_000
+    /// Of dynamic anchors that are compared, and of 64 bytes of a pointer: some 50 ns each.
+    private static let maxStepCount = 2_000_000
 
     let index: SchemaIndex
     let options: SchemaOptions
@@ -39,6 +41,7 @@ struct SchemaCompiler {
     private var nodes: [NodeKey: Int32] = [:]
     private var pending: [PendingNode] = []
     private var dialects: [Int: Dialect] = [:]
+    private var stepCount = 0
     /// Where each node was compiled from, for errors.
     private(set) var locations: [SchemaLocation] = []
 
@@ -121,9 +124,14 @@ struct SchemaCompiler {
         let own = index.resource(at: location)
         var inner = scope
         if own != resource {
-            for (name, target) in index.resources[own].dynamicAnchors where inner[name] == nil {
-                inner[name] = target
-            }
+            let anchors = index.resources[own].dynamicAnchors
+            // Most scopes are the resource's own, and share its storage.
+            if scope.isEmpty { inner = anchors }
+            for (name, target) in anchors where inner[name] == nil { inner[name] = target }
+        }
+        stepCount += 1 + inner.count + location.pointer.utf8.count >> 6
+        guard stepCount <= Self.maxStepCount else {
+            throw index.error(location, "the schema is too much work to compile")
         }
         let key = NodeKey(location: location, scope: inner)
         if let known = nodes[key] { return known }

@@ -46,6 +46,11 @@ struct SchemaIndex: Sendable {
     private var resourcesByLocation: [SchemaLocation: Int] = [:]
     /// Every place that is known to hold a schema, in document order.
     private(set) var locations: [SchemaLocation] = []
+    /// What the pointers of `locations` take.
+    private var pointerByteCount = 0
+
+    /// More than any sensible schema has: a long name stands in the pointers of all that is below it.
+    private static let maxPointerByteCount = 16 << 20
 
     var documentURIs: [String] { documents.dropFirst(builtInDocumentCount).map(\.uri) }
 
@@ -157,6 +162,10 @@ extension SchemaIndex {
         _ indexer: inout Indexer
     ) throws(SchemaError) {
         var resource = parent
+        pointerByteCount += location.pointer.utf8.count
+        guard pointerByteCount <= Self.maxPointerByteCount else {
+            throw SchemaError(pointer: "", message: "the schema is too large: its places' names")
+        }
         defer { locations.append(location) }
         guard let object = value.object else {
             resourcesByLocation[location] = resource

@@ -342,7 +342,11 @@ extension SchemaProgram {
 
     /// Whether a name may be tried with patterns, which are pairs in `operands`.
     func maySearch(_ name: JSONNode, _ patterns: Range<Int32>, _ check: inout SchemaCheck) -> Bool {
-        check.spend(steps: patterns.count >> 1 &* (1 &+ name.byteCount >> 5))
+        var weight = 0
+        for index in stride(from: Int(patterns.lowerBound), to: Int(patterns.upperBound), by: 2) {
+            weight &+= borrowedPatterns[Int(operands[index])].weight
+        }
+        return check.spend(steps: patterns.count >> 1 &+ (name.byteCount &* weight) >> 5)
     }
 
     /// Whether an object has a name; it is looked for from the first member on.
@@ -402,17 +406,17 @@ extension SchemaProgram {
         }
     }
 
-    /// Whether a string matches a pattern; a long one is more steps for each pattern.
+    /// Whether a string matches a pattern; a long one is more steps, and so is a large pattern.
     @inline(__always)
     private func matches(
         _ string: JSONNode,
         _ pattern: Int32,
         _ check: inout SchemaCheck
     ) -> Bool {
-        guard string.byteCount < 64 || check.spend(steps: string.byteCount >> 5) else {
-            return false
-        }
-        return borrowedPatterns[Int(pattern)].matches(string, in: check.document)
+        let borrowed = borrowedPatterns[Int(pattern)]
+        let steps = (string.byteCount &* borrowed.weight) >> 5
+        guard steps < 2 || check.spend(steps: steps) else { return false }
+        return borrowed.matches(string, in: check.document)
     }
 
     /// Whether a string keeps to a rule.
@@ -560,9 +564,11 @@ extension SchemaProgram {
 @safe struct BorrowedPattern: Sendable {
     // SAFETY: a program has each of these beside the pattern itself, and never gives one out.
     private let pattern: Unmanaged<TextPattern>
+    let weight: Int
 
     init(_ pattern: TextPattern) {
         unsafe self.pattern = Unmanaged.passUnretained(pattern)
+        weight = pattern.weight
     }
 
     /// Whether the expression matches anywhere in a string.

@@ -20,6 +20,7 @@ final class SchemaProgram: Sendable {
     let itemRules: [ItemRule]
     let patterns: [TextPattern]
     let borrowedPatterns: [BorrowedPattern]
+    private let patternByteCount: Int
     let limits: [NumberLimit]
     let literals: [Literal]
     let stringRules: [StringRule]
@@ -40,11 +41,25 @@ final class SchemaProgram: Sendable {
         itemRules = builder.itemRules
         patterns = builder.patterns
         borrowedPatterns = builder.patterns.map(BorrowedPattern.init)
+        patternByteCount = PatternBudget.maxByteCount - builder.patternBudget.byteCount
         limits = builder.limits
         literals = builder.literals
         stringRules = builder.stringRules
         memberTests = builder.memberTests
         notes = builder.notes
+    }
+
+    /// About how much memory it takes, that of its patterns included.
+    var byteCount: Int {
+        let tables =
+            nodes.count * MemoryLayout<Node>.stride
+            + (instructions.count + steps.count) * MemoryLayout<Instruction>.stride
+            + (operands.count + nameSlots.count) * MemoryLayout<Int32>.stride
+            + memberRules.count * MemoryLayout<MemberRule>.stride
+            + literals.count * MemoryLayout<Literal>.stride
+        // A name stands in the notes as well, with what describes it.
+        return tables + 2 * names.byteCount + names.count * 128 + limits.count * 128
+            + instructions.count * 64 + patternByteCount
     }
 
     /// A subschema: a range of instructions.

@@ -12,6 +12,7 @@ struct SchemaProgramBuilder {
     var memberRules: [SchemaProgram.MemberRule] = []
     private(set) var itemRules: [SchemaProgram.ItemRule] = []
     private(set) var patterns: [TextPattern] = []
+    private(set) var patternBudget = PatternBudget()
     private(set) var limits: [SchemaProgram.NumberLimit] = []
     private(set) var literals: [SchemaProgram.Literal] = []
     var steps: [SchemaProgram.Instruction] = []
@@ -43,7 +44,7 @@ struct SchemaProgramBuilder {
     /// Compiles an expression once, however often it is written.
     mutating func pattern(_ text: String) throws(TextPatternError) -> Int32 {
         if let known = positionsByPattern[Array(text.utf8)] { return known }
-        patterns.append(try TextPattern(text))
+        patterns.append(try TextPattern(text, within: &patternBudget))
         let position = Int32(patterns.count - 1)
         positionsByPattern[Array(text.utf8)] = position
         return position

@@ -83,8 +83,8 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
             members, 2 * 500 * 9
         ),
         (
-            #"{"allOf":[\#(list(50) { "{\"pattern\":\"[^x]{1,\($0 + 1)}\"}" })]}"#, "\"\(long)\"",
-            50 * 125
+            #"{"allOf":[\#(list(10) { "{\"pattern\":\"[^x]{1,\($0 + 1)}\"}" })]}"#, "\"\(long)\"",
+            (10 + 2 * 55) * 125
         ),
         (#"{"format":"uri-reference"}"#, "\"\(long)\"", 2000),
         (#"{"format":"regex"}"#, "\"\(long)\"", 16_000),
@@ -129,6 +129,48 @@ private func list(_ count: Int, _ item: (Int) -> String) -> String {
         let found = try check(schema, value)
         #expect(found.findings.isEmpty)
         #expect(found.stepCount >= 50 * (100 / 16))
+    }
+
+    /// A match may take 20 ns for each place of the expression and each byte: 80 ms here, and a minute
+    /// for a text of a megabyte.
+    @Test func `a match of a large expression is too much work`() throws {
+        let schema = #"{"pattern":"(a|b)*a(a|b){999}c"}"#
+        let text = "\"" + String(repeating: "ab", count: 2000) + "\""
+        let (findings, stepCount) = try check(schema, text)
+        #expect(stepCount >= 100_000)
+        #expect(findings.first?.message.hasPrefix("is too much work") == true)
+    }
+
+    /// Each is some hundred kilobytes, and would take minutes or gigabytes.
+    static let endlessSchemas: [(schema: String, message: String)] = {
+        let name = String(repeating: "n", count: 100_000)
+        let places = list(200) { #""\#($0)":{}"# }
+        let anchors = list(1500) { #""\#($0)":{"$dynamicAnchor":"a\#($0)"}"# }
+        let patterns = list(200) { #"{"pattern":"^\\p{L}{400}\#($0)$"}"# }
+        let many = list(200) { #"{"pattern":"^\\p{L}{40}\#($0)$"}"# }
+        return [
+            (#"{"properties":{"\#(name)":{"properties":{\#(places)}}}}"#, "is too large"),
+            (#"{"$defs":{\#(anchors)}}"#, "is too much work to compile"),
+            (#"{"anyOf":[\#(patterns)]}"#, "is too large"),
+            (#"{"anyOf":[\#(many)]}"#, "are too large"),
+        ]
+    }()
+
+    @Test(arguments: endlessSchemas.indices)
+    func `a schema that takes long to compile is refused`(index: Int) {
+        let (schema, message) = Self.endlessSchemas[index]
+        let error = #expect(throws: SchemaError.self) { _ = try Schema(text: Array(schema.utf8)) }
+        #expect(error?.message.contains(message) == true, "\(String(describing: error))")
+    }
+
+    @Test func `a schema says how much memory it takes`() throws {
+        func byteCount(_ text: String) throws -> Int {
+            try Schema(text: Array(text.utf8)).byteCount
+        }
+        let names = list(1000) { #""name \#($0)":{"type":"string"}"# }
+        #expect(try byteCount("{}") < 1000)
+        #expect(try (100_000...1_000_000).contains(byteCount(#"{"properties":{\#(names)}}"#)))
+        #expect(try byteCount(#"{"pattern":"^\\p{L}{40}$"}"#) >= 1 << 20)
     }
 
     /// As many as fit into the largest event that is read by default.

@@ -106,6 +106,53 @@ import Testing
         #expect(throws: TextPatternError.tooLarge) { _ = try TextPattern(pattern) }
     }
 
+    @Test func `expressions of one schema share a budget`() throws {
+        var budget = PatternBudget()
+        let large = "^\\p{L}{30}N$"
+        var count = 0
+        #expect(throws: TextPatternError.tooMany) {
+            while count < 200 {
+                _ = try TextPattern(large, within: &budget)
+                count += 1
+            }
+        }
+        #expect((2...64).contains(count))
+    }
+
+    @Test(arguments: [
+        ("^[0-9a-f]{8}-[A-Z]+$", 0), ("^[A-Z]{2}(-[a-z]+)?$", 64 << 10), ("^[\\p{L} ]+$", 1 << 20),
+        ("^\\p{L}{1,64}$", 4 << 20),
+    ])
+    func `an expression takes what its compiled form needs`(
+        pattern: String,
+        byteCount: Int
+    ) throws {
+        var budget = PatternBudget()
+        _ = try TextPattern(pattern, within: &budget)
+        let taken = PatternBudget.maxByteCount - budget.byteCount
+        #expect((byteCount...byteCount + 16_384).contains(taken))
+    }
+
+    @Test(arguments: [
+        String(repeating: "[ab]", count: 150_000), String(repeating: "\\p{L}|", count: 10_000),
+        "[" + String(repeating: "\\p{L}", count: 10_000) + "]",
+    ])
+    func `what takes long to read is refused before`(pattern: String) {
+        #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
+    }
+
+    @Test(
+        arguments: [
+            ("^[a-z]{900}$", 1), ("a", 3), ("[a-c]x", 5), ("(a|b)", 9), ("(ab){10}", 61),
+            ("a{2,5}", 11), ("a{3,}", 7), ("a*", 3), ("(a{10}){10}", 221), ("\\p{L}{7}", 15),
+            ("(a|b)*a(a|b){999}c", 2 * (4 + 1 + 4 * 999 + 1) + 1),
+            ("(?:(?:a{1000}){1000}){1000}", nil),
+        ] as [(String, Int?)]
+    )
+    func `a match counts by what an expression may look at`(pattern: String, weight: Int?) {
+        #expect((try? TextPattern(pattern))?.weight == weight)
+    }
+
     @Test func `a text that stalls a backtracking engine takes no time`() throws {
         let compiled = try TextPattern("^(a+)+$")
         let text = String(repeating: "a", count: 100_000) + "b"

@@ -24,9 +24,18 @@ enum {
     hg_re2_error_memory = 3,
 };
 
-/// NULL with an error; `error` is always set.
-hg_re2 *hg_re2_new(const uint8_t *pattern, size_t byte_count, int32_t *error);
+/// NULL with an error; `error` is always set. `memory` bounds, in bytes, the compiled form together
+/// with what matching remembers.
+hg_re2 *hg_re2_new(
+    const uint8_t *pattern,
+    size_t byte_count,
+    int64_t memory,
+    int32_t *error
+);
 void hg_re2_free(hg_re2 *expression);
+
+/// The instructions of the compiled form.
+size_t hg_re2_size(const hg_re2 *expression);
 
 /// True if the expression matches anywhere in the text.
 bool hg_re2_matches(const hg_re2 *expression, const uint8_t *text, size_t byte_count);

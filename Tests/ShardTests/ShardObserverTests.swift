@@ -86,7 +86,12 @@ import Vocabulary
         lost(Offset(5), .end, level: "error", text: "events were deleted before they were read"),
         lost(Offset(15), .end, level: "info", text: "reading continues there"),
         lost(Offset(25), .end, level: "error", text: "reading continues at the log's end"),
-        lost(Offset(25), .beginning, level: "error", text: "reading the partition from its beginning"),
+        lost(
+            Offset(25),
+            .beginning,
+            level: "error",
+            text: "reading the partition from its beginning"
+        ),
         Said(
             news: .offsetLost(partition, LostOffset(Offset(5), in: 0..<2, oldestBefore: 1, .end)),
             level: "error",
@@ -103,7 +108,11 @@ import Vocabulary
             level: "info",
             text: "reading the partition from its beginning"
         ),
-        Said(news: .partitionUnplaced(partition, .end), level: "info", text: "reading the partition from its end"),
+        Said(
+            news: .partitionUnplaced(partition, .end),
+            level: "info",
+            text: "reading the partition from its end"
+        ),
         Said(
             news: .partitionReplaced(partition, position: nil),
             level: "error",

@@ -219,7 +219,10 @@ class Kafka:
     def _asking(self, group=READER):
         """A client of that group for questions alone."""
         if group not in self._consumers:
-            self._consumers[group] = self._new_consumer(group, {})
+            # A broker that has just started may tell less of a topic than there is, and a client
+            # believes that for a quarter of an hour.
+            properties = {"topic.metadata.refresh.interval.ms": 1000, "metadata.max.age.ms": 2000}
+            self._consumers[group] = self._new_consumer(group, properties)
         return self._consumers[group]
 
     def _new_consumer(self, group, properties):

@@ -56,6 +56,8 @@ struct HTTPAnswer: Hashable, Sendable {
             hg_curl_set_text(handle, CURLOPT_URL, url),
             hg_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https"),
             hg_curl_set_headers(handle, headers.first),
+            // Without it the environment would choose who sees the credentials: `http_proxy`.
+            hg_curl_set_text(handle, CURLOPT_PROXY, ""),
             // Without it a timeout of a look-up would come as a signal.
             hg_curl_set_long(handle, CURLOPT_NOSIGNAL, 1),
             hg_curl_set_long(handle, CURLOPT_TIMEOUT_MS, options.timeout.wholeMilliseconds),

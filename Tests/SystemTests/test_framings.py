@@ -354,6 +354,23 @@ def test_registries_are_asked_in_turn(broker, simulators, benches):
         service.drain()
 
 
+def test_the_environment_chooses_no_proxy_for_the_registry(broker, simulators, benches):
+    """Its credentials would go there."""
+    bench, simulator = benches(broker), simulators()
+    with reserved_port() as nobody, running_registry() as registry:
+        schema = registry.register("known", TEAM_SCHEMA)
+        names = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+        service = bench.start(
+            bench.configuration(simulator, **registry_settings(registry)),
+            {name: f"http://127.0.0.1:{nobody}" for name in names},
+        ).wait_until_ready()
+        event = new_event(metadata={"team": "a"})
+        bench.produce([wire_format(schema["id"], event)])
+        bench.wait_for_outcomes(1, service=service)
+        assert outcomes_by_id(broker, bench.topics)[event["id"]][1]["outcome"] == "accepted"
+        service.drain()
+
+
 def test_schemas_that_cannot_be_had_or_used(broker, simulators, benches):
     bench, simulator = benches(broker), simulators()
     with running_registry() as registry:

@@ -226,7 +226,7 @@ let package = Package(
         ),
         tests("SystemIOTests", ["SystemIO", "Vocabulary"]),
         tests("HTTP2IOTests", ["HTTP2IO", "HTTP2Peer", "SystemIO", "Vocabulary"]),
-        tests("RegistryIOTests", ["RegistryIO", "Vocabulary"]),
+        tests("RegistryIOTests", ["RegistryIO", "HTTPServer", "Vocabulary"]),
         tests("YAMLTests", ["YAML"]),
         tests("HTTPServerTests", ["HTTPServer", "HTTP2Peer", "HTTP2IO"]),
         tests("CommandsTests", ["Commands"]),
@@ -254,7 +254,10 @@ let package = Package(
         tests("ToolsTests", ["Tools", "APNsRules", "Vocabulary"]),
         tests(
             "ServiceTests",
-            ["Service", "AdminHTTP", "Configuration", "Delivery", "HTTP2Peer", "Log", "Vocabulary"]
+            [
+                "Service", "AdminHTTP", "Configuration", "Delivery", "EventCodec", "HTTP2Peer",
+                "JSONSchema", "Log", "Vocabulary",
+            ]
         ),
         tests(
             "APNsSimulatorTests",

@@ -93,4 +93,9 @@ public enum RegisteredSchema: Sendable {
     case unknown
     /// It cannot be enforced, with the cause.
     case unusable(String)
+
+    /// About how much memory it takes: that of what can be enforced.
+    public var byteCount: Int {
+        if case .usable(let schema) = self { schema.byteCount } else { 0 }
+    }
 }

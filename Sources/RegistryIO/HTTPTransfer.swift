@@ -46,7 +46,7 @@ struct HTTPAnswer: Hashable, Sendable {
     /// - Parameters:
     ///   - url: `http` or `https`.
     ///   - options: How to ask.
-    /// - Throws: `RegistryError.unreachable` when there is no answer.
+    /// - Throws: `RegistryError.unreachable` when there is no answer, `tooLarge` for its length.
     /// - Returns: The answer, whatever its status is.
     borrowing func get(_ url: String, _ options: Options) throws(RegistryError) -> HTTPAnswer {
         let handle = unsafe handle
@@ -76,7 +76,8 @@ struct HTTPAnswer: Hashable, Sendable {
         let status = unsafe hg_curl_status(handle)
         withExtendedLifetime((headers, body)) {}
         guard code == CURLE_OK else {
-            throw body.isTooLarge ? .unreachable("the answer is too large") : Self.error(code)
+            let isTooLarge = body.isTooLarge || code == CURLE_FILESIZE_EXCEEDED
+            throw isTooLarge ? .tooLarge : Self.error(code)
         }
         return HTTPAnswer(status: status, body: body.bytes)
     }

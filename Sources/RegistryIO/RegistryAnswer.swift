@@ -11,6 +11,8 @@ package struct RegisteredText: Hashable, Sendable {
         self.text = text
         self.references = references
     }
+
+    package var byteCount: Int { references.values.reduce(text.count) { $0 + $1.count } }
 }
 
 /// What the registry says of a schema.
@@ -59,6 +61,31 @@ package struct RegistryAnswer: Hashable, Sendable {
         }
         self.references = references
     }
+
+    /// What a registry's answer to a request for a schema says.
+    ///
+    /// - Returns: nil: there is no such schema.
+    package static func read(
+        status: Int,
+        _ body: [UInt8]
+    ) throws(RegistryError) -> RegistryAnswer? {
+        switch status {
+        case 200:
+            guard let schema = RegistryAnswer(body) else {
+                throw .refused(status: 200, "the answer is none that a Schema Registry gives")
+            }
+            return schema
+        case 404 where saysMissing(body): return nil
+        case 404:
+            throw .refused(status: 404, "no Schema Registry under this address, or no such path")
+        case 401, 403: throw .refused(status: status, "the credentials are not taken")
+        case _ where isFailure(status: status): throw .unreachable("status \(status)")
+        default: throw .refused(status: status, "not the answer to a request for a schema")
+        }
+    }
+
+    /// Whether a server says with a status that it cannot do its work (RFC 9110, 15.6).
+    static func isFailure(status: Int) -> Bool { status >= 500 }
 
     /// Whether the body of a 404 says that a schema, subject or version is missing.
     ///

@@ -27,6 +27,8 @@ package struct RegistryClient: ~Copyable {
 
     /// Bounds what one schema can make us fetch.
     private static let maxReferences = 64
+    /// Of a schema with all that it refers to.
+    private static let maxByteCount = HTTPTransfer.maxByteCount
 
     /// Makes a client; connects to nothing yet.
     package init(_ access: RegistryAccess) throws(RegistryError) {
@@ -43,9 +45,26 @@ package struct RegistryClient: ~Copyable {
         _ reference: SchemaReference
     ) throws(RegistryError) -> RegistryVerdict {
         let options = try options()
+        do throws(RegistryError) {
+            return try fetch(reference, options)
+        } catch .tooLarge {
+            return .unusable(Self.tooLarge)
+        } catch {
+            throw error
+        }
+    }
+
+    private static let tooLarge =
+        "the schema, with what it refers to, is larger than \(maxByteCount >> 20) MiB"
+
+    private borrowing func fetch(
+        _ reference: SchemaReference,
+        _ options: HTTPTransfer.Options
+    ) throws(RegistryError) -> RegistryVerdict {
         guard let answer = try get(reference.description, options) else { return .unknown }
         guard answer.type == "JSON" else {
-            return .unusable("schema \(reference.name) is \(answer.type); Heliograph reads JSON")
+            let type = answer.type.unicodeScalars.prefix(20)
+            return .unusable("schema \(reference.name) is \(String(type)); Heliograph reads JSON")
         }
         var found = RegisteredText(text: answer.text)
         var pending = answer.references
@@ -59,6 +78,7 @@ package struct RegistryClient: ~Copyable {
                 return .unusable("refers to '\(next.name)', which the registry does not have")
             }
             found.references[next.name] = document.text
+            guard found.byteCount <= Self.maxByteCount else { return .unusable(Self.tooLarge) }
             pending += document.references
         }
         return .found(found)
@@ -80,6 +100,9 @@ package struct RegistryClient: ~Copyable {
     }
 
     /// The answer of the first registry that gives one; nil: there is no such thing.
+    ///
+    /// A registry that refuses goes before one that does not answer: of two addresses one may be dead
+    /// for long, and this schema is not what tells.
     private borrowing func get(
         _ path: String,
         _ options: HTTPTransfer.Options
@@ -87,26 +110,23 @@ package struct RegistryClient: ~Copyable {
         var failure = RegistryError.unreachable("no address")
         for url in access.urls {
             do throws(RegistryError) {
-                return try Self.read(try transfer.get("\(url)/\(path)", options))
+                let answer = try transfer.get("\(url)/\(path)", options)
+                return try RegistryAnswer.read(status: answer.status, answer.body)
             } catch {
-                failure = error
+                if failure.concernsAll { failure = error }
             }
         }
-        throw failure
+        guard failure.concernsAll, isThere(options) else { throw failure }
+        throw .failed(failure.description)
     }
 
-    private static func read(_ answer: HTTPAnswer) throws(RegistryError) -> RegistryAnswer? {
-        switch answer.status {
-        case 200:
-            guard let schema = RegistryAnswer(answer.body) else {
-                throw .refused(status: 200, "the answer is none that a Schema Registry gives")
-            }
-            return schema
-        case 404 where RegistryAnswer.saysMissing(answer.body): return nil
-        case 404: throw .refused(status: 404, "no Schema Registry under this address")
-        case 401, 403: throw .refused(status: answer.status, "the credentials are not taken")
-        default: throw .refused(status: answer.status, "not the answer to a request for a schema")
+    /// Whether a registry answers to what no record asks for, if only that it takes no such request.
+    private borrowing func isThere(_ options: HTTPTransfer.Options) -> Bool {
+        for url in access.urls {
+            let answer = try? transfer.get("\(url)/schemas/types", options)
+            if let answer, !RegistryAnswer.isFailure(status: answer.status) { return true }
         }
+        return false
     }
 
     /// A segment of a path: all but RFC 3986's unreserved characters (2.3) as `%XX`.

@@ -15,6 +15,8 @@ package struct ArrivalDecoder: ~Copyable {
     private var schemasVersion = 0
     /// Of the registry's, to be forgotten once what waits for them is told so.
     private var uselessSchemas: [SchemaReference] = []
+    /// Of the registry's, what those of use take.
+    private var schemaByteCount = 0
 
     package init(_ settings: ShardSettings, _ schemas: ShardSchemas) {
         retryTopics = settings.topics.retry
@@ -113,9 +115,14 @@ package struct ArrivalDecoder: ~Copyable {
 
     /// The registry said what a schema is.
     package mutating func fetched(_ reference: SchemaReference, _ schema: RegisteredSchema) {
-        if (decoder.registeredSchemas?.count ?? 0) >= ShardSchemas.maxRegistered {
+        if (decoder.registeredSchemas?.count ?? 0) >= ShardSchemas.maxRegistered
+            || schemaByteCount + schema.byteCount > ShardSchemas.maxByteCount
+        {
             decoder.registeredSchemas = [:]
+            schemaByteCount = 0
         }
+        schemaByteCount += schema.byteCount
+        schemaByteCount -= decoder.registeredSchemas?[reference]?.byteCount ?? 0
         decoder.registeredSchemas?[reference] = schema
         if case .usable = schema { return }
         uselessSchemas.append(reference)
@@ -124,7 +131,11 @@ package struct ArrivalDecoder: ~Copyable {
     /// All that waited was decoded again: what is of no use now may be later, so the next record asks
     /// again.
     package mutating func forgetUseless() {
-        for schema in uselessSchemas { decoder.registeredSchemas?[schema] = nil }
+        for schema in uselessSchemas {
+            // Meanwhile it may have come to be of use.
+            schemaByteCount -= decoder.registeredSchemas?[schema]?.byteCount ?? 0
+            decoder.registeredSchemas?[schema] = nil
+        }
         uselessSchemas = []
     }
 }

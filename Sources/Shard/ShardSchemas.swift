@@ -8,6 +8,10 @@ package struct ShardSchemas: Sendable {
     /// Reaching it forgets all: nobody has that many schemas, so it is a producer's mistake, and
     /// must not fill the memory.
     package static let maxRegistered = 10_000
+    /// What they may take together; reaching it forgets all as well.
+    ///
+    /// The largest schemas of the registry are four times 32 MiB.
+    package static let maxByteCount = 128 << 20
 
     /// The operator's schemas, unless the caller has them already: `seen` is the version that it
     /// has, and becomes the present one.

@@ -36,6 +36,26 @@ import Testing
         #expect(RegistryAnswer(Array(body.utf8)) == nil)
     }
 
+    /// Whatever a registry says to one request, others may fare better, unless it says that it cannot
+    /// work.
+    @Test(arguments: 100...599)
+    func `a status concerns all schemas only if it is the registry's failure`(status: Int) {
+        for body in ["", "<html>", #"{"error_code":50001,"message":"x"}"#, "{}"] {
+            do throws(RegistryError) {
+                _ = try RegistryAnswer.read(status: status, Array(body.utf8))
+                Issue.record("\(body) is no schema")
+            } catch {
+                #expect(error.concernsAll == (status >= 500), "\(error)")
+                #expect("\(error)".contains("\(status)"))
+            }
+        }
+    }
+
+    @Test func `a registry says that there is no such schema`() throws {
+        let body = Array(#"{"error_code":40403,"message":"Schema not found"}"#.utf8)
+        #expect(try RegistryAnswer.read(status: 404, body) == nil)
+    }
+
     @Test(arguments: [
         (#"{"error_code":40403,"message":"Schema not found"}"#, true),
         (#"{"error_code":40401}"#, true),

@@ -354,6 +354,40 @@ def test_registries_are_asked_in_turn(broker, simulators, benches):
         service.drain()
 
 
+def test_no_record_makes_the_service_unready(broker, simulators, benches):
+    """Whatever one schema's number makes a registry say, others are had, and nobody is unready."""
+    bench, simulator = benches(broker), simulators()
+    statuses = {100: 302, 101: 400, 102: 401, 103: 403, 104: 404, 105: 429, 106: 500, 107: 503}
+    impossible = (1 << 31, (1 << 32) - 1)
+    with running_registry() as registry:
+        registry.statuses = {f"schemas/ids/{n}": status for n, status in statuses.items()}
+        odd = [
+            wire_format(number, new_event(id=f"odd-{number}"))
+            for number in (*statuses, *impossible)
+        ]
+        good = registry.register("good", TEAM_SCHEMA)
+        known = [new_event(metadata={"team": "a"}) for _ in range(3)]
+        settings = registry_settings(registry)
+        service = bench.run(simulator, **settings, retry={"here_for": "1s", "max_delay": "1s"})
+        bench.produce([*odd, *(wire_format(good["id"], event) for event in known)], partition=0)
+        seen = []
+
+        def are_written():
+            seen.append(service.fetch("/ready")[1])
+            return len(outcomes_by_id(broker, bench.topics)) == len(odd) + len(known)
+
+        eventually(are_written, 60, "every outcome")
+        assert not [text for text in seen if "schema_registry" in text]
+        found = outcomes_by_id(broker, bench.topics)
+        assert {found[event["id"]][1]["outcome"] for event in known} == {"accepted"}
+        reasons = {number: found[f"odd-{number}"][1]["reason"] for number in statuses}
+        assert set(reasons.values()) == {"SchemaUnavailable"}
+        for number in impossible:
+            assert found[f"odd-{number}"][1]["reason"] == "UnknownSchema"
+            assert f"schemas/ids/{number}" not in registry.requests
+        service.drain()
+
+
 def test_the_environment_chooses_no_proxy_for_the_registry(broker, simulators, benches):
     """Its credentials would go there."""
     bench, simulator = benches(broker), simulators()

@@ -10,32 +10,32 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// Fetches the schemas that records name, once each for all shards, on a thread of its own.
+/// Fetches the schemas that records name, once each for all shards, on a thread of its own, and has
+/// others compile them.
 final class SchemaRegistry: Sendable {
-    private struct Request: Sendable {
-        var schema: SchemaReference
-        var shard: ShardControl
-    }
-
-    private struct State: Sendable {
-        /// At most one for each schema that something in a shard's hands waits for.
-        var requests: [Request] = []
-        var trouble: String?
+    private struct Trouble: Sendable {
+        var text: String?
         var failedAt = Instant(nanoseconds: .min)
     }
 
     private let compilation: SchemaCompilation
     private let metrics: SchemaMetrics
     private let log: Log
-    private let state = Mutex(State())
+    private let lookups = Mutex(SchemaLookups<ShardControl>())
+    private let trouble = Mutex(Trouble())
+    /// Of the texts that are to be compiled.
+    private let pendingByteCount = Atomic(0)
     /// One signal for each request, and one for the end.
     private let requested = DispatchSemaphore(value: 0)
     private let stopped = Atomic(false)
+    private let compilers = CompilerThreads(count: 2, named: "schema-compiler")
 
     /// A registry that comes back while nobody needs it announces itself by nothing.
     private static let troubleLifetime = Duration.seconds(60)
+    /// Four of the largest schemas: while they are compiled the others are asked for again.
+    private static let maxPendingByteCount = 16 << 20
 
-    /// Starts the thread, which lives until `stop`.
+    /// Starts the threads, which live until `stop`.
     init(
         _ access: RegistryAccess,
         compilation: SchemaCompilation,
@@ -53,148 +53,148 @@ final class SchemaRegistry: Sendable {
     func stop() {
         stopped.store(true, ordering: .releasing)
         requested.signal()
+        compilers.stop()
     }
 
     /// Asks for a schema; the answer comes into the shard's inbox.
     func fetch(_ schema: SchemaReference, for shard: ShardControl) {
-        state.withLock { $0.requests.append(Request(schema: schema, shard: shard)) }
-        requested.signal()
+        let now = SystemClock.now
+        switch lookups.withLock({ $0.ask(schema, shard, now: now) }) {
+        case .now(let known): deliver(known, of: schema, to: [shard])
+        case .later: requested.signal()
+        }
     }
 
     /// Why the registry lately did not answer; nil: it did, or nobody asked.
     func trouble(now: Instant) -> String? {
-        state.withLock { state in
-            now - state.failedAt < Self.troubleLifetime ? state.trouble : nil
-        }
+        trouble.withLock { now - $0.failedAt < Self.troubleLifetime ? $0.text : nil }
     }
 
     // MARK: The thread
 
     private func serve(_ access: RegistryAccess) {
-        var cache = RegistryCache()
         do throws(RegistryError) {
             let client = try RegistryClient(access)
-            while true {
-                requested.wait()
-                guard !stopped.load(ordering: .acquiring) else { return }
-                guard let request = nextRequest() else { continue }
-                answer(request, &cache, client)
-            }
+            while let schema = nextSchema() { fetch(schema, client) }
         } catch {
             // Without libcurl nothing can ever be fetched; what waits ends as it would without
             // a registry.
-            while !stopped.load(ordering: .acquiring) {
-                requested.wait()
-                if let request = nextRequest() { failed(request, error, cache) }
+            while let schema = nextSchema() { failed(schema, error) }
+        }
+    }
+
+    /// Waits for a schema that is to be fetched; nil: no more are.
+    private func nextSchema() -> SchemaReference? {
+        while true {
+            requested.wait()
+            guard !stopped.load(ordering: .acquiring) else { return nil }
+            let now = SystemClock.now
+            switch lookups.withLock({ $0.next(now: now) }) {
+            case .fetch(let schema): return schema
+            case .refuse(let schema, let shards):
+                metrics.registryFetches[.failed].add()
+                log.warning(
+                    "schema not fetched: too many lookups failed",
+                    [.schema: schema.description]
+                )
+                deliver(nil, of: schema, to: shards)
+            case nil: continue
             }
         }
     }
 
-    private func nextRequest() -> Request? {
-        state.withLock { $0.requests.isEmpty ? nil : $0.requests.removeFirst() }
+    private func fetch(_ schema: SchemaReference, _ client: borrowing RegistryClient) {
+        do throws(RegistryError) {
+            switch try client.fetch(schema) {
+            case .unknown: ended(schema, .unknown)
+            case .unusable(let cause): ended(schema, .unusable(cause))
+            case .found(let text): compile(text, schema)
+            }
+            trouble.withLock { $0.text = nil }
+        } catch {
+            failed(schema, error)
+        }
     }
 
-    private func answer(
-        _ request: Request,
-        _ cache: inout RegistryCache,
-        _ client: borrowing RegistryClient
-    ) {
-        if let known = cache.schema(request.schema, now: SystemClock.now) {
-            deliver(known, to: request)
-            return
+    /// Has a schema compiled, which may take a second: whoever waits for another one does not mind.
+    private func compile(_ text: RegisteredText, _ schema: SchemaReference) {
+        let byteCount = text.byteCount
+        let pending = pendingByteCount.add(byteCount, ordering: .relaxed).newValue
+        guard pending <= Self.maxPendingByteCount else {
+            pendingByteCount.subtract(byteCount, ordering: .relaxed)
+            return ended(schema, nil)
         }
-        do throws(RegistryError) {
-            let schema = RegisteredSchema(try client.fetch(request.schema), compilation)
-            cache.insert(schema, for: request.schema, now: SystemClock.now)
-            metrics.registryFetches[.ok].add()
-            metrics.registrySchemas.set(cache.count)
-            state.withLock { $0.trouble = nil }
+        compilers.add { [self] in
+            let compiled = RegisteredSchema(text, compilation)
+            pendingByteCount.subtract(byteCount, ordering: .relaxed)
+            ended(schema, compiled)
+        }
+    }
+
+    /// A look-up came to its end, whatever that is.
+    private func ended(_ schema: SchemaReference, _ result: RegisteredSchema?) {
+        let now = SystemClock.now
+        let (shards, count) = lookups.withLock { lookups in
+            let shards = lookups.ended(schema, result, now: now)
+            return (shards, lookups.usableCount)
+        }
+        metrics.registryFetches[result == nil ? .failed : .ok].add()
+        metrics.registrySchemas.set(count)
+        if let result {
             log.info(
                 "schema fetched",
-                [.schema: request.schema.description, .outcome: schema.word]
+                [.schema: schema.description, .outcome: result.word]
             )
-            deliver(schema, to: request)
-        } catch {
-            metrics.registryFetches[.failed].add()
-            failed(request, error, cache)
         }
+        deliver(result, of: schema, to: shards)
     }
 
-    /// Whoever waits behind this request would wait for a timeout of its own: all are told at once.
-    private func failed(_ request: Request, _ error: RegistryError, _ cache: RegistryCache) {
-        let (others, isNews) = state.withLock { state in
-            let isNews = state.trouble != error.description
-            state.trouble = error.description
-            state.failedAt = SystemClock.now
-            defer { state.requests = [] }
-            return (state.requests, isNews)
+    /// The registry did not say what a schema is.
+    ///
+    /// Only what concerns all schemas is told in `/ready`: a record decides which one is asked for.
+    private func failed(_ schema: SchemaReference, _ error: RegistryError) {
+        let isNews = trouble.withLock { trouble in
+            guard error.concernsAll else {
+                trouble.text = nil
+                return true
+            }
+            defer {
+                trouble.text = error.description
+                trouble.failedAt = SystemClock.now
+            }
+            return trouble.text != error.description
         }
         if isNews {
             log.warning(
                 "schema could not be fetched",
-                [.schema: request.schema.description, .error: error.description]
+                [.schema: schema.description, .error: error.description]
             )
         }
-        deliver(nil, to: request)
-        for other in others {
-            deliver(cache.schema(other.schema, now: SystemClock.now), to: other)
+        guard error.concernsAll else { return ended(schema, nil) }
+        metrics.registryFetches[.failed].add()
+        for (schema, shards) in lookups.withLock({ $0.registryFailed(schema) }) {
+            deliver(nil, of: schema, to: shards)
         }
     }
 
-    private func deliver(_ result: RegisteredSchema?, to request: Request) {
-        request.shard.deliver(SchemaAnswer(schema: request.schema, result: result))
-    }
-}
-
-/// What the registry has said.
-///
-/// A schema never changes under its identifier, so it is kept for good. What the registry lacks,
-/// or has in a form of no use, is asked for again after a while.
-struct RegistryCache: Sendable {
-    private var usable: [SchemaReference: RegisteredSchema] = [:]
-    private var useless: [SchemaReference: (schema: RegisteredSchema, until: Instant)] = [:]
-
-    /// Of either kind; reaching it forgets all of that kind.
-    static let limit = ShardSchemas.maxRegistered
-    /// A replica of the registry may learn of a schema later than a producer.
-    static let uselessLifetime = Duration.seconds(15)
-
-    var count: Int { usable.count }
-
-    func schema(_ reference: SchemaReference, now: Instant) -> RegisteredSchema? {
-        if let schema = usable[reference] { return schema }
-        guard let entry = useless[reference], now < entry.until else { return nil }
-        return entry.schema
-    }
-
-    mutating func insert(
-        _ schema: RegisteredSchema,
-        for reference: SchemaReference,
-        now: Instant
+    private func deliver(
+        _ result: RegisteredSchema?,
+        of schema: SchemaReference,
+        to shards: [ShardControl]
     ) {
-        switch schema {
-        case .usable:
-            if usable.count >= Self.limit { usable.removeAll() }
-            usable[reference] = schema
-        case .unknown, .unusable:
-            if useless.count >= Self.limit { useless.removeAll() }
-            useless[reference] = (schema, now + Self.uselessLifetime)
-        }
+        for shard in shards { shard.deliver(SchemaAnswer(schema: schema, result: result)) }
     }
 }
 
 extension RegisteredSchema {
     /// Compiles what the registry has.
-    init(_ verdict: RegistryVerdict, _ compilation: SchemaCompilation) {
-        switch verdict {
-        case .unknown: self = .unknown
-        case .unusable(let cause): self = .unusable(cause)
-        case .found(let found):
-            do throws(SchemaError) {
-                self = .usable(try compilation.compile(found))
-            } catch {
-                self = .unusable("cannot be enforced: \(error)")
-            }
+    init(_ text: RegisteredText, _ compilation: SchemaCompilation) {
+        do throws(SchemaError) {
+            self = .usable(try compilation.compile(text))
+        } catch {
+            // It may be as long as the schema itself; no more of it is ever shown.
+            let cause = "\(error)".unicodeScalars.prefix(1000)
+            self = .unusable("cannot be enforced: \(String(cause))")
         }
     }
 

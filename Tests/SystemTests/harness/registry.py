@@ -22,6 +22,8 @@ class Registry:
         self._server = None
         # Paths that were asked for.
         self.requests = []
+        # By path, a status in place of the answer.
+        self.statuses = {}
 
     @property
     def url(self):
@@ -88,6 +90,8 @@ class Registry:
             self.requests.append("/".join(parts))
             if self._authorization and headers.get("Authorization") != self._authorization:
                 return 401, {"error_code": 40101, "message": "Unauthorized"}
+            if "/".join(parts) in self.statuses:
+                return self.statuses["/".join(parts)], "not a registry's answer"
             return self._find(parts, body)
 
     def _find(self, parts, body):

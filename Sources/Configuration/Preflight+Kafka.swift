@@ -33,11 +33,13 @@ extension Configuration {
         }
     }
 
-    /// Those with a key.
-    var kafkaSecretFiles: [(property: String, path: String)] {
-        kafkaFiles.filter {
+    /// Those with a key, and those that stand in the place of a property, by the configuration's key.
+    var kafkaSecretFiles: [(key: String, path: String)] {
+        let keys = kafkaFiles.filter {
             Self.secretFiles.contains(KafkaConfiguration.withoutPrefix($0.property))
         }
+        let properties = kafka.propertyFiles.map { (KafkaPropertyFile.key(of: $0.key), $0.value) }
+        return keys + properties.sorted { $0.0 < $1.0 }
     }
 
     /// The files that the client reads, by property.

@@ -35,6 +35,12 @@ extension Configuration {
         }
         let others: [(path: String, name: String, source: SecretSource?)] = [
             ("apns", "proxy_password", apns.proxyPassword),
+            ("admin", "bearer_token", admin.bearerToken),
+            // The key stands in the certificate's file if it stands nowhere else.
+            (
+                "admin", admin.privateKey == nil ? "certificate" : "private_key",
+                admin.privateKey ?? admin.certificateFile.map(SecretSource.file)
+            ),
             ("log", "fingerprint_key", log.fingerprintKey),
             ("schema_registry", "password", schemaRegistry.password),
             ("schema_registry", "bearer_token", schemaRegistry.bearerToken),
@@ -42,8 +48,8 @@ extension Configuration {
         let lines = others.compactMap { path, name, source in
             source?.exposure(name).map { "\(path).\($0)" }
         }
-        let kafka = kafkaSecretFiles.compactMap { property, file in
-            SecretSource.file(file).exposure.map { "kafka.properties.\(property): \($0)" }
+        let kafka = kafkaSecretFiles.compactMap { key, path in
+            SecretSource.file(path).exposure.map { "kafka.properties.\(key): \($0)" }
         }
         return own + lines + kafka
     }

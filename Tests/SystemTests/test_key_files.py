@@ -484,3 +484,49 @@ def test_a_secret_that_others_may_read_is_told(made, tmp_path, mode, is_linked):
     said = f"is open to every user (mode 0{mode:o}), expected 0600, or 0640 if root owns it"
     warned = [f"heliograph: warning: {PRIVATE_KEY}: '{key}' {said}"] if mode & 0o006 else []
     assert ended.err[:-1] == warned
+
+
+def test_every_file_with_a_secret_is_looked_at(made, tmp_path):
+    """And no other: certificates and identifiers are for everybody."""
+    files = {"key": made["p8"], "key_id": b"ABC123DEFG"}
+    wanted = settings(tmp_path, files, False)
+    del wanted["apns"]["credentials"][0]["key_id"]
+
+    def file(name, content=b"0123456789abcdef0123456789abcdef"):
+        (tmp_path / name).write_bytes(content)
+        return str(tmp_path / name)
+
+    rsa, certificate_of_rsa = file("rsa", made["rsa"]), file("rsa.pem", made["rsa.pem"])
+    wanted["apns"] |= {"proxy": "http://u@localhost:1", "proxy_password_file": file("proxy")}
+    wanted["admin"] = {"bearer_token_file": file("admin")}
+    wanted["admin"] |= {"certificate_file": certificate_of_rsa, "private_key_file": rsa}
+    wanted["log"] = {"fingerprint_key_file": file("fingerprints")}
+    wanted["schema_registry"] = {
+        "url": "https://localhost:1",
+        "bearer_token_file": file("registry"),
+        "ca_file": certificate_of_rsa,
+    }
+    wanted["kafka"] = {
+        "properties": {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": "u",
+            "sasl.password_file": file("kafka"),
+            "ssl.key.location": rsa,
+            "ssl.certificate.location": certificate_of_rsa,
+        }
+    }
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)
+    ended = run_command(tmp_path, wanted, "check")
+    assert ended.code == 0, ended.said
+    assert [line.split(": ")[2] for line in ended.err[:-1]] == [
+        KEY,
+        "apns.proxy_password_file",
+        "admin.bearer_token_file",
+        "admin.private_key_file",
+        "log.fingerprint_key_file",
+        "schema_registry.bearer_token_file",
+        "kafka.properties.ssl.key.location",
+        "kafka.properties.sasl.password_file",
+    ]

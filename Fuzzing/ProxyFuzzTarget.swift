@@ -57,22 +57,29 @@ private let tls: TLSContext = {
     do {
         return try .client(trust: .system)
     } catch {
-        preconditionFailure(error.description)
+        preconditionFailure("no roots: \(error)")
     }
 }()
+
+/// The beginning of a status line: `d` is a digit, `n` one but 0, and `s` the end of the status.
+private let statusLine = Array("HTTP/1.d ndds".utf8)
+
+private func fits(_ byte: UInt8, _ form: UInt8) -> Bool {
+    switch form {
+    case UInt8(ascii: "d"): isDigit(byte)
+    case UInt8(ascii: "n"): isDigit(byte) && byte != UInt8(ascii: "0")
+    case UInt8(ascii: "s"): byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\r")
+    default: byte == form
+    }
+}
 
 /// The same by other means: by looking at the whole text, one response after the other.
 private func verdict(of answer: [UInt8]) -> Outcome {
     let bound = 16_384
     var rest = answer.prefix(bound)
     while true {
-        let line = Array(rest.prefix(13))
-        let forms: [(UInt8) -> Bool] =
-            "HTTP/1.".utf8.map { letter in { $0 == letter } } + [
-                isDigit, { $0 == 0x20 }, { isDigit($0) && $0 != 0x30 }, isDigit, isDigit,
-                { $0 == 0x20 || $0 == 0x0D },
-            ]
-        guard zip(line, forms).allSatisfy({ $1($0) }) else { return .failed(.notHTTP) }
+        let line = Array(rest.prefix(statusLine.count))
+        guard zip(line, statusLine).allSatisfy({ fits($0, $1) }) else { return .failed(.notHTTP) }
         let ends = rest.indices.dropLast(3).first {
             rest[$0..<$0 + 4].elementsEqual("\r\n\r\n".utf8)
         }

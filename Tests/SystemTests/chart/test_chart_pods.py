@@ -6,6 +6,7 @@ from harness import chart
 
 EVERY_FILE = pytest.mark.parametrize("values_file", chart.VALUES_FILES, ids=chart.parameter_name)
 STATEFUL = chart.CHART / "ci" / "statefulset-values.yaml"
+EVERYTHING = chart.CHART / "ci" / "everything-values.yaml"
 KEDA = chart.CHART / "ci" / "keda-values.yaml"
 HPA = chart.CHART / "ci" / "hpa-values.yaml"
 # CoreDNS', and OpenShift's in its pods.
@@ -407,15 +408,15 @@ def test_the_image_is_of_the_registry_of_all(image, registry, expected):
 
 @pytest.mark.parametrize(
     "values_file, secrets",
-    [(chart.LEAST, None), (HPA, None), (KEDA, "kafka-ca,kafka-login"), (STATEFUL, "kafka-ca,kafka-client")],
+    [(chart.LEAST, None), (HPA, None), (KEDA, None), (EVERYTHING, "kafka-keystore,more")],
     ids=chart.parameter_name,
 )
-def test_reloader_looks_at_secrets_that_are_read_at_start_alone(values_file, secrets):
-    """A key of APNs is read again while running, and the release's own Secret is in the checksum."""
+def test_reloader_looks_at_secrets_that_are_variables(values_file, secrets):
+    """Files of APNs and of Kafka are read again, or start the process again by themselves."""
     values = {"reloader": {"enabled": True}, "annotations": {"owner": "push"}}
     workload = chart.only(chart.render(values_file, values), *chart.WORKLOADS)
     annotations = workload["metadata"]["annotations"]
-    assert annotations.pop("owner") == "push"
+    assert annotations["owner"] == "push"
     assert annotations.get("secret.reloader.stakater.com/reload") == secrets
 
 

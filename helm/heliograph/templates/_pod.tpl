@@ -139,15 +139,16 @@ schemas are read again while running. Of the text alone, so that a new chart ver
 {{- printf "%s\n%s" (include "heliograph.configuration" .) (dig "sasl" dict $access | toYaml) | sha256sum }}
 {{- end }}
 
-{{- /* Annotations of the workload: for Stakater's Reloader, the Secrets that are read at start alone. */ -}}
+{{- /* Annotations of the workload: for Stakater's Reloader, the Secrets in variables. */ -}}
 {{- define "heliograph.workloadAnnotations" -}}
 {{- $annotations := deepCopy (.Values.annotations | default dict) }}
 {{- if .Values.reloader.enabled }}
-  {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
   {{- $secrets := list }}
-  {{- range include "heliograph.kafkaSecretProperties" . | fromYaml }}{{ $secrets = append $secrets .name }}{{ end }}
-  {{- with $access.tls }}{{ $secrets = append $secrets .ca.secret }}{{ $secrets = append $secrets .client.secret }}{{ end }}
-  {{- $secrets = without $secrets nil "" (printf "%s-kafka" (include "heliograph.fullname" .)) | uniq | sortAlpha }}
+  {{- range concat (include "heliograph.environment" . | fromYamlArray) .Values.extraEnv }}
+    {{- $secrets = append $secrets (dig "valueFrom" "secretKeyRef" "name" "" .) }}
+  {{- end }}
+  {{- range .Values.extraEnvFrom }}{{ $secrets = append $secrets (dig "secretRef" "name" "" .) }}{{ end }}
+  {{- $secrets = without $secrets "" | uniq | sortAlpha }}
   {{- with $secrets }}{{ $_ := set $annotations "secret.reloader.stakater.com/reload" (join "," .) }}{{ end }}
 {{- end }}
 {{- toYaml $annotations }}

@@ -381,6 +381,7 @@ def test_tls_before_1_2_is_not_spoken(bench, peer, tmp_path, version, is_taken):
     server.speak(version)
     # Who takes any version does get in.
     assert lax_handshake(server) == version.name.replace("_", ".")
+    eventually(lambda: server.connections, 20, "the peer to note its first connection")
     connections = len(server.connections)
     done = push(bench, server, tmp_path)
     assert (done.returncode == 0) == is_taken, (done.stdout, done.stderr)

@@ -214,7 +214,7 @@ def test_a_group_alone_shows_its_help(words):
 
 def test_the_version_is_one_line():
     said = heliograph("--version")
-    assert said.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", said.stdout)
+    assert said.returncode == 0 and re.fullmatch(r"\d+\.\d+\.\d+(-[\w.]+)?\n", said.stdout)
     assert heliograph("tail", "--version").stdout == said.stdout
 
 

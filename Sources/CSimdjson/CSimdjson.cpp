@@ -34,72 +34,56 @@ uint64_t has_backslash(uint64_t word) noexcept {
     return (zeroed - 0x0101010101010101ULL) & ~zeroed & 0x8080808080808080ULL;
 }
 
-/// Hashes are values of polynomials over the whole numbers below this prime.
-constexpr uint64_t prime = (1ULL << 61) - 1;
-
 __extension__ typedef unsigned __int128 Wide;
 
-/// A number congruent to another one below 2^124, and hardly above the prime.
-uint64_t reduced(Wide value) noexcept {
-    const uint64_t once = (static_cast<uint64_t>(value) & prime) + static_cast<uint64_t>(value >> 61);
-    return (once & prime) + (once >> 61);
+/// Both halves of a product, mixed.
+uint64_t folded(uint64_t left, uint64_t right) noexcept {
+    const Wide product = static_cast<Wide>(left) * right;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-/// Where this process's polynomials are evaluated, and what their values are mixed with.
-///
-/// Who chooses texts without it has any two of them hashed alike with a chance of one in 2^32, and a
-/// little more for texts of megabytes: a polynomial has no more zeros than its degree says.
+/// What this process hashes with: who does not know it cannot choose texts that are hashed alike.
 struct HashKey {
-    uint64_t base, square, cube, fourth;
-    uint64_t factor, length_factor, addend;
+    uint64_t even, odd, end;
 
     HashKey() noexcept {
-        uint64_t random[4];
+        uint64_t random[3];
         if (getentropy(random, sizeof random) != 0) std::abort();
-        base = random[0] & prime;
-        square = reduced(static_cast<Wide>(base) * base);
-        cube = reduced(static_cast<Wide>(square) * base);
-        fourth = reduced(static_cast<Wide>(square) * square);
-        factor = random[1] & prime;
-        length_factor = random[2] & prime;
-        addend = random[3] & prime;
+        even = random[0];
+        odd = random[1];
+        end = random[2];
     }
 };
 
 const HashKey key;
 
-/// Odd, and the golden ratio in 64 bits.
-constexpr uint64_t spread = 0x9E3779B97F4A7C15ULL;
-
-/// The text is cut into words of so many bytes, each of which is below the prime.
-constexpr size_t word_bytes = 7;
-constexpr uint64_t word_mask = ~0ULL >> 8;
-
 /// Hashes `count` bytes; reads up to 7 bytes past the end if `padded`, and looks for backslashes if
 /// there may be any.
+///
+/// Sixteen bytes at a time, each half with a secret before the halves are multiplied, as Go's maps
+/// and many others have it (wyhash). Two rows of products do not wait for each other.
 template <bool padded, bool looks_for_escapes>
 uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
-    uint64_t hash = 0;
+    uint64_t hash = count;
     uint64_t backslashes = 0;
     size_t position = 0;
-    const auto next = [&]() noexcept -> Wide {
-        const uint64_t word = load(bytes + position) & word_mask;
-        position += word_bytes;
+    const auto next = [&]() noexcept {
+        const uint64_t word = load(bytes + position);
+        position += 8;
         if (looks_for_escapes) backslashes |= has_backslash(word);
         return word;
     };
-    // Four words at a time wait for each other once.
-    while (count - position > 4 * word_bytes) {
-        Wide sum = static_cast<Wide>(hash) * key.fourth;
-        sum += next() * key.cube;
-        sum += next() * key.square;
-        sum += next() * key.base;
-        hash = reduced(sum + next());
+    if (count >= 32) {
+        uint64_t other = count;
+        do {
+            const uint64_t first = next() ^ key.even, second = next() ^ key.odd;
+            hash = folded(first ^ hash, second);
+            const uint64_t third = next() ^ key.odd, fourth = next() ^ key.end;
+            other = folded(third ^ other, fourth);
+        } while (count - position >= 32);
+        hash ^= other;
     }
-    while (count - position > word_bytes) {
-        const Wide product = static_cast<Wide>(hash) * key.base;
-        hash = reduced(product + next());
-    }
+    while (count - position >= 8) hash = folded(next() ^ key.even ^ hash, key.odd);
     const size_t rest = count - position;
     if (rest > 0) {
         uint64_t word = 0;
@@ -109,16 +93,10 @@ uint32_t scan(const uint8_t *bytes, size_t count, bool &escaped) noexcept {
             std::memcpy(&word, bytes + position, rest);
         }
         if (looks_for_escapes) backslashes |= has_backslash(word);
-        hash = reduced(static_cast<Wide>(hash) * key.base + word);
+        hash = folded(word ^ key.even ^ hash, key.end);
     }
     escaped = backslashes != 0;
-    hash = reduced(
-        static_cast<Wide>(hash) * key.factor + static_cast<Wide>(count) * key.length_factor
-        + key.addend
-    );
-    // Texts that lie at equal distances would still do so: the product's halves mix them.
-    const Wide mixed = static_cast<Wide>(hash < prime ? hash : hash - prime) * spread;
-    return static_cast<uint32_t>(mixed) ^ static_cast<uint32_t>(mixed >> 64);
+    return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
 bool is_digit(uint8_t byte) noexcept { return static_cast<uint8_t>(byte - '0') < 10; }

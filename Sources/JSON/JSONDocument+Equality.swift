@@ -106,6 +106,16 @@ extension JSONDocument {
 
     private func repeatedMember(of object: JSONNode) -> JSONNode? {
         guard object.count <= 16 else { return repeatedMember(ofLarge: object) }
+        // Mostly no two names meet in their hashes' last bits.
+        var seen: UInt64 = 0
+        var names = children(of: object)
+        var haveMet = false
+        while let (name, _) = nextMember(&names) {
+            let bit = 1 &<< UInt64(truncatingIfNeeded: name.hash)
+            if seen & bit != 0 { haveMet = true }
+            seen |= bit
+        }
+        guard haveMet else { return nil }
         var members = children(of: object)
         while let (name, _) = nextMember(&members) {
             var others = members

@@ -585,6 +585,27 @@ bool is_equal(
 
 }  // namespace
 
+extern "C" size_t hg_json_next_suspect(const hg_json_view *document, size_t index, size_t end) {
+    const uint64_t *tape = document->tape;
+    const size_t entries = end < document->entry_count ? end : document->entry_count;
+    for (; index < entries; index++) {
+        const Shape container = {tape[2 * index + 1]};
+        if (container.kind() != hg_json_object) continue;
+        uint64_t seen = 0;
+        size_t member = index + 1;
+        for (size_t remaining = container.count(); remaining > 0; remaining--) {
+            if (member + 1 >= document->entry_count) return index;
+            const Shape name = {tape[2 * member + 1]};
+            const Shape value = {tape[2 * member + 3]};
+            const uint64_t bit = uint64_t(1) << (name.hash() & 63);
+            if (seen & bit) return index;
+            seen |= bit;
+            member = value.next(member + 1);
+        }
+    }
+    return end;
+}
+
 extern "C" bool hg_json_find_members(
     const hg_json_view *document,
     size_t object,

@@ -94,28 +94,16 @@ extension JSONDocument {
     /// Names are the same if their contents are, however they are escaped. The hash of a producer's
     /// choice decides nothing, and the time grows with the text alone.
     public func repeatedMember(in value: JSONNode) -> JSONNode? {
-        var index = value.index
-        let end = value.next
-        while index < end {
-            let node = node(at: index)
-            if node.isObject, let repeated = repeatedMember(of: node) { return repeated }
-            index &+= 1
+        var index = nextSuspect(value.index, before: value.next)
+        while index < value.next {
+            if let repeated = repeatedMember(of: node(at: index)) { return repeated }
+            index = nextSuspect(index &+ 1, before: value.next)
         }
         return nil
     }
 
     private func repeatedMember(of object: JSONNode) -> JSONNode? {
         guard object.count <= 16 else { return repeatedMember(ofLarge: object) }
-        // Mostly no two names meet in their hashes' last bits.
-        var seen: UInt64 = 0
-        var names = children(of: object)
-        var haveMet = false
-        while let (name, _) = nextMember(&names) {
-            let bit = 1 &<< UInt64(truncatingIfNeeded: name.hash)
-            if seen & bit != 0 { haveMet = true }
-            seen |= bit
-        }
-        guard haveMet else { return nil }
         var members = children(of: object)
         while let (name, _) = nextMember(&members) {
             var others = members

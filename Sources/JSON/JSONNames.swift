@@ -230,6 +230,13 @@ extension JSONDocument {
         return isSimple ? found : nil
     }
 
+    /// The first object from an entry on, and before another, of which two names may be the same;
+    /// the other if there is none.
+    func nextSuspect(_ index: Int, before end: Int) -> Int {
+        precondition(index >= 0 && end >= index)
+        return unsafe withView { view in unsafe hg_json_next_suspect(view, index, end) }
+    }
+
     /// Lends the document to C for one call.
     private func withView<R>(_ body: (UnsafePointer<hg_json_view>) -> R) -> R {
         // SAFETY: the pointers do not leave the call, and the counts are those of the arrays; what

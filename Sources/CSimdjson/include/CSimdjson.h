@@ -171,6 +171,10 @@ bool hg_json_find_members(
     uint64_t *found
 );
 
+/// The first object from entry `index` on and before `end`, of which two names may have the same hash;
+/// `end` if there is none. Whatever the indexes, nothing outside of the document is read.
+size_t hg_json_next_suspect(const hg_json_view *document, size_t index, size_t end);
+
 /// Resolves the escapes between a string's quotes; `output` has room for `byte_count` bytes.
 ///
 /// Returns the number of bytes written, or SIZE_MAX at a bad escape.

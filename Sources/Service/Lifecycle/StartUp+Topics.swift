@@ -89,6 +89,11 @@ extension StartUp {
         return batchLimits(in: cluster)
     }
 
+    /// Without an answer a batch that is refused is written in parts, so this is worth no long wait.
+    ///
+    /// Some brokers never answer, such as librdkafka's own for tests.
+    private static let limitsDeadline = Duration.seconds(2)
+
     private func batchLimits(in cluster: ClusterCheck) -> BatchLimits {
         let sources = configuration.sources.map(\.topic)
         let written = neededTopics.map(\.topic).filter { !sources.contains($0) }
@@ -97,7 +102,7 @@ extension StartUp {
         do throws(ClusterCheck.Failure) {
             answers = try cluster.maxBatchBytes(
                 of: sources + written,
-                deadline: Configuration.kafkaDeadline
+                deadline: Self.limitsDeadline
             )
         } catch {
             otherwise = error.cause

@@ -158,7 +158,7 @@ package struct ShardObserver {
         switch lost.cause {
         case .none:
             return log.info(
-                "missing offset is available after all; reading continues there",
+                "missing offset is available again; reading continues there",
                 [.source: partitions.place(partition, lost.offset)]
             )
         case .replaced: return partitionReplaced(partition, lost.offset, partitions)

@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `an assignment in place of one that was not revoked begins anew`(
+    func `an assignment in place of one that was not revoked starts over`(
         isFetching: Bool
     ) throws {
         var bench = try Bench(isAssigned: !isFetching)

@@ -268,6 +268,23 @@ extension EventDecoder {
         #expect(broken.metadata == nil)
     }
 
+    /// What a doubtful payload becomes: nothing is said of it, it is a warning, or it is refused.
+    private func underEachPolicy(
+        _ text: EventText
+    ) throws -> (warned: Event, refused: InvalidEvent) {
+        var off = EventDecoder(payloadPolicy: .off)
+        var warn = EventDecoder(payloadPolicy: .warn)
+        var strict = EventDecoder(payloadPolicy: .strict)
+        guard case .event(let quiet) = off.decode(text.record),
+            case .event(let warned) = warn.decode(text.record),
+            case .invalid(let refused) = strict.decode(text.record)
+        else { throw UnexpectedRecord() }
+        #expect(quiet.warnings.isEmpty)
+        return (warned, refused)
+    }
+
+    private struct UnexpectedRecord: Error {}
+
     /// At any depth, and whichever way the name is written.
     @Test(arguments: [
         (#"{"aps":{"alert":"a","alert":"b"}}"#, "/payload/aps/alert"),
@@ -277,19 +294,9 @@ extension EventDecoder {
     func `a payload with a name that stands twice is what the payload policy says`(
         payload: String,
         place: String
-    ) {
+    ) throws {
         let text = EventText().with("payload", payload)
-        var off = EventDecoder(payloadPolicy: .off)
-        var warn = EventDecoder(payloadPolicy: .warn)
-        var strict = EventDecoder(payloadPolicy: .strict)
-        guard case .event(let quiet) = off.decode(text.record),
-            case .event(let warned) = warn.decode(text.record),
-            case .invalid(let refused) = strict.decode(text.record)
-        else {
-            Issue.record("policy")
-            return
-        }
-        #expect(quiet.warnings.isEmpty)
+        let (warned, refused) = try underEachPolicy(text)
         #expect(warned.warnings.map(\.instanceLocation) == [place])
         #expect(refused.reason == .schemaViolation)
         #expect(refused.violations == warned.warnings)
@@ -331,19 +338,9 @@ extension EventDecoder {
         #expect(broken.reason == .malformedEvent)
     }
 
-    @Test func `the payload policy decides what a doubtful payload becomes`() {
+    @Test func `the payload policy decides what a doubtful payload becomes`() throws {
         let text = EventText().with("payload", #"{"aps":{"badge":-1}}"#)
-        var off = EventDecoder(payloadPolicy: .off)
-        var warn = EventDecoder(payloadPolicy: .warn)
-        var strict = EventDecoder(payloadPolicy: .strict)
-        guard case .event(let quiet) = off.decode(text.record),
-            case .event(let warned) = warn.decode(text.record),
-            case .invalid(let refused) = strict.decode(text.record)
-        else {
-            Issue.record("policy")
-            return
-        }
-        #expect(quiet.warnings.isEmpty)
+        let (warned, refused) = try underEachPolicy(text)
         #expect(warned.warnings.map(\.instanceLocation) == ["/payload/aps/badge"])
         #expect(refused.violations == warned.warnings)
     }

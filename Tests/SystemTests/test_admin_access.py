@@ -139,7 +139,7 @@ def test_a_token_opens_all_but_probes_and_can_be_replaced(bench, simulator, tmp_
     eventually(lambda: opens(NEXT), 30, service.child.told)
     assert opens(TOKEN), "while it is replaced, both are good"
     replaced("short\n")
-    refused = "admin.bearer_token_file changed and cannot be used, the old one stays"
+    refused = "admin.bearer_token_file not reloaded; the old one stays in use"
     eventually(lambda: service.log_lines(refused), 30, service.child.told)
     assert opens(NEXT)
     replaced(f"{NEXT}\n")
@@ -220,8 +220,8 @@ def test_with_a_certificate_pages_come_over_tls_alone_and_it_can_be_replaced(
     second = certificate.read_text()
     certificate.write_text("nothing")
     refused = (
-        "admin.certificate_file or admin.private_key_file changed and cannot be used, "
-        "the old one stays"
+        "admin.certificate_file or admin.private_key_file not reloaded; "
+        "the old one stays in use"
     )
     service.child.send(signal.SIGHUP)
     eventually(lambda: service.log_lines(refused), 30, service.child.told)

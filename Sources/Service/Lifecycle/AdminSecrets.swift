@@ -86,10 +86,10 @@ final class AdminSecrets: Sendable {
     private func take(_ name: String, _ body: () throws(ServiceError) -> Void) {
         do throws(ServiceError) {
             try body()
-            log.notice("\(name) changed and is in use")
+            log.notice("\(name) reloaded")
         } catch {
             log.error(
-                "\(name) changed and cannot be used, the old one stays",
+                "\(name) not reloaded; the old one stays in use",
                 [.problem: error.lines.joined(separator: "; ")]
             )
         }

@@ -51,6 +51,7 @@ TEXTS = {
     "not-utf-8": b"a: \xff\n",
     "nul": b"a: b\0c\n",
     "open": b"a: [b, {c: \"d\n",
+    "nothing": b"- {? : 1, a: , b}\n- ? &x\n  : *x\n- ? !!str\n",
     "key-only": b"a:\n  b\n  c: d\n",
     "long-key": b"? " + b"k" * 1025 + b"\n: x\n",
 }

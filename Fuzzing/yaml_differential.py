@@ -42,8 +42,9 @@ KINDS = [
 ]
 FITTING = {"null": ["null"], "bool": ["boolean"], "int": ["integer"], "float": ["integer", "float"]}
 OWN_RULES = re.compile(r"^error \S+ is not YAML: (the alias|expected one document)")
-# Where there is no text at all, libyaml means the next token, PyYAML the end of the last.
-PLACE_OF_NOTHING = re.compile(r"\(\d+:\d+ (?=plain null \))")
+# Where a value or a key has no text at all, libyaml means the next token, PyYAML the end of the
+# last.
+PLACE_OF_NOTHING = re.compile(r"(?<=\()\d+:\d+ (?=plain null \))|\d+:\d+ (?==)")
 ODD_TAG = re.compile(r"!\S*[,\[\]{}]")
 SOUP = [
     *"-:,[]{}#&*!|>'\"%@` \n\n\n   abé🙂~<=.0179xeo+",
@@ -170,7 +171,7 @@ def line_of_theirs(text):
 def agree(ours, theirs):
     if ours.startswith("error"):
         return theirs in ("refused", "error") or not OWN_RULES.search(ours)
-    return theirs == "error" or PLACE_OF_NOTHING.sub("(", ours) == PLACE_OF_NOTHING.sub("(", theirs)
+    return theirs == "error" or PLACE_OF_NOTHING.sub("", ours) == PLACE_OF_NOTHING.sub("", theirs)
 
 
 def lines_of_ours(target, texts):

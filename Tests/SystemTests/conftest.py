@@ -14,6 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from harness import kafka as kafka_processes  # noqa: E402
+from harness.apache_kafka import kafka_home, running_apache_kafka  # noqa: E402
 from harness.bench import Bench  # noqa: E402
 from harness.processes import ROOT  # noqa: E402
 from harness.simulator import running_simulator  # noqa: E402
@@ -24,7 +25,7 @@ DEMO_SCENARIO = ROOT / "examples" / "demo-scenario.json"
 WORKERS_PER_CORE = 4
 # What is set up for all tests of these files, or kept by the first for the others, costs more than
 # to run them in one worker.
-TOGETHER = ("test_status_page.py", "test_kafka_security.py", "chart/test_chart_")
+TOGETHER = ("test_status_page.py", "chart/test_chart_")
 HAS_FAILED = pytest.StashKey[bool]()
 
 
@@ -104,10 +105,19 @@ def pytest_unconfigure(config):
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def apache(tmp_path_factory):
+    """A broker of Apache Kafka for all tests of this worker: names of topics and groups differ."""
+    if kafka_home() is None:
+        pytest.skip("KAFKA_HOME names no Apache Kafka")
+    with running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka") as apache:
+        yield apache
+
+
 @pytest.fixture
-def broker(tmp_path):
-    """A persistent broker; the real cluster of HELIOGRAPH_TEST_BOOTSTRAP if there is one."""
-    real = kafka_processes.real_cluster()
+def broker(request, tmp_path):
+    """A persistent broker: the cluster of HELIOGRAPH_TEST_BOOTSTRAP, Apache Kafka, or noida-db."""
+    real = own_or_apache(request)
     if real:
         yield real
         return
@@ -116,14 +126,20 @@ def broker(tmp_path):
 
 
 @pytest.fixture
-def expiring_broker():
-    """A broker that notices dead members; the real cluster if there is one."""
-    real = kafka_processes.real_cluster()
+def expiring_broker(request):
+    """A broker that notices dead members: as `broker`, but the mock cluster in place of noida-db."""
+    real = own_or_apache(request)
     if real:
         yield real
         return
     with kafka_processes.mock_cluster() as kafka:
         yield kafka
+
+
+def own_or_apache(request):
+    """The real cluster that there is, or None."""
+    named = kafka_processes.real_cluster()
+    return named or (kafka_home() and request.getfixturevalue("apache").kafka)
 
 
 @pytest.fixture

@@ -5,14 +5,10 @@ import random
 
 import pytest
 
-from harness.apache_kafka import kafka_home, running_apache_kafka
 from harness.kafka import Written
 from harness.service import position_of
 
-pytestmark = [
-    pytest.mark.takes(40),
-    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
-]
+pytestmark = pytest.mark.takes(40)
 # A dead letter fits, and some more; what is larger is one record.
 LIMIT = 3000
 EVENTS = 200
@@ -27,35 +23,34 @@ def unreadable(byte_count):
 
 @pytest.mark.parametrize("is_transactional", [False, True], ids=["plain", "transactional"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "lowered later"])
-def test_what_fits_is_written(tmp_path, benches, simulators, is_known, is_transactional):
-    with running_apache_kafka(tmp_path / "kafka") as apache:
-        bench, simulator = benches(apache.kafka, 1), simulators({})
-        settings = bench.configuration(simulator)
-        if is_transactional:
-            settings["results"] |= {"transactional": True, "transactional_id": bench.group}
-        lowered = [bench.topics.results, bench.topics.dead_letters]
+def test_what_fits_is_written(apache, benches, simulators, is_known, is_transactional):
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    settings = bench.configuration(simulator)
+    if is_transactional:
+        settings["results"] |= {"transactional": True, "transactional_id": bench.group}
+    lowered = [bench.topics.results, bench.topics.dead_letters]
 
-        def lower():
-            for topic in lowered:
-                apache.kafka.configure(topic, **{"max.message.bytes": str(LIMIT)})
+    def lower():
+        for topic in lowered:
+            apache.kafka.configure(topic, **{"max.message.bytes": str(LIMIT)})
 
-        if is_known:
-            lower()
-        service = bench.start(settings).wait_until_ready()
-        if not is_known:
-            lower()
-        sizes = [*range(300, 300 + EVENTS), LIMIT + 500]
-        written = bench.produce([unreadable(size) for size in sizes])
-        bench.wait_until_settled(service=service)
-        service.drain()
+    if is_known:
+        lower()
+    service = bench.start(settings).wait_until_ready()
+    if not is_known:
+        lower()
+    sizes = [*range(300, 300 + EVENTS), LIMIT + 500]
+    written = bench.produce([unreadable(size) for size in sizes])
+    bench.wait_until_settled(service=service)
+    service.drain()
 
-        told = bench.kafka.read_committed(bench.topics.results)
-        outcomes = [json.loads(message.value()) for message in told]
-        assert sorted(map(position_of, outcomes)) == [place.position for place in written]
-        assert {outcome["outcome"] for outcome in outcomes} == {"invalid"}
-        letters = bench.kafka.read_committed(bench.topics.dead_letters)
-        assert sorted(len(letter.value()) for letter in letters) == sizes[:-1]
-        assert service.count(DROPPED) == 1
-        # Known, only the record that is too large by itself, in ever smaller transactions.
-        most = EVENTS.bit_length() if is_transactional else 1
-        assert (service.count(REFUSED) <= most) == is_known, service.child.told()
+    told = bench.kafka.read_committed(bench.topics.results)
+    outcomes = [json.loads(message.value()) for message in told]
+    assert sorted(map(position_of, outcomes)) == [place.position for place in written]
+    assert {outcome["outcome"] for outcome in outcomes} == {"invalid"}
+    letters = bench.kafka.read_committed(bench.topics.dead_letters)
+    assert sorted(len(letter.value()) for letter in letters) == sizes[:-1]
+    assert service.count(DROPPED) == 1
+    # Known, only the record that is too large by itself, in ever smaller transactions.
+    most = EVENTS.bit_length() if is_transactional else 1
+    assert (service.count(REFUSED) <= most) == is_known, service.child.told()

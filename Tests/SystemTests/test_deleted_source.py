@@ -2,14 +2,10 @@
 
 import pytest
 
-from harness.apache_kafka import kafka_home, running_apache_kafka
 from harness.deadlines import eventually
 from harness.events import new_event, record
 
-pytestmark = [
-    pytest.mark.takes(30),
-    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
-]
+pytestmark = pytest.mark.takes(30)
 PARTITIONS = 2
 # Its answers come when the topic is gone.
 SLOW = {"prefix": "57ac", "is": "ok", "delay_ms": 3000}
@@ -18,38 +14,37 @@ TOLD = ("offset not committed", "partition cannot be read")
 NO_LOOK = {"topic.metadata.refresh.interval.ms": 600_000}
 
 
-def test_a_deleted_source_does_not_hold_up_the_others(tmp_path, benches, simulators):
-    with running_apache_kafka(tmp_path / "kafka") as apache:
-        bench, simulator = benches(apache.kafka, PARTITIONS), simulators({"rules": [SLOW]})
-        doomed = apache.kafka.create(f"{bench.topics.source}.doomed", PARTITIONS)
-        settings = bench.configuration(
-            simulator,
-            sources=[{"topic": bench.topics.source}, {"topic": doomed}],
-            kafka={"properties": NO_LOOK},
-        )
-        service = bench.start(settings).wait_until_ready()
+def test_a_deleted_source_does_not_hold_up_the_others(apache, benches, simulators):
+    bench, simulator = benches(apache.kafka, PARTITIONS), simulators({"rules": [SLOW]})
+    doomed = apache.kafka.create(f"{bench.topics.source}.doomed", PARTITIONS)
+    settings = bench.configuration(
+        simulator,
+        sources=[{"topic": bench.topics.source}, {"topic": doomed}],
+        kafka={"properties": NO_LOOK},
+    )
+    service = bench.start(settings).wait_until_ready()
 
-        def produce_everywhere():
-            bench.produce([record(new_event(), partition=p) for p in range(PARTITIONS)])
-            bench.wait_until_settled(service=service)
+    def produce_everywhere():
+        bench.produce([record(new_event(), partition=p) for p in range(PARTITIONS)])
+        bench.wait_until_settled(service=service)
 
-        produce_everywhere()
-        slow = [new_event(device_token=f"57ac{p:060x}") for p in range(PARTITIONS)]
-        apache.kafka.produce(doomed, [record(e, partition=p) for p, e in enumerate(slow)])
-        eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 20, service.child.told)
-        apache.kafka.delete(doomed)
+    produce_everywhere()
+    slow = [new_event(device_token=f"57ac{p:060x}") for p in range(PARTITIONS)]
+    apache.kafka.produce(doomed, [record(e, partition=p) for p, e in enumerate(slow)])
+    eventually(lambda: len(simulator.requests()) == 2 * PARTITIONS, 20, service.child.told)
+    apache.kafka.delete(doomed)
 
-        def told():
-            lines = [line for message in TOLD for line in service.log_lines(message)]
-            return sorted(line["partition"] for line in lines)
+    def told():
+        lines = [line for message in TOLD for line in service.log_lines(message)]
+        return sorted(line["partition"] for line in lines)
 
-        gone = [f"{doomed}[{p}]" for p in range(PARTITIONS)]
-        bench.wait_for_outcomes(2 * PARTITIONS, service=service)
-        eventually(lambda: set(gone) <= set(told()), 30, service.child.told)
-        produce_everywhere()
-        service.wait_until_ready()
-        produce_everywhere()
-        assert service.fetch("/ready")[0] == 200
-        service.drain()
-        assert told() == gone
-        assert sum(map(service.count, TOLD)) == PARTITIONS
+    gone = [f"{doomed}[{p}]" for p in range(PARTITIONS)]
+    bench.wait_for_outcomes(2 * PARTITIONS, service=service)
+    eventually(lambda: set(gone) <= set(told()), 30, service.child.told)
+    produce_everywhere()
+    service.wait_until_ready()
+    produce_everywhere()
+    assert service.fetch("/ready")[0] == 200
+    service.drain()
+    assert told() == gone
+    assert sum(map(service.count, TOLD)) == PARTITIONS

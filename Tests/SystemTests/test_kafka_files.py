@@ -5,26 +5,16 @@ import signal
 
 import pytest
 
-from harness.apache_kafka import kafka_home, running_apache_kafka
 from harness.deadlines import eventually
 from harness.events import records
 from harness.service import outcomes_of
 
-pytestmark = [
-    pytest.mark.takes(60),
-    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
-]
+pytestmark = pytest.mark.takes(60)
 CHANGED = "files of Kafka's clients changed; the process starts again with them"
 DRAINING = "files of Kafka's clients changed: draining, to be started again with exit code 75"
 REFUSED = "files of Kafka's clients changed and cannot be used; a new process would not start"
 WARNED = "files of Kafka's clients changed; start the process again to use them"
 EXPIRY = 'heliograph_tls_certificate_expiry_timestamp_seconds{use="kafka"}'
-
-
-@pytest.fixture(scope="module")
-def apache(tmp_path_factory):
-    with running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka") as apache:
-        yield apache
 
 
 def put(path, text):

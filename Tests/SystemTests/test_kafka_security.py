@@ -8,15 +8,12 @@ import threading
 import pytest
 from confluent_kafka import Consumer
 
-from harness.apache_kafka import Certificates, kafka_home, running_apache_kafka
+from harness.apache_kafka import Certificates
 from harness.commands import run_command
 from harness.deadlines import eventually
 from harness.events import new_event, record
 
-pytestmark = [
-    pytest.mark.takes(30),
-    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
-]
+pytestmark = pytest.mark.takes(30)
 PROTOCOL = "kafka.properties.security.protocol"
 OWN_CERTIFICATE = "kafka.properties.ssl.certificate.location and ssl.key.location"
 CLOSES = "closes the connection at the first request; it probably expects"
@@ -25,12 +22,6 @@ LOGIN_FILES = "kafka.properties.sasl.username and sasl.password"
 ADVERTISED = (
     "this address comes from the broker's advertised.listeners, which must be reachable from here"
 )
-
-
-@pytest.fixture(scope="module")
-def apache(tmp_path_factory):
-    with running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka") as apache:
-        yield apache
 
 
 def certificate(path):

@@ -4,10 +4,11 @@ import collections
 import time
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import OFFSET_INVALID, TopicPartition
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
+from harness.kafka import separate_broker
 from harness.service import outcomes_of, position_of
 
 # So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
@@ -36,7 +37,10 @@ def produce_everywhere(bench, count=1):
 
 def commit_beyond_the_end(bench):
     """As if the topic had been longer once."""
-    places = [TopicPartition(bench.topics.source, p, BEYOND) for p in range(PARTITIONS)]
+    commit(bench, [TopicPartition(bench.topics.source, p, BEYOND) for p in range(PARTITIONS)])
+
+
+def commit(bench, places):
     with bench.kafka.consumer(bench.group) as consumer:
         answers = consumer.commit(offsets=places, asynchronous=False)
     assert not [place for place in answers if place.error]
@@ -139,8 +143,27 @@ def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(
 @pytest.mark.core
 @pytest.mark.parametrize("start", ["earliest", "latest"])
 def test_a_topic_that_was_made_again_and_grew_longer_is_read_from_its_start(
-    bench, simulator, start
+    benches, simulator, start, tmp_path
 ):
+    """As after a member that commits once more when Kafka has deleted the offsets with the topic.
+
+    noida-db keeps them, and so is the broker here; no client at hand commits with metadata.
+    """
+    with separate_broker(tmp_path / "broker") as kafka:
+        is_read_again(benches(kafka, PARTITIONS), simulator, start)
+
+
+def test_kafka_deletes_offsets_with_their_topic(apache, benches):
+    """So that `kafka.start` decides where a recreated topic is read from."""
+    bench = benches(apache.kafka, 1)
+    bench.produce([record(new_event())])
+    commit(bench, [TopicPartition(bench.topics.source, 0, 1)])
+    assert apache.kafka.committed(bench.group, bench.topics.source) == {0: 1}
+    apache.kafka.make_again(bench.topics.source, 1)
+    assert apache.kafka.committed(bench.group, bench.topics.source) == {0: OFFSET_INVALID}
+
+
+def is_read_again(bench, simulator, start):
     old = produce_everywhere(bench, 5)
     settings = bench.configuration(simulator, kafka={"start": "earliest"})
     first = bench.start(settings).wait_until_ready()

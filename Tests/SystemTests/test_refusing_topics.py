@@ -4,16 +4,12 @@ import json
 
 import pytest
 
-from harness.apache_kafka import kafka_home, running_apache_kafka
 from harness.deadlines import eventually
 from harness.events import new_event, record
 from harness.kafka import Written
 from harness.service import position_of
 
-pytestmark = [
-    pytest.mark.takes(60),
-    pytest.mark.skipif(kafka_home() is None, reason="KAFKA_HOME names no Apache Kafka"),
-]
+pytestmark = pytest.mark.takes(60)
 IN_FLIGHT = 4000
 # More than the eighth that may wait.
 BAD = 1000
@@ -26,49 +22,47 @@ def positions(bench):
 
 
 def test_a_dead_letter_topic_that_is_gone_holds_up_only_what_needs_it(
-    tmp_path, benches, simulators
+    apache, benches, simulators
 ):
-    with running_apache_kafka(tmp_path / "kafka") as apache:
-        bench, simulator = benches(apache.kafka, 2), simulators({})
-        settings = bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
-        service = bench.start(settings).wait_until_ready()
-        apache.kafka.delete(bench.topics.dead_letters)
-        bad = bench.produce([Written(b"{", key=b"bad")] * BAD, partition=0)
+    bench, simulator = benches(apache.kafka, 2), simulators({})
+    settings = bench.configuration(simulator, limits={"in_flight_events": IN_FLIGHT})
+    service = bench.start(settings).wait_until_ready()
+    apache.kafka.delete(bench.topics.dead_letters)
+    bad = bench.produce([Written(b"{", key=b"bad")] * BAD, partition=0)
 
-        def stands():
-            metrics = service.fetch("/metrics")[1]
-            name = f'heliograph_partition_paused{{topic="{bench.topics.source}",partition="0"}} 1'
-            return name in metrics
+    def stands():
+        metrics = service.fetch("/metrics")[1]
+        name = f'heliograph_partition_paused{{topic="{bench.topics.source}",partition="0"}} 1'
+        return name in metrics
 
-        eventually(stands, 60, service.child.told)
-        good = bench.produce([record(new_event()) for _ in range(2 * IN_FLIGHT)], partition=1)
-        wanted = {place.position for place in good}
-        eventually(lambda: wanted <= set(positions(bench)), 60, service.child.told)
-        # The library looks for a topic that is gone for a while before it gives up.
-        eventually(lambda: service.fetch("/ready")[0] == 503, 60, service.child.told)
+    eventually(stands, 60, service.child.told)
+    good = bench.produce([record(new_event()) for _ in range(2 * IN_FLIGHT)], partition=1)
+    wanted = {place.position for place in good}
+    eventually(lambda: wanted <= set(positions(bench)), 60, service.child.told)
+    # The library looks for a topic that is gone for a while before it gives up.
+    eventually(lambda: service.fetch("/ready")[0] == 503, 60, service.child.told)
 
-        apache.kafka.create(bench.topics.dead_letters, 2)
-        bench.wait_until_settled(90, service=service)
-        service.drain()
-        assert positions(bench) == sorted(place.position for place in bad + good)
-        assert len(bench.kafka.read_committed(bench.topics.dead_letters)) == len(bad)
+    apache.kafka.create(bench.topics.dead_letters, 2)
+    bench.wait_until_settled(90, service=service)
+    service.drain()
+    assert positions(bench) == sorted(place.position for place in bad + good)
+    assert len(bench.kafka.read_committed(bench.topics.dead_letters)) == len(bad)
 
 
-def test_what_a_compacted_topic_refuses_costs_its_batch_nothing(tmp_path, benches, simulators):
+def test_what_a_compacted_topic_refuses_costs_its_batch_nothing(apache, benches, simulators):
     """Its records need a key."""
-    with running_apache_kafka(tmp_path / "kafka") as apache:
-        bench, simulator = benches(apache.kafka, 1), simulators({})
-        apache.kafka.configure(bench.topics.dead_letters, **{"cleanup.policy": "compact"})
-        bad = [Written(b"{", key=b"%d" % n if n % 10 else None) for n in range(100)]
-        service = bench.start(bench.configuration(simulator)).wait_until_ready()
-        written = bench.produce(bad)
-        bench.wait_until_settled(service=service)
-        assert 'records_dropped_total{record="dead_letter"} 10\n' in service.fetch("/metrics")[1]
-        service.drain()
-        assert positions(bench) == sorted(place.position for place in written)
-        letters = bench.kafka.read_committed(bench.topics.dead_letters)
-        keyed = [record.key for record in bad if record.key is not None]
-        assert sorted(letter.key() for letter in letters) == sorted(keyed)
-        told = [line["source"] for line in service.log_lines(DROPPED)]
-        assert told[0] == f"{bench.topics.source}[0]@0"
-        assert service.count(DROPPED) == 10
+    bench, simulator = benches(apache.kafka, 1), simulators({})
+    apache.kafka.configure(bench.topics.dead_letters, **{"cleanup.policy": "compact"})
+    bad = [Written(b"{", key=b"%d" % n if n % 10 else None) for n in range(100)]
+    service = bench.start(bench.configuration(simulator)).wait_until_ready()
+    written = bench.produce(bad)
+    bench.wait_until_settled(service=service)
+    assert 'records_dropped_total{record="dead_letter"} 10\n' in service.fetch("/metrics")[1]
+    service.drain()
+    assert positions(bench) == sorted(place.position for place in written)
+    letters = bench.kafka.read_committed(bench.topics.dead_letters)
+    keyed = [record.key for record in bad if record.key is not None]
+    assert sorted(letter.key() for letter in letters) == sorted(keyed)
+    told = [line["source"] for line in service.log_lines(DROPPED)]
+    assert told[0] == f"{bench.topics.source}[0]@0"
+    assert service.count(DROPPED) == 10

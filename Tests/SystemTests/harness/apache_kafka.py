@@ -98,13 +98,21 @@ class Broker:
 
     def __init__(self, command, data):
         self._command, self._data = command, data
-        self._child = Child(command)
+        self.start_again()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
         self._child.__exit__(*exception)
+
+    @property
+    def is_running(self):
+        return self._child.is_running
+
+    def told(self):
+        """What it said."""
+        return self._child.told()
 
     def crash(self):
         self._child.kill()
@@ -265,7 +273,7 @@ def running_apache_cluster(folder, count=3):
             }
             kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
             stack.enter_context(contextlib.closing(kafka))
-            kafka.wait_for_brokers(count)
+            kafka.wait_for_brokers(brokers.values())
         yield ApacheCluster(kafka, brokers)
 
 
@@ -307,5 +315,5 @@ def running_apache_kafka(folder, **more):
             broker = stack.enter_context(Broker(_formatted(folder, settings), folder / "data"))
             kafka = Kafka(server, accepts_commits_in_rebalance=True)
             stack.enter_context(contextlib.closing(kafka))
-            kafka.wait_for_brokers(1)
+            kafka.wait_for_brokers([broker])
         yield ApacheKafka(kafka, broker, ports, certificates)

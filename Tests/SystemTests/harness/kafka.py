@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import os
 import pathlib
 import sys
@@ -79,7 +78,12 @@ class Kafka:
         # which librdkafka 2.0.2 gives the whole assignment up: what settled last is repeated.
         self.accepts_commits_in_rebalance = accepts_commits_in_rebalance
         self._replication = replication
-        self._client = {"bootstrap.servers": own_servers, **QUIET}
+        # A broker that starts again is met soon.
+        self._client = {
+            "bootstrap.servers": own_servers,
+            "reconnect.backoff.max.ms": 500,
+            **QUIET,
+        }
         self._producer = Producer(
             {
                 **self._client,
@@ -97,12 +101,20 @@ class Kafka:
         for consumer in self._consumers.values():
             consumer.close()
 
-    def wait_for_brokers(self, count):
-        """Until so many have registered, of which each answers."""
-        ask = functools.partial(self._producer.list_topics, timeout=PATIENCE)
-        eventually(
-            lambda: len(patiently(ask, 120).brokers) == count, 120, f"{count} brokers to register"
-        )
+    def wait_for_brokers(self, brokers, seconds=120):
+        """Waits until these child processes have registered, each of which must run."""
+
+        def told():
+            return "".join(f"\n{broker.told()}" for broker in brokers)
+
+        def registered():
+            assert all(broker.is_running for broker in brokers), f"a broker ended:{told()}"
+            try:
+                return len(self._producer.list_topics(timeout=1).brokers) == len(brokers)
+            except KafkaException:
+                return False
+
+        eventually(registered, seconds, lambda: f"{len(brokers)} brokers to register:{told()}")
 
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""

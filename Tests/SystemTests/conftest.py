@@ -14,7 +14,12 @@ from xdist.scheduler import LoadScopeScheduling
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from harness import kafka as kafka_processes  # noqa: E402
-from harness.apache_kafka import kafka_home, running_apache_kafka  # noqa: E402
+from harness.apache_kafka import (  # noqa: E402
+    kafka_home,
+    reached_apache_kafka,
+    running_apache_kafka,
+    shared_apache_kafka,
+)
 from harness.bench import Bench  # noqa: E402
 from harness.processes import ROOT  # noqa: E402
 from harness.simulator import running_simulator  # noqa: E402
@@ -27,6 +32,9 @@ WORKERS_PER_CORE = 4
 # to run them in one worker.
 TOGETHER = ("test_status_page.py", "chart/test_chart_")
 HAS_FAILED = pytest.StashKey[bool]()
+# How workers reach the broker that they share.
+SHARED = "HELIOGRAPH_TEST_SHARED_KAFKA"
+BROKER = pytest.StashKey[contextlib.ExitStack]()
 
 
 def is_worker(config):
@@ -63,6 +71,16 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
+def pytest_sessionstart(session):
+    """Starts the broker that the workers share: one answers sooner than one for each."""
+    config = session.config
+    stack = config.stash[BROKER] = contextlib.ExitStack()
+    if is_worker(config) or not config.getoption("numprocesses", 0) or kafka_home() is None:
+        return
+    folder = pathlib.Path(os.environ["TMPDIR"]) / "shared-kafka"
+    os.environ[SHARED] = stack.enter_context(shared_apache_kafka(folder))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """The longest first: then none of them is alone at the end."""
@@ -86,8 +104,11 @@ def pytest_runtest_makereport(item):
     return report
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     session.config.stash[HAS_FAILED] = session.testsfailed > 0
+    # The workers have ended.
+    session.config.stash[BROKER].close()
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -107,11 +128,27 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def apache(tmp_path_factory):
-    """A broker of Apache Kafka for all tests of this worker: names of topics and groups differ."""
+    """A broker of Apache Kafka for all tests: names of topics and groups differ."""
+    shared = os.environ.get(SHARED)
+    if shared:
+        running = reached_apache_kafka(shared)
+    else:
+        running = own_broker(tmp_path_factory)
+    with running as apache:
+        yield apache
+
+
+@pytest.fixture(scope="session")
+def fragile_apache(tmp_path_factory):
+    """A broker of Apache Kafka of this worker's own, for tests that crash it and start it again."""
+    with own_broker(tmp_path_factory) as apache:
+        yield apache
+
+
+def own_broker(tmp_path_factory):
     if kafka_home() is None:
         pytest.skip("KAFKA_HOME names no Apache Kafka")
-    with running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka") as apache:
-        yield apache
+    return running_apache_kafka(tmp_path_factory.mktemp("apache") / "kafka")
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ OLD, NEW = 40, 5
 @pytest.mark.parametrize("lost", [1, 10])
 @pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it is down"])
 def test_a_log_that_ends_early_is_gone_on_with(
-    apache, benches, simulators, runs, lost, is_transactional
+    fragile_apache, benches, simulators, runs, lost, is_transactional
 ):
-    bench, simulator = benches(apache.kafka, 1), simulators({})
+    bench, simulator = benches(fragile_apache.kafka, 1), simulators({})
     settings = bench.configuration(simulator, results={"transactional": is_transactional})
     service = bench.start(settings).wait_until_ready()
     # In batches of their own, which is what a log loses.
@@ -30,9 +30,9 @@ def test_a_log_that_ends_early_is_gone_on_with(
     assert bench.kafka.committed(bench.group, bench.topics.source) == {0: OLD}
     if not runs:
         service.drain()
-    apache.broker.crash()
-    apache.broker.cut(bench.topics.source, 0, OLD - lost)
-    apache.broker.start_again()
+    fragile_apache.broker.crash()
+    fragile_apache.broker.cut(bench.topics.source, 0, OLD - lost)
+    fragile_apache.broker.start_again()
     eventually(
         lambda: bench.kafka.ends(bench.topics.source) == {0: OLD - lost}, 60, "a log that is cut"
     )

@@ -53,9 +53,10 @@ def test_a_right_to_write_that_is_missing_is_told_until_it_is_given(bench, simul
     wait_until_unready(service, bench.topics.results)
     service.wait_until_ready(60)
     bench.wait_until_settled(service=service)
-    [line] = service.log_lines("Kafka did not accept a record")
-    assert line["level"] == "error"
-    assert bench.topics.results in line["error"]
+    # Once, or again when it lasts long.
+    lines = service.log_lines("Kafka did not accept a record")
+    assert {line["level"] for line in lines} == {"error"}
+    assert all(bench.topics.results in line["error"] for line in lines)
     service.drain()
     assert outcome_counts(bench) == {place.position: 1 for place in written}
     assert len(simulator.requests()) == len(written)

@@ -31,7 +31,7 @@ def certificate(path):
 def wrong_configurations(apache):
     """(what is wrong, listener, properties, what is said of the listener's address)"""
     old = apache.certificates.sign("old-client", ends="20210101000000Z")
-    others = Certificates(apache.certificates.folder / "others")
+    others = Certificates(apache.certificates.folder / "others").make_authority()
     stranger = others.sign("stranger")
     refused = (
         f"refuses the client certificate of {OWN_CERTIFICATE}: it has expired, or the broker does "

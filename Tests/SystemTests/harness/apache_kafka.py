@@ -6,6 +6,7 @@ KAFKA_HOME is the folder of a download, or any that has its `libs`.
 import contextlib
 import dataclasses
 import fcntl
+import json
 import os
 import pathlib
 import subprocess
@@ -55,8 +56,12 @@ class Certificates:
 
     def __init__(self, folder):
         self.folder = folder
-        folder.mkdir(parents=True)
         self.authority = folder / "authority.pem"
+
+    def make_authority(self):
+        """Makes the folder, too; returns itself."""
+        folder = self.folder
+        folder.mkdir(parents=True)
         self._new_key("authority.key")
         openssl(
             *("req", "-x509", "-days", 2, "-subj", "/CN=test authority"),
@@ -69,6 +74,7 @@ class Certificates:
             f"certificate = {self.authority}\nprivate_key = {folder / 'authority.key'}\n"
             "copy_extensions = copy\nunique_subject = no\n[any]\ncommonName = supplied\n"
         )
+        return self
 
     def _new_key(self, name):
         openssl(
@@ -84,10 +90,12 @@ class Certificates:
             *("req", "-new", "-subj", f"/CN={name}", "-addext", f"subjectAltName={host}"),
             *("-key", self.folder / f"{name}.key", "-out", request),
         )
-        openssl(
-            *("ca", "-batch", "-notext", "-config", self.folder / "ca.conf"),
-            *("-startdate", begins, "-enddate", ends, "-in", request, "-out", certificate),
-        )
+        # It keeps a list of what it has signed.
+        with _locked(self.folder / "lock"):
+            openssl(
+                *("ca", "-batch", "-notext", "-config", self.folder / "ca.conf"),
+                *("-startdate", begins, "-enddate", ends, "-in", request, "-out", certificate),
+            )
         both = self.folder / f"{name}.pem"
         both.write_text((self.folder / f"{name}.key").read_text() + certificate.read_text())
         return both
@@ -239,11 +247,16 @@ def _formatted(folder, settings):
 
 
 @contextlib.contextmanager
-def _one_start_at_a_time():
-    """A JVM that starts takes a core for seconds: several keep each other from any answer."""
-    with open(pathlib.Path(os.environ["TMPDIR"]) / "apache-kafka.lock", "w") as lock:
+def _locked(path):
+    """Alone among all processes that name the file."""
+    with open(path, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _one_start_at_a_time():
+    """A JVM that starts takes a core for seconds: several keep each other from any answer."""
+    return _locked(pathlib.Path(os.environ["TMPDIR"]) / "apache-kafka.lock")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,7 +286,7 @@ def running_apache_cluster(folder, count=3):
             }
             kafka = Kafka(servers, accepts_commits_in_rebalance=True, replication=count)
             stack.enter_context(contextlib.closing(kafka))
-            kafka.wait_for_brokers(brokers.values())
+            kafka.wait_for_brokers(count, brokers.values())
         yield ApacheCluster(kafka, brokers)
 
 
@@ -305,15 +318,46 @@ def running_apache_kafka(folder, **more):
 
     A setting's dots are underscores.
     """
-    certificates = Certificates(folder / "certificates")
+    with _one_start_at_a_time(), contextlib.ExitStack() as stack:
+        broker, ports = stack.enter_context(_started(folder, more))
+        apache = stack.enter_context(_reached(folder, ports, broker))
+        kept = stack.pop_all()
+    with kept:
+        yield apache
+
+
+@contextlib.contextmanager
+def shared_apache_kafka(folder):
+    """Starts a broker that other processes reach with what is yielded; ends it afterwards."""
+    with _started(folder, {}) as (broker, ports):
+        yield json.dumps({"folder": str(folder), "ports": ports})
+        if not broker.is_running:
+            print(f"the broker that all workers share ended: {broker.told()}")
+
+
+@contextlib.contextmanager
+def reached_apache_kafka(shared):
+    """The broker that another process has started; nobody here can crash it."""
+    with _reached(**json.loads(shared), broker=None) as apache:
+        yield apache
+
+
+@contextlib.contextmanager
+def _started(folder, more):
+    """A broker's process and its ports by listener; it may not answer yet."""
+    folder = pathlib.Path(folder)
+    certificates = Certificates(folder / "certificates").make_authority()
     with contextlib.ExitStack() as stack:
         ports = {name: stack.enter_context(reserved_port()) for name in [*LISTENERS, "NOWHERE"]}
         settings = _settings(folder, ports, certificates)
         settings |= {name.replace("_", "."): value for name, value in more.items()}
-        server = f"127.0.0.1:{ports['PLAIN']}"
-        with _one_start_at_a_time():
-            broker = stack.enter_context(Broker(_formatted(folder, settings), folder / "data"))
-            kafka = Kafka(server, accepts_commits_in_rebalance=True)
-            stack.enter_context(contextlib.closing(kafka))
-            kafka.wait_for_brokers([broker])
+        yield stack.enter_context(Broker(_formatted(folder, settings), folder / "data")), ports
+
+
+@contextlib.contextmanager
+def _reached(folder, ports, broker):
+    kafka = Kafka(f"127.0.0.1:{ports['PLAIN']}", accepts_commits_in_rebalance=True)
+    with contextlib.closing(kafka):
+        kafka.wait_for_brokers(1, [broker] if broker else [])
+        certificates = Certificates(pathlib.Path(folder) / "certificates")
         yield ApacheKafka(kafka, broker, ports, certificates)

@@ -101,20 +101,20 @@ class Kafka:
         for consumer in self._consumers.values():
             consumer.close()
 
-    def wait_for_brokers(self, brokers, seconds=120):
-        """Waits until these child processes have registered, each of which must run."""
+    def wait_for_brokers(self, count, processes, seconds=120):
+        """Until so many have registered; none of these processes of theirs may end meanwhile."""
 
         def told():
-            return "".join(f"\n{broker.told()}" for broker in brokers)
+            return "".join(f"\n{process.told()}" for process in processes)
 
         def registered():
-            assert all(broker.is_running for broker in brokers), f"a broker ended:{told()}"
+            assert all(process.is_running for process in processes), f"a broker ended:{told()}"
             try:
-                return len(self._producer.list_topics(timeout=1).brokers) == len(brokers)
+                return len(self._producer.list_topics(timeout=1).brokers) == count
             except KafkaException:
                 return False
 
-        eventually(registered, seconds, lambda: f"{len(brokers)} brokers to register:{told()}")
+        eventually(registered, seconds, lambda: f"{count} brokers to register{told()}")
 
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""

@@ -117,7 +117,7 @@ package struct Heliograph: Sendable {
             log.error("admin port: accept failed", [.error: cause])
         }
         var parts = [
-            PartGroup.Part("files of Kafka's clients", mayEnd: true) { await files.kafka.wait() },
+            PartGroup.Part("Kafka client files", mayEnd: true) { await files.kafka.wait() },
             PartGroup.Part("log summaries") { await summarizeLog() },
             PartGroup.Part("status history") { await status.run() },
             PartGroup.Part("admin port") { [log] in

@@ -44,6 +44,63 @@ def test_what_is_right_is_passed_over(check, tmp_path):
     assert not list(check.mistakes(page, "page.md"))
 
 
+SOURCE = """
+static let gone = "it is gone"
+func f(_ text: String) {
+    log.info("not listed")
+    log(of: shard).warning(isLost ? "lost \\(count(of: "x")) of them" : "found", [.error: "no message"])
+    log.log(isNews ? .warning : .debug, Self.gone)
+    log.log(isNews ? .info : .debug, "not listed either")
+}
+func g() {
+    let message: String
+    message = isEnd ? "at the end" : "at the start"
+    log.everyLine.error(message)
+}
+func h(_ message: String) { log.notice(message) }
+func i() { h("said by a caller") }
+"""
+ROWS = [
+    ("lost … of them", "warning"),
+    ("found", "warning"),
+    ("it is gone", "warning"),
+    ("at the end", "error"),
+    ("at the start", "error"),
+    ("said by a caller", "notice"),
+]
+
+
+def page_of(rows):
+    return "".join(f"| `{message}` | {levels} | What it means. |\n" for message, levels in rows)
+
+
+def log_mistakes(check, rows, source=SOURCE):
+    return list(check.log_message_mistakes(("page.md", page_of(rows)), [("a.swift", source)]))
+
+
+def test_a_complete_page_of_log_messages_is_passed_over(check):
+    assert not log_mistakes(check, ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_missing_message_and_another_level_are_found(check, row):
+    rest = [other for other in ROWS if other != row]
+    [missing] = log_mistakes(check, rest)
+    assert f"page.md does not have '{row[0]}' with level {row[1]}" in missing
+    assert log_mistakes(check, [*rest, (row[0], "critical")]) == [missing]
+
+
+def test_a_message_that_is_not_in_the_sources_is_found(check):
+    [mistake] = log_mistakes(check, [*ROWS, ("made up", "error")])
+    assert mistake == "page.md:7: no such log message in Sources: made up"
+
+
+@pytest.mark.parametrize("call", ["log.error(words())", "other.warning(x)", "log.notice(unknown)"])
+def test_a_message_that_is_no_fixed_text_is_found(check, call):
+    [mistake] = log_mistakes(check, [], f"func f() {{ {call} }}")
+    assert mistake.startswith("a.swift:1: the log message is not a fixed text")
+
+
 def test_words_of_some_pages_are_not_checked_yet(check, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("We mend it.\n")

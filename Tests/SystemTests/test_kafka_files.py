@@ -10,10 +10,10 @@ from harness.events import records
 from harness.service import outcomes_of
 
 pytestmark = pytest.mark.takes(60)
-CHANGED = "files of Kafka's clients changed; the process starts again with them"
-DRAINING = "files of Kafka's clients changed: draining, to be started again with exit code 75"
-REFUSED = "files of Kafka's clients changed and cannot be used; a new process would not start"
-WARNED = "files of Kafka's clients changed; start the process again to use them"
+CHANGED = "Kafka client files changed; restarting soon to use them"
+DRAINING = "Kafka client files changed; draining, then exiting with code 75 to be restarted"
+REFUSED = "Kafka client files changed and are unusable; a restart would fail"
+WARNED = "Kafka client files changed; restart the process to use them"
 EXPIRY = 'heliograph_tls_certificate_expiry_timestamp_seconds{use="kafka"}'
 
 

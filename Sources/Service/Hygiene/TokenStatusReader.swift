@@ -187,10 +187,7 @@ final class TokenStatusReader: Sendable {
 
     private func tellOfPassedOver(_ count: Int) {
         log.warning(
-            """
-            too many token-status records have keys in upper case to compare them with those in \
-            lower case; of these devices the record that was read last counts
-            """,
+            "too many upper-case token-status keys to match with lower-case ones; last read wins",
             [.count: "\(count) records"]
         )
     }

@@ -79,7 +79,7 @@ final class KafkaFiles: Sendable {
         }
         watch.restartsAt = nil
         log.notice(
-            "files of Kafka's clients changed: draining, to be started again with exit code 75"
+            "Kafka client files changed; draining, then exiting with code 75 to be restarted"
         )
         isDue.store(true, ordering: .releasing)
         waitingEnds.finish()
@@ -90,18 +90,18 @@ final class KafkaFiles: Sendable {
         let problems = configuration.problemsOfKafkaFiles(now: SystemClock.wallClock)
         guard problems.isEmpty else {
             log.error(
-                "files of Kafka's clients changed and cannot be used; a new process would not start",
+                "Kafka client files changed and are unusable; a restart would fail",
                 [.problem: problems.joined(separator: "; ")]
             )
             return nil
         }
         guard configuration.kafka.filesChanged == .restart else {
-            log.warning("files of Kafka's clients changed; start the process again to use them")
+            log.warning("Kafka client files changed; restart the process to use them")
             return nil
         }
         let delay: Duration = isAsked ? .zero : Self.spread * Double.random(in: 0..<1)
         log.notice(
-            "files of Kafka's clients changed; the process starts again with them",
+            "Kafka client files changed; restarting soon to use them",
             [.seconds: "\(delay.components.seconds)"]
         )
         return SystemClock.now + delay

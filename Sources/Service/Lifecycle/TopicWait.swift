@@ -71,7 +71,7 @@ final class TopicWait: Sendable {
         }
         for (topic, bytes) in limits.tooSmall {
             log.warning(
-                "a topic accepts smaller records than the source; larger events cannot be kept",
+                "topic accepts smaller records than the source; larger events cannot be written to it",
                 [
                     .problem:
                         "max.message.bytes of \(topic): \(bytes), of a source: \(limits.ofSources)"

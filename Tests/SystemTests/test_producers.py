@@ -40,7 +40,7 @@ EXPECTED = [
             },
             "order": 4711,
         },
-        "expiration": 1790000000,
+        "expiration": 1893456000,
         "collapse_id": "order-4711",
         "apns_id": IDENTIFIER,
         "token_registered_at": 1760000000000,

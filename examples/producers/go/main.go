@@ -79,7 +79,7 @@ func publish(ctx context.Context, send sender) error {
 			},
 			Environment:       events.Production,
 			Priority:          events.Immediate,
-			Expiration:        events.ExpiresAt(time.Date(2026, 9, 21, 14, 13, 20, 0, time.UTC)),
+			Expiration:        events.ExpiresAt(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)),
 			CollapseID:        "order-4711",
 			APNsID:            "123e4567-e89b-12d3-a456-426614174000",
 			TokenRegisteredAt: time.Date(2025, 10, 9, 8, 53, 20, 0, time.UTC).UnixMilli(),

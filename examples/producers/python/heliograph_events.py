@@ -66,8 +66,8 @@ class NotificationEvent:
 
     @property
     def key(self) -> str:
-        """The record's key: the events of a device keep their order."""
-        return self.device_token
+        """The record's key, in lower case: the events of a device keep their order."""
+        return self.device_token.lower()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

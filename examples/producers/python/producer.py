@@ -38,7 +38,7 @@ def samples() -> list[tuple[str, Event]]:
         },
         environment="production",
         priority=10,
-        expiration=epoch_seconds(datetime.datetime(2026, 9, 21, 14, 13, 20, tzinfo=UTC)),
+        expiration=epoch_seconds(datetime.datetime(2030, 1, 1, tzinfo=UTC)),
         collapse_id="order-4711",
         apns_id="123e4567-e89b-12d3-a456-426614174000",
         token_registered_at=epoch_milliseconds(

@@ -5,6 +5,7 @@ package events
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -103,7 +104,7 @@ func (n Notification[Payload]) Record(topic string) (Record, error) {
 		return Record{}, errors.New("an event has either a bundle ID or a topic")
 	}
 	value, err := json.Marshal(n)
-	return Record{Topic: topic, Key: n.DeviceToken, Value: value}, err
+	return Record{Topic: topic, Key: strings.ToLower(n.DeviceToken), Value: value}, err
 }
 
 // Record makes the event's record for a topic.

@@ -71,4 +71,4 @@ export type Event = NotificationEvent | BroadcastEvent;
 
 /** The record's key: the events of a device, or of a channel, keep their order. */
 export const keyOf = (event: Event): string =>
-  "device_token" in event ? event.device_token : event.channel_id;
+  "device_token" in event ? event.device_token.toLowerCase() : event.channel_id;

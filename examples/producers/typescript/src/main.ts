@@ -45,7 +45,7 @@ const shipped: NotificationEvent = {
   },
   environment: "production",
   priority: 10,
-  expiration: expiresAt(new Date("2026-09-21T14:13:20Z")),
+  expiration: expiresAt(new Date("2030-01-01T00:00:00Z")),
   collapse_id: "order-4711",
   apns_id: "123e4567-e89b-12d3-a456-426614174000",
   token_registered_at: epochMilliseconds(new Date("2025-10-09T08:53:20Z")),

@@ -71,7 +71,7 @@ struct NotificationEvent<Payload: Encodable & Sendable>: Event {
     var occurredAt: Date?
     var metadata: [String: String]?
 
-    var key: String { deviceToken }
+    var key: String { deviceToken.lowercased() }
 
     // A strategy for keys would change those of the payload as well.
     private enum CodingKeys: String, CodingKey {

@@ -92,7 +92,7 @@ try await sender.send(
         ),
         environment: .production,
         priority: .immediate,
-        expiration: .at(Date("2026-09-21T14:13:20Z", strategy: .iso8601)),
+        expiration: .at(Date("2030-01-01T00:00:00Z", strategy: .iso8601)),
         collapseID: "order-4711",
         apnsID: identifier,
         tokenRegisteredAt: RegistrationTime(date: Date("2025-10-09T08:53:20Z", strategy: .iso8601)),

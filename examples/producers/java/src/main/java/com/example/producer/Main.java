@@ -71,7 +71,7 @@ public final class Main {
                                 4711),
                         Environment.PRODUCTION,
                         Priority.IMMEDIATE,
-                        Instant.parse("2026-09-21T14:13:20Z").getEpochSecond(),
+                        Instant.parse("2030-01-01T00:00:00Z").getEpochSecond(),
                         "order-4711",
                         identifier,
                         Instant.parse("2025-10-09T08:53:20Z").toEpochMilli(),

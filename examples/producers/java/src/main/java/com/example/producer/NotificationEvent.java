@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.annotation.JsonNaming;
 import com.fasterxml.jackson.databind.annotation.JsonSerialize;
 import com.fasterxml.jackson.databind.ser.std.ToStringSerializer;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 
@@ -73,6 +74,6 @@ public record NotificationEvent(
 
     @Override
     public String key() {
-        return deviceToken;
+        return deviceToken.toLowerCase(Locale.ROOT);
     }
 }

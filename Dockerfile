@@ -2,14 +2,14 @@
 # docker build -t heliograph .                       the service
 # docker build -t heliograph-lab --target lab .      the simulator and the demo, not for production
 #
-# scripts/check-image reads this file, makes the same image without Docker, and starts it.
+# scripts/check-image builds the same image from this file without Docker, and starts it.
 # scripts/pin-images pins the base images by digest.
 
 ARG SWIFT_IMAGE=swift:6.3.1-bookworm
 ARG DEBIAN_IMAGE=debian:bookworm-slim@sha256:abd67ffcfa541b485a3dff59865ab629aa048a6c613e639d36e7456b0b229241
 
 FROM ${SWIFT_IMAGE} AS build
-# Debian's stable release changes versions for security only, and drops the old ones.
+# Debian's stable release changes versions only for security fixes, and drops the old ones.
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
@@ -18,16 +18,16 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Package.swift ./
-# The manifest names the targets of Benchmarks and Tests; nothing of them is built.
+# Package.swift names the targets of Benchmarks and Tests, so their folders are needed; none is built.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
-# Schemas become part of the programs.
+# Schemas are embedded in the programs.
 COPY schemas schemas
 COPY Sources Sources
 COPY scripts/build scripts/build
-# What `heliograph --version` says; scripts/version reads it from git.
+# The output of `heliograph --version`; scripts/version reads it from git.
 ARG HELIOGRAPH_VERSION=0.0.0-dev
-# Nothing is downloaded from here on: the sources need the toolchain and Debian's libraries only.
+# Nothing is downloaded from here on: the build needs only the toolchain and Debian's libraries.
 RUN --network=none scripts/build heliograph \
     && mkdir -p /out \
     && strip -o /out/heliograph .build/shipped/release/heliograph
@@ -44,17 +44,17 @@ RUN apt-get update \
         ca-certificates libcurl4 libnghttp2-14 librdkafka1 libre2-9 libsimdjson14 libssl3 \
         libstdc++6 libyaml-0-2 \
     && rm -rf /var/lib/apt/lists/*
-# A crash report would show what lay behind the registers, and a stripped program has no names for
-# it; what went wrong is told without.
+# A crash report would contain memory, and a stripped program has no symbols for it. The reason of a
+# crash is printed without it.
 ENV SWIFT_BACKTRACE=enable=no
-# A number, so that Kubernetes can see that it is not root; no user of that name is needed.
+# A number, so that Kubernetes can check that it is not root; the user need not exist.
 USER 65532:65532
 
 FROM runtime AS lab
 COPY --from=build-lab /out/heliograph-lab /usr/local/bin/heliograph-lab
 WORKDIR /usr/share/heliograph
 COPY examples examples
-# For the simulator's key and authority: a new volume there belongs to the user.
+# For the simulator's key and authority: a new volume here belongs to the user.
 USER 0:0
 RUN install --directory --owner=65532 --group=65532 /shared
 USER 65532:65532
@@ -79,7 +79,7 @@ LABEL org.opencontainers.image.title="heliograph" \
       org.opencontainers.image.base.name="docker.io/library/debian:bookworm-slim"
 COPY --from=build /out/heliograph /usr/local/bin/heliograph
 EXPOSE 9464
-# Follow admin.port with --url; Kubernetes ignores this and has probes of its own.
+# If you change admin.port, pass --url. Kubernetes ignores this and uses its own probes.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
     CMD ["heliograph", "health"]
 ENTRYPOINT ["heliograph"]

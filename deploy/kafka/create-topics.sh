@@ -1,5 +1,6 @@
 #!/bin/sh
-# Creates the topics of deploy/heliograph/*.yaml; does nothing to those that are there.
+# Creates the topics of deploy/heliograph/*.yaml for the demo, with one replica: not for production.
+# Existing topics are not changed.
 set -eu
 
 # create NAME PARTITIONS SETTING...
@@ -17,9 +18,9 @@ create() {
 day=86400000
 create notifications 6 retention.ms=$((7 * day))
 create notifications.results 6 retention.ms=$((7 * day))
-# The last word on each token is kept, and tombstones long enough for every reader.
+# Compacted: the newest status of each token is kept, and tombstones long enough for every reader.
 create notifications.token-status 6 cleanup.policy=compact delete.retention.ms=$((7 * day))
 create notifications.dead-letters 6 retention.ms=$((30 * day))
-# As retry.later; kept longer than retry.give_up_after.
+# One for each delay of retry.later; kept longer than retry.give_up_after.
 create notifications.retry.1m 6 retention.ms=$((7 * day))
 create notifications.retry.15m 6 retention.ms=$((7 * day))

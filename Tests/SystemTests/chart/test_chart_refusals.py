@@ -30,7 +30,7 @@ def hpa(**fields):
 REFUSED = [
     # What the templates say.
     (credential(), "credentials.other: neither a key_file nor a certificate_file"),
-    (credential(existingSecret="s"), "credentials.other.files: say which key of Secret s"),
+    (credential(existingSecret="s"), "credentials.other.files: map files to keys of the Secret s"),
     (credential(files={"key_file": "k"}), "credentials.other.existingSecret: name the Secret"),
     (
         credential(existingSecret="s", files={"key_file": "k"}, inlineFiles={"key_file": "text"}),
@@ -42,7 +42,7 @@ REFUSED = [
     *[
         (
             {"config": {"admin": {"host": host}}},
-            "config.admin.host: probes and scrapes come to the pod's address",
+            "config.admin.host: probes and scrapes use the pod's address",
         )
         for host in LOOPBACK
     ],
@@ -68,7 +68,7 @@ REFUSED = [
     ),
     (
         {"config": {"schemas": {"directory": "/a"}}, "ownSchemas": {"existingConfigMap": "b"}},
-        "config.schemas.directory: leave it out beside ownSchemas",
+        "config.schemas.directory: leave it out, because ownSchemas sets it",
     ),
     (
         {"ownSchemas": {"existingConfigMap": "a", "inline": {"b.json": "{}"}}},
@@ -84,11 +84,11 @@ REFUSED = [
             "files": {"apns.ca_file": {"secret": "a", "key": "a"}},
             "config": {"apns": {"ca_file": "/a"}},
         },
-        "config.apns.ca_file: leave it out beside files",
+        "config.apns.ca_file: leave it out, because files sets it",
     ),
     (
         {"files": {"admin.bearer_token_file": {"configMap": "a", "key": "a"}}},
-        "files.admin.bearer_token_file: a ConfigMap is no place for it",
+        "files.admin.bearer_token_file: it is secret",
     ),
     ({"terminationGracePeriodSeconds": 20}, "terminationGracePeriodSeconds: 20 s is not more than"),
     (
@@ -107,12 +107,12 @@ REFUSED = [
     ),
     (
         keda(ensureEvenDistributionOfPartitions=True),
-        "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA takes a pod for one consumer",
+        "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA counts a pod as one consumer",
     ),
     *[
         (
             {**keda(), **login},
-            "autoscaling.keda: KEDA cannot read the login that stands in librdkafka properties",
+            "autoscaling.keda: KEDA cannot read a login in librdkafka properties",
         )
         for login in (
             {"config": {"kafka": {"properties": {"security.protocol": "SASL_SSL"}}}},
@@ -121,14 +121,14 @@ REFUSED = [
             {"extraEnv": [{"name": "HELIOGRAPH_KAFKA_PROPERTIES_SASL_USERNAME", "value": "a"}]},
         )
     ],
-    (hpa(targetCPUUtilizationPercentage=None), "autoscaling.hpa: nothing to scale by"),
+    (hpa(targetCPUUtilizationPercentage=None), "autoscaling.hpa: nothing to scale on"),
     (
         {**hpa(), "resources": {"requests": {"cpu": None}}},
-        "resources.requests.cpu: autoscaling.hpa scales by a percentage",
+        "resources.requests.cpu: autoscaling.hpa scales on a percentage",
     ),
     (
         {"podMonitor": {"enabled": True}, "serviceMonitor": {"enabled": True}},
-        "serviceMonitor: either it or podMonitor",
+        "serviceMonitor: enable only one",
     ),
     (
         {"podDisruptionBudget": {"maxUnavailable": None}},
@@ -148,7 +148,7 @@ REFUSED = [
     *[
         (
             {"extraEnv": [{"name": name, "value": "a"}]},
-            f"extraEnv: use {key} in place of {name}",
+            f"extraEnv: use {key} instead of {name}",
         )
         for name, key in [
             ("HELIOGRAPH_ADMIN_HOST", "config.admin.host"),
@@ -165,15 +165,15 @@ REFUSED = [
     ({"kafka": {"tls": {"ca": {"secret": "a"}}}}, "kafka.tls.enabled: set it, or leave out"),
     (
         {"kafka": {"sasl": SASL}, "config": {"kafka": {"properties": {"security.protocol": "a"}}}},
-        "config.kafka.properties.security.protocol: leave it out beside kafka.sasl",
+        "config.kafka.properties.security.protocol: leave it out, because kafka.sasl",
     ),
     (
         {"config": {"kafka": {"properties": {"sasl.password": "a"}}}},
-        "config.kafka.properties.sasl.password: a ConfigMap is no place for it",
+        "config.kafka.properties.sasl.password: it is secret",
     ),
     (
         {"config": {"kafka": {"properties": {"sasl.oauthbearer.client.secret": "a"}}}},
-        "config.kafka.properties.sasl.oauthbearer.client.secret: a ConfigMap is no place for it",
+        "config.kafka.properties.sasl.oauthbearer.client.secret: it is secret",
     ),
     ({"strimzi": {"topics": {"enabled": True}}}, "strimzi.cluster: name the Kafka resource"),
     (
@@ -198,7 +198,7 @@ REFUSED = [
             "strimzi": {"cluster": "a", "topics": {"enabled": True}},
             "config": {"kafka": {"create_topics": True}},
         },
-        "config.kafka.create_topics: leave it false beside strimzi.topics",
+        "config.kafka.create_topics: leave it false, because strimzi.topics",
     ),
     ({"strimzi": STRIMZI_USER, "kafka": {"sasl": SASL}}, "kafka.sasl.mechanism: leave it empty"),
     (

@@ -1,11 +1,11 @@
-{{- /* heliograph.yaml: the values' `config` and what the chart knows. */ -}}
+{{- /* heliograph.yaml: `config` of the values, completed by the chart. */ -}}
 
 {{- define "heliograph.configuration" -}}
 {{- include "heliograph.validate" . }}
 {{- $config := deepCopy .Values.config }}
 {{- $_ := set $config.kafka "properties" (include "heliograph.kafkaProperties" . | fromYaml) }}
 {{- /*
-Off is "", which every Helm keeps, or null, which Helm drops; without the key Heliograph would take its
+Off is "", which every Helm keeps, or null, which Helm drops; without the key Heliograph would use its
 own default.
 */ -}}
 {{- range $key := list "token_status_topic" "dead_letter_topic" }}
@@ -59,7 +59,7 @@ own default.
 {{- mul $number (get (dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000) $unit) }}
 {{- end }}
 
-{{- /* Bytes of a size of Heliograph's (64MiB, 1GB) or a quantity of Kubernetes' (512Mi, 1.5G). */ -}}
+{{- /* Bytes of a Heliograph size (64MiB, 1GB) or a Kubernetes quantity (512Mi, 1.5G). */ -}}
 {{- define "heliograph.bytes" -}}
 {{- $number := regexFind "^[0-9.]+(e[+]?[0-9]+)?" . | float64 }}
 {{- $unit := regexReplaceAll "^[0-9.]+(e[+]?[0-9]+)?" . "" | trimSuffix "B" | upper }}
@@ -68,7 +68,7 @@ own default.
 {{- mulf $number (get $power $unit | default 1) | floor | int64 }}
 {{- end }}
 
-{{- /* A duration in the largest unit that divides it, as names of retry topics have it: 60s is 1m. */ -}}
+{{- /* A duration in the largest unit that divides it, as in names of retry topics: 60s is 1m. */ -}}
 {{- define "heliograph.durationText" -}}
 {{- $milliseconds := include "heliograph.milliseconds" . | int64 }}
 {{- if eq 0 (mod $milliseconds 3600000) }}{{ div $milliseconds 3600000 }}h

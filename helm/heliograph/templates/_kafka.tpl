@@ -1,4 +1,4 @@
-{{- /* How Kafka is reached: values and Strimzi's conventions put together. */ -}}
+{{- /* Access to Kafka: the values combined with Strimzi's conventions. */ -}}
 
 {{- /*
 YAML of: sasl {mechanism, username, password, passwordSecret, usernameSecret}, tls {ca, client}.
@@ -41,7 +41,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- toYaml $access }}
 {{- end }}
 
-{{- /* Whether pods log in, or speak TLS, by properties that the chart does not understand. */ -}}
+{{- /* Whether pods log in, or use TLS, with properties that the chart does not manage. */ -}}
 {{- define "heliograph.hasOwnLogin" -}}
 {{- $properties := .Values.config.kafka.properties | default dict }}
 {{- $names := keys $properties (.Values.kafka.secretProperties | default dict) }}
@@ -56,7 +56,7 @@ name, and the cluster's roots in <cluster>-cluster-ca-cert.
 {{- end }}
 {{- end }}
 
-{{- /* The librdkafka properties that stand in heliograph.yaml: the operator's and the chart's. */ -}}
+{{- /* The librdkafka properties in heliograph.yaml: the user's and the chart's. */ -}}
 {{- define "heliograph.kafkaProperties" -}}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}
 {{- $properties := deepCopy (.Values.config.kafka.properties | default dict) }}

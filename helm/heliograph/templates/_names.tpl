@@ -5,8 +5,8 @@
 {{- end }}
 
 {{- /*
-At most 46 characters: a Deployment's pods add 17, and a pod's host name, which transactional ids are
-made of, is cut at 63.
+At most 46 characters: a Deployment's pods add 17, and a pod's host name, which is part of its transactional
+IDs, is cut at 63.
 */ -}}
 {{- define "heliograph.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride }}
@@ -24,7 +24,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "heliograph.commonLabels" . }}
 {{- end }}
 
-{{- /* What also stands on pods that the selectors must not find. */ -}}
+{{- /* Labels for pods that the selectors must not match, too. */ -}}
 {{- define "heliograph.commonLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/component: sender

@@ -1,4 +1,4 @@
-{{- /* The pod: what the Deployment, the StatefulSet and the test have in common. */ -}}
+{{- /* The pod of the Deployment, the StatefulSet and the test. */ -}}
 
 {{- /* YAML list of variables: pod name for static membership, librdkafka properties from Secrets. */ -}}
 {{- define "heliograph.environment" -}}
@@ -16,7 +16,7 @@
 
 {{- /*
 YAML list of mounts, each with its volume. Directories, never subPath: the kubelet updates only
-directories, and a rotated key has to reach the process.
+directories, and the process must see a rotated key.
 */ -}}
 {{- define "heliograph.mounts" -}}
 {{- $root := . }}
@@ -101,7 +101,7 @@ volumeMounts:
   {{- end }}
 {{- end }}
 
-{{- /* OpenShift gives each namespace users and groups of its own, and refuses all others. */ -}}
+{{- /* OpenShift assigns users and groups to each namespace, and refuses all others. */ -}}
 {{- define "heliograph.podSecurityContext" -}}
 {{- $context := .Values.podSecurityContext | default dict }}
 {{- if .Values.openshift.enabled }}
@@ -114,7 +114,7 @@ volumeMounts:
 {{- define "heliograph.podBase" -}}
 serviceAccountName: {{ include "heliograph.serviceAccountName" . }}
 automountServiceAccountToken: {{ .Values.serviceAccount.automount | default false }}
-# Variables such as HELIOGRAPH_PORT, made of a Service's name, would be unknown configuration keys.
+# Variables such as HELIOGRAPH_PORT, made from a Service's name, would be unknown configuration keys.
 enableServiceLinks: false
 securityContext:
   {{- include "heliograph.podSecurityContext" . | nindent 2 }}
@@ -131,8 +131,8 @@ imagePullSecrets:
 {{- end }}
 
 {{- /*
-Changes with what needs a restart: configuration, inline Kafka credentials. Keys, certificates and
-schemas are read again while running. Of the text alone, so that a new chart version restarts nothing.
+Changes when a restart is needed: with the configuration or inline Kafka credentials. Keys, certificates and
+schemas are read again while running. Depends on the text only, so that a new chart version restarts nothing.
 */ -}}
 {{- define "heliograph.checksum" -}}
 {{- $access := include "heliograph.kafkaAccess" . | fromYaml }}

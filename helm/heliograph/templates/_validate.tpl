@@ -1,4 +1,4 @@
-{{- /* What the schema cannot say. Each message names the value and what to do. */ -}}
+{{- /* Checks that the schema cannot express. Each message names the value and what to do. */ -}}
 
 {{- define "heliograph.validate" -}}
 {{- include "heliograph.validateConfig" . }}
@@ -12,17 +12,17 @@
 {{- $config := .Values.config | default dict }}
 {{- range $section := list "kafka" "results" "admin" }}
   {{- if not (kindIs "map" (get $config $section)) }}
-    {{- fail (printf "config.%s: null removes the keys that the chart needs; set only those of its keys that shall differ" $section) }}
+    {{- fail (printf "config.%s: null removes keys that the chart needs; set only the keys that you want to change" $section) }}
   {{- end }}
 {{- end }}
 {{- range $key := list "kafka.bootstrap_servers" "kafka.group_id" "results.topic" }}
   {{- $path := splitList "." $key }}
   {{- if not (get (get $config (first $path)) (last $path)) }}
-    {{- fail (printf "config.%s: the chart needs it; null removes its default" $key) }}
+    {{- fail (printf "config.%s: null removes the default, which the chart needs; leave it out" $key) }}
   {{- end }}
 {{- end }}
 {{- if dig "apns" "credentials" nil $config }}
-  {{- fail "config.apns.credentials: name them in `credentials`, so that their files are mounted" }}
+  {{- fail "config.apns.credentials: put them into `credentials`, so that their files are mounted" }}
 {{- end }}
 {{- if not $config.sources }}{{ fail "config.sources: name at least one topic with events" }}{{ end }}
 {{- if not $config.admin.port }}
@@ -30,16 +30,16 @@
 {{- end }}
 {{- $host := toString $config.admin.host }}
 {{- if regexMatch "^(localhost|127\\..*|(0*:)+0*1|::ffff:127\\..*)$" (lower $host) }}
-  {{- fail (printf "config.admin.host: probes and scrapes come to the pod's address, not to %s; use 0.0.0.0 or ::, and networkPolicy" $host) }}
+  {{- fail (printf "config.admin.host: probes and scrapes use the pod's address, not %s; use 0.0.0.0 or ::, and networkPolicy" $host) }}
 {{- end }}
 {{- if dig "kafka" "group_instance_id" nil $config }}
   {{- fail "config.kafka.group_instance_id: all pods would have the same; set staticMembership.enabled" }}
 {{- end }}
 {{- if dig "results" "transactional_id" nil $config }}
-  {{- fail "config.results.transactional_id: all pods would have the same; leave it out, it then is the group's and the pod's name" }}
+  {{- fail "config.results.transactional_id: all pods would have the same; leave it out: the default is made from the group's and the pod's name" }}
 {{- end }}
 {{- if and (include "heliograph.ownSchemas" .) (dig "schemas" "directory" nil $config) }}
-  {{- fail "config.schemas.directory: leave it out beside ownSchemas" }}
+  {{- fail "config.schemas.directory: leave it out, because ownSchemas sets it" }}
 {{- end }}
 {{- if and .Values.ownSchemas.existingConfigMap .Values.ownSchemas.inline }}
   {{- fail "ownSchemas: either existingConfigMap or inline" }}
@@ -47,10 +47,10 @@
 {{- range $key, $file := .Values.files }}
   {{- $path := splitList "." $key }}
   {{- if dig (first $path) (last $path) nil $config }}
-    {{- fail (printf "config.%s: leave it out beside files" $key) }}
+    {{- fail (printf "config.%s: leave it out, because files sets it" $key) }}
   {{- end }}
   {{- if and (has $key (list "admin.bearer_token_file" "admin.private_key_file")) $file.configMap }}
-    {{- fail (printf "files.%s: a ConfigMap is no place for it; name a secret" $key) }}
+    {{- fail (printf "files.%s: it is secret; use a secret instead of a configMap" $key) }}
   {{- end }}
   {{- if eq (empty $file.secret) (empty $file.configMap) }}
     {{- fail (printf "files.%s: name either a secret or a configMap" $key) }}
@@ -60,7 +60,7 @@
 
 {{- define "heliograph.validateCredentials" -}}
 {{- if not .Values.credentials }}
-  {{- fail "credentials: name at least one APNs credential; the least that an installation needs is `helm install NAME helm/heliograph --values helm/heliograph/ci/default-values.yaml`, with your key in it" }}
+  {{- fail "credentials: name at least one APNs credential; a minimal installation is `helm install NAME helm/heliograph --values helm/heliograph/ci/default-values.yaml`, with your key in it" }}
 {{- end }}
 {{- range $name, $credential := .Values.credentials }}
   {{- $place := printf "credentials.%s" $name }}
@@ -68,7 +68,7 @@
     {{- fail (printf "%s: either existingSecret or inlineFiles" $place) }}
   {{- end }}
   {{- if and $credential.existingSecret (not $credential.files) }}
-    {{- fail (printf "%s.files: say which key of Secret %s is which file, such as {key_file: key.p8}" $place $credential.existingSecret) }}
+    {{- fail (printf "%s.files: map files to keys of the Secret %s, such as {key_file: key.p8}" $place $credential.existingSecret) }}
   {{- end }}
   {{- if and $credential.files (not $credential.existingSecret) }}
     {{- fail (printf "%s.existingSecret: name the Secret that files are in" $place) }}
@@ -88,7 +88,7 @@
   {{- fail "strimzi.cluster: name the Kafka resource that topics and user belong to" }}
 {{- end }}
 {{- if and $strimzi.topics.enabled .Values.config.kafka.create_topics }}
-  {{- fail "config.kafka.create_topics: leave it false beside strimzi.topics, two would make the same topics" }}
+  {{- fail "config.kafka.create_topics: leave it false, because strimzi.topics creates the topics" }}
 {{- end }}
 {{- $names := list }}
 {{- range include "heliograph.topics" . | fromYamlArray }}{{ $names = append $names .name }}{{ end }}
@@ -99,7 +99,7 @@
 {{- end }}
 {{- if $strimzi.user.enabled }}
   {{- if $kafka.sasl.mechanism }}
-    {{- fail "kafka.sasl.mechanism: leave it empty beside strimzi.user, which sets it" }}
+    {{- fail "kafka.sasl.mechanism: leave it empty, because strimzi.user sets it" }}
   {{- end }}
   {{- if and (eq $strimzi.user.type "tls") (not $kafka.tls.enabled) }}
     {{- fail "kafka.tls.enabled: strimzi.user.type tls needs it" }}
@@ -112,7 +112,7 @@
     {{- fail "kafka.sasl.existingSecret: name the Secret with user name and password" }}
   {{- end }}
 {{- else if or $kafka.sasl.existingSecret $kafka.sasl.password }}
-  {{- fail "kafka.sasl.mechanism: say which, such as SCRAM-SHA-512" }}
+  {{- fail "kafka.sasl.mechanism: set it, for example to SCRAM-SHA-512" }}
 {{- end }}
 {{- if and $kafka.sasl.existingSecret $kafka.sasl.password }}
   {{- fail "kafka.sasl: either existingSecret or password" }}
@@ -125,13 +125,13 @@
 {{- range $property := list "security.protocol" "sasl.mechanism" "sasl.mechanisms" "sasl.username"
     "ssl.ca.location" "ssl.certificate.location" "ssl.key.location" }}
   {{- if and (or $access.sasl $access.tls) (hasKey $properties $property) }}
-    {{- fail (printf "config.kafka.properties.%s: leave it out beside kafka.sasl, kafka.tls and strimzi.user, which set it" $property) }}
+    {{- fail (printf "config.kafka.properties.%s: leave it out, because kafka.sasl, kafka.tls or strimzi.user sets it" $property) }}
   {{- end }}
 {{- end }}
 {{- range $property := list "sasl.password" "sasl.oauthbearer.client.secret"
     "ssl.key.password" "ssl.key.pem" "ssl.keystore.password" }}
   {{- if hasKey $properties $property }}
-    {{- fail (printf "config.kafka.properties.%s: a ConfigMap is no place for it; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
+    {{- fail (printf "config.kafka.properties.%s: it is secret, and a ConfigMap is not; use kafka.sasl, kafka.tls or kafka.secretProperties" $property) }}
   {{- end }}
 {{- end }}
 {{- end }}
@@ -148,20 +148,20 @@
   {{- end }}
 {{- end }}
 {{- if and $hpa.enabled (not $hpa.targetCPUUtilizationPercentage) (not $hpa.metrics) }}
-  {{- fail "autoscaling.hpa: nothing to scale by; set targetCPUUtilizationPercentage or metrics" }}
+  {{- fail "autoscaling.hpa: nothing to scale on; set targetCPUUtilizationPercentage or metrics" }}
 {{- end }}
 {{- if and $hpa.enabled $hpa.targetCPUUtilizationPercentage (not (dig "requests" "cpu" nil .Values.resources)) }}
-  {{- fail "resources.requests.cpu: autoscaling.hpa scales by a percentage of it" }}
+  {{- fail "resources.requests.cpu: autoscaling.hpa scales on a percentage of it" }}
 {{- end }}
 {{- if and $keda.limitToPartitionsWithLag (or $keda.ensureEvenDistributionOfPartitions $keda.allowIdleConsumers) }}
   {{- fail "autoscaling.keda.limitToPartitionsWithLag: not together with ensureEvenDistributionOfPartitions or allowIdleConsumers" }}
 {{- end }}
 {{- $shards := dig "shards" 0 .Values.config | default 0 | int }}
 {{- if and $keda.enabled $keda.ensureEvenDistributionOfPartitions (ne 1 $shards) }}
-  {{- fail "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA takes a pod for one consumer, and a pod has one for each shard; set config.shards to 1, or leave it off" }}
+  {{- fail "autoscaling.keda.ensureEvenDistributionOfPartitions: KEDA counts a pod as one consumer, but a pod has one for each shard; set config.shards to 1, or leave it off" }}
 {{- end }}
 {{- if and $keda.enabled (not $keda.authenticationRef) (not $keda.metadata) (include "heliograph.hasOwnLogin" .) }}
-  {{- fail "autoscaling.keda: KEDA cannot read the login that stands in librdkafka properties; use kafka.sasl and kafka.tls, or give KEDA its own in authenticationRef and metadata" }}
+  {{- fail "autoscaling.keda: KEDA cannot read a login in librdkafka properties; use kafka.sasl and kafka.tls, or give KEDA its own in authenticationRef and metadata" }}
 {{- end }}
 {{- $budget := .Values.podDisruptionBudget }}
 {{- if and $budget.enabled (kindIs "invalid" $budget.minAvailable) (kindIs "invalid" $budget.maxUnavailable) }}
@@ -171,13 +171,13 @@
 
 {{- define "heliograph.validatePod" -}}
 {{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled }}
-  {{- fail "serviceMonitor: either it or podMonitor, or each pod is scraped twice" }}
+  {{- fail "serviceMonitor: enable only one of serviceMonitor and podMonitor; with both, each pod is scraped twice" }}
 {{- end }}
 {{- $drain := dig "limits" "drain_timeout" "10s" .Values.config }}
 {{- $drainMilliseconds := include "heliograph.milliseconds" $drain | int64 }}
 {{- $grace := mul 1000 (int64 .Values.terminationGracePeriodSeconds) }}
 {{- if le $grace (add $drainMilliseconds 10000) }}
-  {{- fail (printf "terminationGracePeriodSeconds: %d s is not more than config.limits.drain_timeout (%s) and 10 s for leaving the group; the pod would be killed in mid-drain" (int64 .Values.terminationGracePeriodSeconds) $drain) }}
+  {{- fail (printf "terminationGracePeriodSeconds: %d s is too short; set more than config.limits.drain_timeout (%s) plus 10 s for leaving the group, or the pod is killed during the drain" (int64 .Values.terminationGracePeriodSeconds) $drain) }}
 {{- end }}
 {{- $memory := dig "limits" "memory" "" .Values.resources | default "" | toString }}
 {{- $shards := dig "shards" 1 .Values.config | default 1 | int64 }}
@@ -186,14 +186,14 @@
 {{- $bytes := include "heliograph.bytes" (toString $inFlight) | int64 }}
 {{- $needed := add 60 (div $bytes 1048576) (mul 32 $shards) (div (mul 32 (int64 $tokens)) 1000000) }}
 {{- if and $memory (lt (include "heliograph.bytes" $memory | int64) (mul $needed 1048576)) }}
-  {{- fail (printf "resources.limits.memory: %s is less than the %d MiB that a pod may take: 60 MiB, config.limits.in_flight_bytes (%s), 32 MiB for each of config.shards (%d) and for each million of config.tokens.max_suppressed (%d)" $memory $needed (toString $inFlight) $shards (int64 $tokens)) }}
+  {{- fail (printf "resources.limits.memory: %s is less than the %d MiB that a pod may use: 60 MiB, config.limits.in_flight_bytes (%s), 32 MiB for each of config.shards (%d) and for each million of config.tokens.max_suppressed (%d)" $memory $needed (toString $inFlight) $shards (int64 $tokens)) }}
 {{- end }}
 {{- $own := include "heliograph.environment" . | fromYamlArray }}
 {{- range $variable := .Values.extraEnv }}
   {{- $name := toString $variable.name }}
   {{- if regexMatch "^HELIOGRAPH_(ADMIN_(HOST|PORT)|LIMITS_DRAIN_TIMEOUT)$" $name }}
     {{- $key := regexReplaceAll "^HELIOGRAPH_(ADMIN|LIMITS)_" $name "config.${1}." | lower }}
-    {{- fail (printf "extraEnv: use %s in place of %s, which the chart's probes and checks do not see" $key $name) }}
+    {{- fail (printf "extraEnv: use %s instead of %s, which the chart's probes and checks do not see" $key $name) }}
   {{- end }}
   {{- range $taken := $own }}
     {{- if eq $variable.name $taken.name }}

@@ -1,7 +1,7 @@
-{{- /* Values that were taken away. */ -}}
+{{- /* Values that were removed. */ -}}
 
 {{- /*
-Puts empty sections where `key: null` has removed them, so that no template trips over one: without its
+Restores sections that `key: null` has removed as empty ones, so that no template fails on them: without
 values a part is off. Each template begins with it.
 */ -}}
 {{- define "heliograph.prepare" -}}
@@ -38,7 +38,7 @@ tests: {}
 {{- end }}
 
 {{- /*
-YAML of a map without what is null, "" or empty. In a chart of charts Helm 4.3 keeps a default
+YAML of a map without entries that are null, "" or empty. In an umbrella chart Helm 4.3 keeps a default
 that is set to null; "" removes it with every Helm.
 */ -}}
 {{- define "heliograph.given" -}}
@@ -51,7 +51,7 @@ that is set to null; "" removes it with every Helm.
 {{- end }}
 
 {{- /*
-YAML of a value in which {{ templates }} may stand, such as the release's name. Takes a list: root, value.
+YAML of a value that may contain {{ templates }}, such as the release's name. Takes a list: root, value.
 Not for annotations of pods: Vault's injector has templates of its own in them.
 */ -}}
 {{- define "heliograph.tpl" -}}

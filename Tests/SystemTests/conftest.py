@@ -152,12 +152,14 @@ def own_broker(tmp_path_factory):
 
 
 @pytest.fixture
-def broker(request, tmp_path):
+def broker(request):
     """A persistent broker: the cluster of HELIOGRAPH_TEST_BOOTSTRAP, Apache Kafka, or noida-db."""
-    real = own_or_apache(request)
-    if real:
-        yield real
-        return
+    return own_or_apache(request) or request.getfixturevalue("empty_broker")
+
+
+@pytest.fixture
+def empty_broker(tmp_path):
+    """A broker that no other test uses, for topics whose names are given."""
     with kafka_processes.separate_broker(tmp_path / "broker") as kafka:
         yield kafka
 

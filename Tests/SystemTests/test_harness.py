@@ -50,7 +50,7 @@ def test_a_record_comes_back_byte_for_byte(broker):
 @pytest.mark.parametrize("kind", ["broker", "expiring_broker"])
 def test_records_are_found_where_they_were_written(kind, request):
     kafka = request.getfixturevalue(kind)
-    topic = kafka.create("positions", partitions=4)
+    topic = kafka.create(f"positions-{kind}", partitions=4)
     written = kafka.produce(topic, records(200))
     read = kafka.read_all(topic)
     values = {(r.partition(), r.offset()): r.value() for r in read}

@@ -63,9 +63,9 @@ def test_check_refuses_an_example_that_is_spoilt(settings, tmp_path):
         assert ended.code == 1, ended.said
 
 
-def test_the_table_has_every_topic_that_is_asked_for(settings, tmp_path, broker):
+def test_the_table_has_every_topic_that_is_asked_for(settings, tmp_path, empty_broker):
     kafka = {
-        "bootstrap_servers": broker.bootstrap_servers,
+        "bootstrap_servers": empty_broker.bootstrap_servers,
         "properties": {"topic.metadata.propagation.max.ms": 0},
     }
     ended = run_command(tmp_path, settings | {"kafka": kafka}, "run")

@@ -8,7 +8,6 @@ from confluent_kafka import OFFSET_INVALID, TopicPartition
 
 from harness.deadlines import eventually
 from harness.events import new_event, record
-from harness.kafka import separate_broker
 from harness.service import outcomes_of, position_of
 
 # So many that fail at once: librdkafka 2.0.2 ended the process when each was restarted by itself.
@@ -143,14 +142,13 @@ def test_a_group_that_begins_at_the_end_keeps_its_place_before_its_first_record(
 @pytest.mark.core
 @pytest.mark.parametrize("start", ["earliest", "latest"])
 def test_a_topic_that_was_made_again_and_grew_longer_is_read_from_its_start(
-    benches, simulator, start, tmp_path
+    empty_broker, benches, simulator, start
 ):
     """As after a member that commits once more when Kafka has deleted the offsets with the topic.
 
     noida-db keeps them, and so is the broker here; no client at hand commits with metadata.
     """
-    with separate_broker(tmp_path / "broker") as kafka:
-        is_read_again(benches(kafka, PARTITIONS), simulator, start)
+    is_read_again(benches(empty_broker, PARTITIONS), simulator, start)
 
 
 def test_kafka_deletes_offsets_with_their_topic(apache, benches):

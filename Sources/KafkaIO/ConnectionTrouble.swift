@@ -13,11 +13,19 @@ public struct ConnectionTrouble {
         var usesLogin: Bool
         /// It has a certificate of its own.
         var hasCertificate: Bool
+        /// The library, where it cannot log in to Kafka 4 as it is told to.
+        var tooOldForKafka4: String?
 
-        public init(usesTLS: Bool = false, usesLogin: Bool = false, hasCertificate: Bool = false) {
+        public init(
+            usesTLS: Bool = false,
+            usesLogin: Bool = false,
+            hasCertificate: Bool = false,
+            tooOldForKafka4: String? = nil
+        ) {
             self.usesTLS = usesTLS
             self.usesLogin = usesLogin
             self.hasCertificate = hasCertificate
+            self.tooOldForKafka4 = tooOldForKafka4
         }
 
         /// The value of `security.protocol`.
@@ -152,8 +160,13 @@ public struct ConnectionTrouble {
                 + " \(offered ?? "one that it offers")"
         }
         if said.contains("SASL authentication error") {
-            return "refuses the login: check kafka.properties.sasl.username and sasl.password"
-                + " (\(said))"
+            let credentials = "kafka.properties.sasl.username and sasl.password"
+            guard let library = security.tooOldForKafka4 else {
+                return "refuses the login: check \(credentials) (\(said))"
+            }
+            return "refuses the login: check \(credentials); if the broker is Kafka 4 or newer,"
+                + " \(library) cannot log in by SCRAM: use librdkafka 2.6.1 or newer, or another"
+                + " kafka.properties.sasl.mechanisms (\(said))"
         }
         return nil
     }

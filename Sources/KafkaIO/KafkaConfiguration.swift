@@ -104,10 +104,13 @@ import CRdkafka
         let values = Dictionary(settings.map { ($0.name, $0.value) }) { $1 }
         let name = values["security.protocol"]?.lowercased() ?? ""
         let own = ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"]
+        let usesSCRAM = values["sasl.mechanisms"]?.uppercased().hasPrefix("SCRAM") ?? false
         return ConnectionTrouble.Security(
             usesTLS: name.hasSuffix("ssl"),
             usesLogin: name.hasPrefix("sasl"),
-            hasCertificate: own.contains { values[$0] != nil }
+            hasCertificate: own.contains { values[$0] != nil },
+            tooOldForKafka4: usesSCRAM && KafkaLibrary.repeatsSCRAMNonce
+                ? "librdkafka \(KafkaLibrary.version)" : nil
         )
     }
 
@@ -236,6 +239,11 @@ public enum KafkaLibrary {
         // SAFETY: a static string (rdkafka.h).
         unsafe String(cString: rd_kafka_version_str())
     }
+
+    /// In its second SCRAM message it repeats the first nonce, which Kafka 4 refuses.
+    ///
+    /// Fixed in 2.6.1 (librdkafka#4895).
+    static var repeatsSCRAMNonce: Bool { rd_kafka_version() < 0x0206_01FF }
 }
 
 extension String {

@@ -7,6 +7,10 @@ import Testing
     private static let tls = ConnectionTrouble.Security(usesTLS: true)
     private static let mutual = ConnectionTrouble.Security(usesTLS: true, hasCertificate: true)
     private static let login = ConnectionTrouble.Security(usesLogin: true)
+    private static let scram = ConnectionTrouble.Security(
+        usesLogin: true,
+        tooOldForKafka4: "librdkafka 2.0.2"
+    )
     private static let advertised =
         "; this address comes from the broker's advertised.listeners, which must be reachable from here"
     private static let ownCertificate =
@@ -95,6 +99,17 @@ import Testing
                     + " Invalid username or password (after 395ms in state AUTH_REQ)",
                 "refuses the login: check kafka.properties.sasl.username and sasl.password (SASL"
                     + " authentication error: Authentication failed: Invalid username or password)"
+            ),
+            (
+                scram, nil,
+                "sasl_plaintext://127.0.0.1:9/bootstrap: SASL authentication error: Authentication failed"
+                    + " during authentication due to invalid credentials with SASL mechanism"
+                    + " SCRAM-SHA-256 (after 13ms in state AUTH_REQ)",
+                "refuses the login: check kafka.properties.sasl.username and sasl.password; if the broker"
+                    + " is Kafka 4 or newer, librdkafka 2.0.2 cannot log in by SCRAM: use librdkafka"
+                    + " 2.6.1 or newer, or another kafka.properties.sasl.mechanisms (SASL authentication"
+                    + " error: Authentication failed during authentication due to invalid credentials"
+                    + " with SASL mechanism SCRAM-SHA-256)"
             ),
             (
                 login, nil,

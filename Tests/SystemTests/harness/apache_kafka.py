@@ -17,6 +17,8 @@ from .ports import reserved_port
 from .processes import LEASH, Child, clean_environment
 
 USER, PASSWORD = "heliograph", "right-password"
+USER_OF_SCRAM = f"name={USER},password={PASSWORD}"
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 # The name of each listener, and its security protocol. Clients come in by all but the first two.
 LISTENERS = {
     "CONTROLLER": "PLAINTEXT",
@@ -28,6 +30,9 @@ LISTENERS = {
     "FOREIGN": "SSL",
     "LOGIN": "SASL_PLAINTEXT",
     "TLSLOGIN": "SASL_SSL",
+    "SCRAM": "SASL_SSL",
+    # It closes the connections of clients that do not log in again every two seconds (KIP-368).
+    "REAUTH": "SASL_PLAINTEXT",
     # It advertises an address at which nobody listens.
     "ASTRAY": "PLAINTEXT",
 }
@@ -49,6 +54,12 @@ def kafka_home():
     """The folder, or None where nobody names one."""
     folder = os.environ.get("KAFKA_HOME")
     return pathlib.Path(folder) if folder else None
+
+
+def kafka_version():
+    """Such as (3, 9, 2)."""
+    [name] = (path.stem for path in kafka_home().glob("libs/kafka_2.*.jar"))
+    return tuple(int(number) for number in name.rpartition("-")[2].split("."))
 
 
 class Certificates:
@@ -202,6 +213,7 @@ def _settings(folder, ports, certificates):
         "tls": right,
         "mutual": right,
         "tlslogin": right,
+        "scram": right,
         "expired": certificates.sign("expired", ends="20210101000000Z"),
         "foreign": certificates.sign("foreign", host="DNS:kafka.example.com"),
     }
@@ -214,7 +226,13 @@ def _settings(folder, ports, certificates):
             f"{prefix}.truststore.location": certificates.authority,
         }
     settings["listener.name.mutual.ssl.client.auth"] = "required"
-    for name in ("login", "tlslogin"):
+    settings["listener.name.scram.sasl.enabled.mechanisms"] = ",".join(SCRAM)
+    for mechanism in SCRAM:
+        settings[f"listener.name.scram.{mechanism.lower()}.sasl.jaas.config"] = (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        )
+    settings["listener.name.reauth.plain.connections.max.reauth.ms"] = 2000
+    for name in ("login", "tlslogin", "reauth"):
         prefix = f"listener.name.{name}"
         settings |= {
             f"{prefix}.sasl.enabled.mechanisms": "PLAIN",
@@ -237,6 +255,7 @@ def _formatted(folder, settings):
         [
             *(*LEASH, "java", *JVM, "-cp", classes, "kafka.tools.StorageTool", "format"),
             *("-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(path)),
+            *(word for mechanism in SCRAM for word in ("--add-scram", f"{mechanism}=[{USER_OF_SCRAM}]")),
         ],
         check=True,
         capture_output=True,

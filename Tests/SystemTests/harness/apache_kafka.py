@@ -140,6 +140,9 @@ class Broker:
         """In order: what it leads and coordinates is handed over first."""
         self._child.terminate(60)
 
+    def send(self, number):
+        self._child.send(number)
+
     def start_again(self):
         self._child = Child(self._command)
 
@@ -284,6 +287,11 @@ class ApacheCluster:
 
     kafka: Kafka
     brokers: dict
+
+    def wait_until_whole(self):
+        """Until all brokers have registered, and each partition has all its replicas in sync."""
+        self.kafka.wait_for_brokers(len(self.brokers), self.brokers.values())
+        self.kafka.wait_until_in_sync()
 
 
 @contextlib.contextmanager

@@ -116,6 +116,20 @@ class Kafka:
 
         eventually(registered, seconds, lambda: f"{count} brokers to register{told()}")
 
+    def wait_until_in_sync(self, seconds=120):
+        """Until each partition has a leader and all its replicas in sync."""
+
+        def lagging():
+            topics = patiently(lambda: self._producer.list_topics(timeout=PATIENCE)).topics
+            return [
+                f"{topic.topic}[{partition.id}]"
+                for topic in topics.values()
+                for partition in topic.partitions.values()
+                if partition.leader < 0 or len(partition.isrs) < len(partition.replicas)
+            ]
+
+        eventually(lambda: not lagging(), seconds, lambda: f"{lagging()} to be in sync")
+
     def create(self, topic, partitions=4, **config):
         """Creates the topic; returns its name."""
         if self._can_create_topics:

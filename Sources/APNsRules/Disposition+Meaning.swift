@@ -7,18 +7,18 @@ extension Disposition {
         case .unregistered: "Final: outcome `unregistered`."
         case .rejected: "Final: outcome `rejected`."
         case .retryHere:
-            "Sends again after a delay; when the attempts or their time are used up, the event goes"
-                + " to a retry topic, or without one is `undeliverable`, with a dead letter."
+            "Retries after a delay. When attempts or time run out, the event goes to a"
+                + " retry topic, or if none fits it is `undeliverable`, with a dead letter."
         case .retryElsewhere:
-            "Sends again as `retryHere` does, on another connection; this one opens no more"
-                + " streams."
+            "Retries like `retryHere`, on another connection; this one opens no more streams."
         case .refreshProviderToken:
-            "Sends again, once, with a fresh provider token where one may be made; then the"
+            "Retries once, with a new provider token if one may be made; after that, the"
                 + " credential is parked."
         case .parkCredential:
-            "Nothing is sent with the credential for a while (1 to 15 minutes), or until its key is"
-                + " replaced; the event goes to a retry topic, or without one is `undeliverable`,"
-                + " with a dead letter. Readiness names the credential; others go on."
+            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until"
+                + " its key is replaced. The event goes to a retry topic, or if none fits it is"
+                + " `undeliverable`, with a dead letter. `/ready` has a warning with the"
+                + " credential's name; other credentials continue."
         }
     }
 
@@ -27,18 +27,20 @@ extension Disposition {
         switch self {
         case .delivered, .unregistered, .rejected: meaning
         case .retryHere:
-            "A broadcast is sent again after a delay, unless a newer one waits for the channel;"
-                + " when the attempts or their time are used up, it is `undeliverable`, with a dead"
+            "A broadcast is retried after a delay, unless a newer one waits for the"
+                + " channel. When attempts or time run out, it is `undeliverable`, with a dead"
                 + " letter. A request about channels is not repeated."
         case .retryElsewhere:
             "As `retryHere`, on another connection; this one opens no more streams."
         case .refreshProviderToken:
-            "A broadcast is sent again, once, with a fresh provider token where one may be made;"
-                + " then the credential is parked. A request about channels is not repeated."
+            "A broadcast is retried once, with a new provider token if one may be made;"
+                + " after that, the credential is parked. A request about channels is not"
+                + " repeated."
         case .parkCredential:
-            "Nothing is sent with the credential for a while (1 to 15 minutes), or until its key is"
-                + " replaced; a broadcast is `undeliverable`, with a dead letter. Readiness names"
-                + " the credential; others go on. A request about channels is not repeated."
+            "Parks the credential: nothing is sent with it for 1 to 15 minutes, or until"
+                + " its key is replaced. A broadcast is `undeliverable`, with a dead letter."
+                + " `/ready` has a warning with the credential's name; other credentials continue."
+                + " A request about channels is not repeated."
         }
     }
 

@@ -22,45 +22,48 @@ extension LocalReason {
     public var explanation: String {
         switch self {
         case .malformedEvent:
-            "The record is not UTF-8, not JSON, nested too deeply, or wrongly framed, or a name appears"
-                + " twice in the event or in its `metadata`."
+            "The record is not UTF-8, is not JSON, is nested too deeply, violates its"
+                + " framing, or has a name twice in the event or in its `metadata`."
         case .eventTooLarge: "The record's value is larger than `limits.event_bytes`."
-        case .schemaViolation: "The event breaks its schema; `violations` says where."
+        case .schemaViolation: "The event violates its schema; `violations` says where."
         case .unknownSchema:
             "The Schema Registry does not know the schema that the record names."
         case .unusableSchema:
-            "The schema that the record names is no JSON Schema that can be enforced."
+            "The schema that the record names is not a JSON Schema that can be enforced."
         case .schemaUnavailable:
-            "The Schema Registry did not give the record's schema in time, and no retry topic would."
+            "The Schema Registry did not return the record's schema in time, and no retry topic took the event."
         case .payloadTooLarge:
             "The payload is over 4096 bytes, or 5120 for `voip` and broadcasts; not sent."
         case .expired: "`expiration` passed before APNs accepted the notification."
         case .eventTooOld:
             "The event's first record was older than `limits.event_age` before APNs accepted it."
         case .superseded:
-            "APNs asked this device to wait, and a newer event with the same `collapse_id` came; or a"
-                + " newer broadcast came to the channel before this one was accepted."
+            "A newer event with the same `collapse_id` arrived while the device had to wait"
+                + " (429), or a newer broadcast arrived for the channel before this one was"
+                + " accepted."
         case .endpointUnavailable:
-            "The circuit breaker was open: the endpoint failed too often; not sent."
+            "Not sent: the circuit breaker was open, because the endpoint failed too often."
         case .routeCongested:
-            "The credential's queue did not move and left the others no room; not sent."
+            "Not sent: the credential's queue did not move, and others needed its memory."
         case .deviceCongested:
-            "The events for this device, sent one by one, left the others no room; not sent."
+            "Not sent: too many events for this device waited, and others needed their memory."
         case .certificateRefused:
-            "APNs refused the certificate in the TLS handshake; the credential is parked; not sent."
+            "Not sent: APNs refused the certificate in the TLS handshake, and the"
+                + " credential is parked."
         case .noCredential: "No credential covers the event's bundle ID or topic."
         case .providerTokenRequired:
-            "APNs takes `liveactivity` and `location` with a provider token only, and the credential is"
-                + " a certificate; not sent."
-        case .tokenUnregistered: "APNs has called the token dead since `unregistered_at`; not sent."
+            "Not sent: APNs accepts `liveactivity` and `location` only with a provider"
+                + " token, and the credential is a certificate."
+        case .tokenUnregistered:
+            "An earlier 410 says that the token is dead since `unregistered_at`; not sent."
         case .duplicateEvent:
-            "The same `id` and `device_token` (or `channel_id`) is being sent, or was accepted; not sent again."
+            "An event with the same `id` and `device_token` (or `channel_id`) is being sent, or was accepted; not sent."
         case .requestTimeout: "APNs did not answer the last attempt within `apns.request_timeout`."
         case .streamBroken:
             "The stream or its connection broke before the last attempt's answer, or the answer was"
                 + " malformed."
         case .unexplainedStatus:
-            "The answers had an undocumented status or no reason, which APNs always gives."
+            "The answers had an undocumented status, or lacked the reason that APNs always gives."
         }
     }
 
@@ -72,24 +75,28 @@ extension LocalReason {
         case .unknownSchema:
             "Register the schema, or correct `schema_registry.url`; then send the dead letter again."
         case .unusableSchema: "Correct the schema at the registry, or send JSON; see `violations`."
-        case .schemaUnavailable: "Mend the Schema Registry, then send the dead letters again."
-        case .expired: "Nothing, or give events more time."
+        case .schemaUnavailable: "Repair the Schema Registry, then send the dead letters again."
+        case .expired: "Nothing, or use a later `expiration`."
         case .eventTooOld:
-            "Find out why it is late, as an outage or a log that is read again; or raise `limits.event_age`."
-        case .superseded: "Nothing; send less to this device or channel."
-        case .endpointUnavailable: "See Apple's system status page; check the network."
+            "Find out why it is late, such as an outage or a log that is read again; or"
+                + " raise `limits.event_age`."
+        case .superseded: "Nothing; send less often to this device or channel."
+        case .endpointUnavailable:
+            "Check Apple's system status (https://developer.apple.com/system-status/) and the"
+                + " network."
         case .routeCongested:
-            "Look at the credential's connections; allow more of them, or send it less."
-        case .deviceCongested: "Find out why so many events are for one device; send less to it."
+            "Check the credential's connections; allow more of them"
+                + " (`apns.connections.max`), or send less with it."
+        case .deviceCongested: "Find out why one device gets so many events, and send fewer."
         case .certificateRefused: "Replace the credential's certificate; no restart is needed."
         case .noCredential: "Add the bundle ID to a credential in the configuration."
         case .providerTokenRequired:
             "Give the app a credential with a key (`key_file`), then send the dead letters again."
         case .tokenUnregistered:
-            "Remove the token; or send `token_registered_at`, if the app has registered it since."
-        case .duplicateEvent: "Nothing; give notifications that differ ids that differ."
+            "Delete the token, unless the app reported it after `unregistered_at`; then send `token_registered_at` in its events."
+        case .duplicateEvent: "Nothing. If it was another notification, give it another `id`."
         case .requestTimeout, .streamBroken:
-            "Check the network; the notification may have arrived all the same."
+            "Check the network; the notification may have arrived anyway."
         case .unexplainedStatus: "Look for a proxy, a firewall or a portal in between."
         }
     }

@@ -17,14 +17,14 @@ extension ReasonTable {
             400,
             .badChannelID,
             Verdict(.rejected, .event),
-            "The channel ID is not proper Base64, or too long.",
-            remedy: "Send the ID as APNs gave it when the channel was created."
+            "The channel ID is not valid Base64, or too long.",
+            remedy: "Send the ID that APNs returned when the channel was created."
         ),
         Row(
             400,
             .cannotCreateChannelConfig,
             Verdict(.rejected, .event),
-            "The app has as many channels in this environment as it may: 10,000.",
+            "The app has the maximum of 10,000 channels in this environment.",
             remedy: "Delete channels that are not needed: `heliograph channels list` and `delete`."
         ),
         Row(
@@ -32,7 +32,7 @@ extension ReasonTable {
             .channelNotRegistered,
             Verdict(.rejected, .channel),
             "The channel does not exist: never created, deleted, or of the other environment.",
-            remedy: "Drop the channel's ID, or create a channel anew and tell the apps its ID."
+            remedy: "Forget the channel's ID, or create a new channel and give the apps its ID."
         ),
         Row(
             400,
@@ -47,14 +47,15 @@ extension ReasonTable {
             .missingChannelID,
             Verdict(.rejected, .event),
             "The request has no `apns-channel-id`.",
-            remedy: "Report it: Heliograph sends it always. Look for a proxy in between."
+            remedy: "Report it: Heliograph always sends it. Look for a proxy in between."
         ),
         Row(
             429,
             .tooManyRequests,
             Verdict(.retryHere, .channel),
             "Too many requests.",
-            remedy: "Send less to this channel, about one update a second; only this channel waits."
+            remedy:
+                "Send fewer updates to this channel, about one per second; only this channel waits."
         ),
     ]
 
@@ -63,15 +64,15 @@ extension ReasonTable {
             400,
             .badExpirationDate,
             Verdict(.rejected, .event),
-            "The value of `apns-expiration` is no valid time, or not 0 for a channel without"
-                + " storage.",
-            remedy: "Send 0 to a channel without storage, epoch seconds to one that stores."
+            "The value of `apns-expiration` is not a valid time, or is not 0 for a channel"
+                + " without storage.",
+            remedy: "Send 0 to a channel without storage, Unix time in seconds to one that stores."
         ),
         Row(
             400,
             .badMessageID,
             Verdict(.rejected, .event),
-            "The value of `apns-request-id` is no canonical UUID.",
+            "The value of `apns-request-id` is not a canonical UUID.",
             remedy: "Leave the ID out, or send 32 lower-case digits as 8-4-4-4-12."
         ),
         Row(
@@ -107,7 +108,7 @@ extension ReasonTable {
             .missingPushType,
             Verdict(.rejected, .event),
             "The push type is missing.",
-            remedy: "Report it: Heliograph sends it always. Look for a proxy in between."
+            remedy: "Report it: Heliograph always sends it. Look for a proxy in between."
         ),
         Row(
             400,
@@ -120,7 +121,7 @@ extension ReasonTable {
             400,
             .topicDisallowed,
             Verdict(.rejected, .event),
-            "The path's bundle ID may not be pushed to, or has a suffix.",
+            "The credential may not push to the path's bundle ID, or the bundle ID has a suffix.",
             remedy: "Give the app's bundle ID alone, without a suffix such as"
                 + " `.push-type.liveactivity`."
         ),
@@ -129,15 +130,15 @@ extension ReasonTable {
             .topicMismatch,
             Verdict(.rejected, .credential),
             "The credential does not cover the path's bundle ID.",
-            remedy: "Check the key's scope and the bundle ID, its capitals too."
+            remedy: "Check the key's scope and the bundle ID, including its case."
         ),
         Row(
             404,
             .badPath,
             Verdict(.rejected, .event),
-            "The request's path is wrong.",
+            "The path of the request is wrong.",
             remedy: "Check the endpoint's URL: broadcasts go to the push host, channels are managed"
-                + " at another."
+                + " on another host."
         ),
         Row(
             405,
@@ -166,7 +167,7 @@ extension ReasonTable {
                 needsReason: true,
                 Verdict(.retryHere, .channel),
                 "Too many requests.",
-                remedy: "Send less to this channel; only this channel waits."
+                remedy: "Send fewer updates to this channel; only this channel waits."
             )
         default: row
         }

@@ -31,14 +31,15 @@ extension ReasonTable {
             .forbidden,
             Verdict(.rejected, .credential),
             "The credential is not allowed to do this; Apple forbids a retry.",
-            remedy: "Check the account, the key's scope and the topic at Apple, then send anew."
+            remedy: "Check the account, the key's scope and the topic at Apple, then send the event"
+                + " again."
         ),
         Row(
             403,
             .invalidProviderToken,
             Verdict(.parkCredential, .credential),
-            "The provider token is invalid, its signature cannot be verified, or it is of"
-                + " another team than the connection's.",
+            "The provider token is invalid, its signature cannot be verified, or its team"
+                + " is not the connection's.",
             remedy: "Check `team_id`, `key_id` and `key_file`, and whether the key was revoked;"
                 + " then send the dead letters again."
         ),
@@ -46,7 +47,7 @@ extension ReasonTable {
             403,
             .missingProviderToken,
             Verdict(.parkCredential, .credential),
-            "There is neither a provider certificate nor a usable `authorization`.",
+            "The request has neither a provider certificate nor a usable `authorization`.",
             remedy: "Check that nothing between here and APNs strips `authorization`, and that"
                 + " a certificate credential is for this topic."
         ),
@@ -70,8 +71,8 @@ extension ReasonTable {
             .tooManyProviderTokenUpdates,
             Verdict(.parkCredential, .credential),
             "The provider token changed more than once in 20 minutes.",
-            remedy: "Find who else mints tokens with this key or team; then send the dead letters"
-                + " again."
+            remedy: "Find out which other program makes tokens with this key or team (all of"
+                + " Heliograph's processes send the same one); then send the dead letters again."
         ),
     ]
 }

@@ -18,14 +18,14 @@ extension ReasonTable {
             400,
             .badExpirationDate,
             Verdict(.rejected, .event),
-            "The value of `apns-expiration` is no valid time.",
-            remedy: "Send epoch seconds, or 0 for one attempt without storage."
+            "The value of `apns-expiration` is not a valid time.",
+            remedy: "Send Unix time in seconds, or 0 for deliver now or never."
         ),
         Row(
             400,
             .badMessageID,
             Verdict(.rejected, .event),
-            "The value of `apns-id` is no canonical UUID.",
+            "The value of `apns-id` is not a canonical UUID.",
             remedy: "Leave `apns_id` out, or send 32 lower-case digits as 8-4-4-4-12."
         ),
         Row(
@@ -40,7 +40,7 @@ extension ReasonTable {
             .badTopic,
             Verdict(.rejected, .event),
             "The topic is invalid.",
-            remedy: "Check `bundle_id` or `topic`; the push type's suffix belongs to the topic."
+            remedy: "Check `bundle_id` or `topic`; a `topic` ends with the push type's suffix."
         ),
         Row(
             400,
@@ -76,15 +76,16 @@ extension ReasonTable {
             Verdict(.rejected, .credential),
             "The credential may not push to this topic.",
             remedy:
-                "Check team, key scope and App ID. A change at Apple shows on new connections: they"
-                + " are opened for a refused topic once the present ones are 10 minutes old; a"
-                + " restart does it at once. Keep the device tokens: they are not to blame."
+                "Check team, key scope and App ID. A change at Apple takes effect on new"
+                + " connections, which are opened for a refused topic once the current ones"
+                + " are 10 minutes old; a restart does it at once. Keep the device tokens:"
+                + " they are not the cause."
         ),
         Row(
             404,
             .badPath,
             Verdict(.rejected, .event),
-            "The request's path is wrong.",
+            "The path of the request is wrong.",
             remedy: "Check the endpoint's URL; Heliograph sends `/3/device/` and the token."
         ),
         Row(
@@ -109,22 +110,25 @@ extension ReasonTable {
             .badDeviceToken,
             Verdict(.rejected, .token, token: .checkEnvironment),
             "The device token is malformed, or belongs to the other environment.",
-            remedy: "Compare the token's environment with the event's before removing it;"
-                + " if many tokens fail at once, suspect the host or the credential."
+            remedy:
+                "Compare the environment in which the app got the token with the event's. If they differ,"
+                + " correct the environment; if not, delete the token. If many tokens fail at once,"
+                + " suspect the host or the credential."
         ),
         Row(
             400,
             .deviceTokenNotForTopic,
             Verdict(.rejected, .token, token: .checkTopic),
             "The device token belongs to another topic, or is of another kind.",
-            remedy: "Unbind the token from this topic; use the token that the app got for this"
-                + " kind of push."
+            remedy:
+                "Keep the token for the app and kind of push that reported it, and send there; use the"
+                + " token that the app got for this topic."
         ),
         Row(
             400,
             .missingDeviceToken,
             Verdict(.rejected, .event),
-            "The path holds no device token.",
+            "The path has no device token.",
             remedy: "Report it: an event without a token is never sent."
         ),
         Row(
@@ -132,15 +136,14 @@ extension ReasonTable {
             .expiredToken,
             Verdict(.unregistered, .token, token: .remove),
             "The device token has expired, as those of ended Live Activities do.",
-            remedy: "Remove the token unless the app has registered it again since then."
+            remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
         Row(
             410,
             .unregistered,
             Verdict(.unregistered, .token, token: .remove),
             "The device token is no longer active for the topic.",
-            remedy: "Remove the token unless the app has registered it again since"
-                + " `unregistered_at`."
+            remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
     ]
 }

@@ -14,15 +14,17 @@ extension ReasonTable {
             200...299,
             nil,
             Verdict(.delivered, .nobody),
-            "APNs accepted the notification; it says 200, and a repetition could only duplicate.",
-            remedy: "Nothing; for another status than 200 look for a proxy in between."
+            "APNs accepted the notification. APNs itself answers 200; a retry could only"
+                + " send a duplicate.",
+            remedy: "Nothing; if the status is not 200, look for a proxy in between."
         ),
         Row(
             403,
             nil,
             needsReason: true,
             Verdict(.parkCredential, .credential),
-            "APNs refuses the credential, for a reason that is unknown or belongs elsewhere.",
+            "APNs refuses the credential, with a reason that is unknown or belongs to"
+                + " another status.",
             remedy: "Look the reason up in Apple's current documentation and report it; then send"
                 + " the dead letters again."
         ),
@@ -38,9 +40,9 @@ extension ReasonTable {
             nil,
             needsReason: true,
             Verdict(.unregistered, .token, token: .remove),
-            "The device token is no longer active for the topic, for a reason that is unknown or"
-                + " belongs elsewhere.",
-            remedy: "Remove the token unless the app has registered it again since then."
+            "The device token is no longer active for the topic; the reason is unknown or"
+                + " belongs to another status.",
+            remedy: "Delete the token, unless the app reported it after `unregistered_at`."
         ),
         Row(
             421,
@@ -55,14 +57,14 @@ extension ReasonTable {
             needsReason: true,
             Verdict(.retryHere, .token),
             "Too many requests in a row for this device token.",
-            remedy: "Send less to this device; only this device waits."
+            remedy: "Send fewer notifications to this device; only this device waits."
         ),
         Row(
             400...499,
             nil,
             needsReason: true,
             Verdict(.rejected, .event),
-            "APNs refuses the request, for a reason that is unknown or belongs elsewhere.",
+            "APNs refuses the request, with a reason that is unknown or belongs to another status.",
             remedy: "Look the reason up in Apple's current documentation and report it."
         ),
         Row(
@@ -70,7 +72,7 @@ extension ReasonTable {
             nil,
             // Of the way to APNs: the breaker tells what concerns one event from what concerns all.
             Verdict(.retryHere, .server),
-            "APNs gives a reason whenever it refuses: something in between answers in its place.",
+            "APNs always gives a reason, so something in between answered instead.",
             remedy: "Look for a proxy, a firewall or a portal in between; check"
                 + " `apns.endpoints`."
         ),
@@ -78,8 +80,9 @@ extension ReasonTable {
             500...599,
             nil,
             Verdict(.retryHere, .server),
-            "APNs, or a proxy before it, failed.",
-            remedy: "Nothing; if it lasts, see Apple's system status page."
+            "APNs, or a proxy in front of it, failed.",
+            remedy: "Nothing; if it lasts, check Apple's system status"
+                + " (https://developer.apple.com/system-status/)."
         ),
         everythingElse,
     ]
@@ -88,7 +91,7 @@ extension ReasonTable {
         0...999,
         nil,
         Verdict(.retryElsewhere, .connection),
-        "APNs does not answer like this: something in between does.",
+        "APNs does not answer like this, so something in between did.",
         remedy: "Check `apns.endpoints` and the proxy."
     )
 }

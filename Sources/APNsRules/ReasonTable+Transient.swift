@@ -17,21 +17,24 @@ extension ReasonTable {
             .tooManyRequests,
             Verdict(.retryHere, .token),
             "Too many requests in a row for this device token.",
-            remedy: "Send less to this device, with `collapse_id`; only this device waits."
+            remedy: "Send fewer notifications to this device, or use `collapse_id`; only this"
+                + " device waits."
         ),
         Row(
             500,
             .internalServerError,
             Verdict(.retryHere, .server),
             "APNs had an internal error.",
-            remedy: "Nothing; if it lasts, see Apple's system status page."
+            remedy: "Nothing; if it lasts, check Apple's system status"
+                + " (https://developer.apple.com/system-status/)."
         ),
         Row(
             503,
             .serviceUnavailable,
             Verdict(.retryHere, .server),
             "APNs is unavailable.",
-            remedy: "Nothing; if it lasts, see Apple's system status page."
+            remedy: "Nothing; if it lasts, check Apple's system status"
+                + " (https://developer.apple.com/system-status/)."
         ),
         Row(
             503,

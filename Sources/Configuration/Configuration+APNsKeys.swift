@@ -20,16 +20,16 @@ extension Configuration.APNs {
             "ping_after_idle",
             .duration(in: .milliseconds(100)...(.seconds(3600))),
             default: .seconds(60),
-            "Silence after which a connection is probed with PING."
+            "Idle time after which a connection is probed with PING."
         )
         proxy = section.optional(
             "proxy",
             .proxy,
-            "HTTP proxy that connections to APNs go through by CONNECT; null: direct."
+            "HTTP proxy for connections to APNs, by CONNECT; null: none."
         )
         proxyPassword = section.secret(
             "proxy_password",
-            file: "File with the password of the proxy's user.",
+            file: "File with the password of the user in `apns.proxy`.",
             "The password itself."
         )
         noProxy =
@@ -37,8 +37,8 @@ extension Configuration.APNs {
                 "no_proxy",
                 .proxyExceptions,
                 """
-                Hosts that are reached without the proxy, with everything below them; null: those of \
-                the variable `NO_PROXY`.
+                Hosts to reach without the proxy, including their subdomains; null: those of the \
+                variable `NO_PROXY`.
                 """
             ) ?? section.reader.noProxy.map(ProxyExceptions.init)
     }
@@ -46,26 +46,32 @@ extension Configuration.APNs {
 
 extension Configuration.Credential {
     fileprivate init(_ section: ConfigurationSection) {
-        name = section.required("name", .nonEmpty, "What logs, metrics and outcomes call it.")
+        name = section.required(
+            "name",
+            .nonEmpty,
+            "The credential's name in logs, metrics and outcomes."
+        )
         let certificate = Self.certificate(section)
         let providerToken = Self.providerToken(section, isNeeded: certificate == nil)
         proof = certificate.map(Proof.certificate) ?? providerToken
         bundleIDs = section.list(
             "bundle_ids",
             of: .bundleID,
-            "The bundle IDs it covers; an exact one beats a pattern, a longer pattern a shorter."
+            "The bundle IDs that it covers. An exact one beats a pattern, a longer pattern"
+                + " beats a shorter one."
         )
         environments = section.list(
             "environments",
             of: .word(placeholder: .production),
             default: APNsEnvironment.allCases,
-            "Where it may be used; a key that is good for one environment only names that one."
+            "Where it may be used. If the key is valid for one environment only, list only"
+                + " that one."
         )
         environment = section.value(
             "environment",
             .word(placeholder: .production),
             default: environments.first ?? .production,
-            "Environment of the events that name none; without it the first of `environments`."
+            "Environment of events that do not name one; default: the first of `environments`."
         )
     }
 
@@ -76,7 +82,7 @@ extension Configuration.Credential {
         let certificate = section.optional(
             "certificate_file",
             .filePath,
-            "PEM or PKCS#12 file of a certificate credential, in place of team and key."
+            "PEM or PKCS#12 file of a certificate, instead of `team_id`, `key_id` and `key_file`."
         )
         let privateKey = section.secret(
             "private_key",
@@ -119,13 +125,13 @@ extension Configuration.Credential {
             "key_id",
             .appleIdentifier,
             isNeeded: isNeeded && !hasFile,
-            "Apple's identifier of the key; not beside a certificate."
+            "Apple's identifier of the key; not with a certificate."
         )
         let file = section.optional(
             "key_id_file",
             .filePath,
             """
-            File with that identifier, in place of `key_id`: it may then change together with \
+            File with that identifier, instead of `key_id`: it can then change together with \
             `key_file` while the service runs.
             """
         )
@@ -153,13 +159,13 @@ extension Configuration.Credential {
                 "team_id",
                 .appleIdentifier,
                 isNeeded: isNeeded,
-                "Apple's identifier of the team; not beside a certificate."
+                "Apple's identifier of the team; not with a certificate."
             ),
             keyID: keyID(section, isNeeded: isNeeded),
             key: section.secret(
                 "key",
                 isRequired: isNeeded,
-                file: "The `.p8` file with the key; not beside a certificate.",
+                file: "The `.p8` file with the key; not with a certificate.",
                 "The text of that file; line breaks may be written `\\n`."
             ) ?? .file("")
         )
@@ -201,13 +207,13 @@ extension Configuration.Connections {
             "min",
             .integer(in: 1...100),
             default: 1,
-            "Connections kept open, per shard, credential and environment in use."
+            "Minimum number of open connections, per shard, credential and environment in use."
         )
         max = section.value(
             "max",
             .integer(in: 1...100),
             default: 8,
-            "Connections at most, per shard, credential and environment."
+            "Maximum number of connections, per shard, credential and environment."
         )
     }
 }

@@ -19,7 +19,8 @@ extension Configuration {
         shards = root.optional(
             "shards",
             .integer(in: 1...1024),
-            "Threads, each with its own consumer, producer and connections; null: one per core."
+            "Number of threads, each with its own consumer, producer and connections; null:"
+                + " one per core."
         )
         admin = root.section("admin", Admin.init)
         log = root.section("log", Log.init)
@@ -46,29 +47,28 @@ extension Configuration.Kafka {
             "bootstrap_servers",
             .brokers,
             default: "localhost:9092",
-            "Brokers to ask first for the others; name three or more."
+            "Brokers to contact first; list three or more."
         )
         groupID = section.value(
             "group_id",
             .nonEmpty,
             default: "heliograph",
-            "The consumer group that all members share."
+            "The consumer group of all processes."
         )
         groupInstanceID = section.optional(
             "group_instance_id",
             .nonEmpty,
             """
-            Static membership: a name that no other process of the group has, and that a restart \
-            keeps, such as the pod's of a StatefulSet. Shard n is the member `<name>-<n>`. Its \
-            partitions wait `session.timeout.ms` for it instead of moving; null: dynamic.
+            Static membership: a name that is unique in the group and survives a restart, such as \
+            a StatefulSet pod's name. Shard n is the member `<name>-<n>`. Its partitions wait for \
+            it for `session.timeout.ms` instead of moving; null: dynamic.
             """
         )
         let written = section.properties(
             "properties",
             """
-            Any librdkafka property by its own name: TLS, SASL and so on. With `_file` behind the \
-            name the value is a file's path, and what the file holds is the property: \
-            `sasl.password_file`.
+            Any librdkafka property by its own name: TLS, SASL and so on. With the suffix `_file`, \
+            the property's value is read from that file: `sasl.password_file`.
             """
         )
         properties = written.filter { KafkaPropertyFile.property(of: $0.key) == nil }
@@ -80,22 +80,22 @@ extension Configuration.Kafka {
             "create_topics",
             .boolean,
             default: false,
-            "Create missing topics at start; false: name them and stop."
+            "Create missing topics at startup; false: list them and exit."
         )
         start = section.value(
             "start",
             .word(placeholder: .earliest),
             default: .earliest,
-            "Where a group without stored offsets starts."
+            "Where a group without committed offsets starts."
         )
         offsetLost = section.value(
             "offset_lost",
             .word(placeholder: .end),
             default: .end,
             """
-            What to do where a partition's log ends before the group's offset, as after an unclean \
-            leader election or on a restored disk: go on at the log's `end`; read it again from its \
-            `beginning`, and send again what it holds; or `stop` the process.
+            What to do if a partition's log ends before the group's offset, for example after an \
+            unclean leader election or on a restored disk: `end` continues at the log's end; \
+            `beginning` reads the log again and sends again what it holds; `stop` exits.
             """
         )
         filesChanged = section.value(
@@ -103,10 +103,10 @@ extension Configuration.Kafka {
             .word(placeholder: .restart),
             default: .restart,
             """
-            What to do when files change that `properties` names, such as a certificate or a \
-            password: `restart` drains within five minutes, at once after SIGHUP, and ends the \
-            process with code 75 to be started again; `warn` leaves that to you. Files that cannot \
-            be used are an error in the log, and nothing more.
+            What to do when a file that `properties` names changes, such as a certificate or a \
+            password: `restart` drains within five minutes, at once after SIGHUP, and exits with \
+            code 75 to be restarted; `warn` only logs it. Unusable files are only an error in the \
+            log.
             """
         )
     }
@@ -125,27 +125,26 @@ extension Configuration.Source {
         topic = section.required(
             "topic",
             .kafkaTopic,
-            "A topic to read events from; without `sources` it is `notifications`."
+            "A topic to read events from. Without `sources`, Heliograph reads `notifications`."
         )
         kind = section.value(
             "kind",
             .word(placeholder: .notification),
             default: .notification,
-            "Whether its events are notifications, for one device each, or broadcasts to channels."
+            "Whether its events are notifications for one device each, or broadcasts to channels."
         )
         weight = section.value(
             "weight",
             .integer(in: 1...1000),
             default: 1,
             """
-            Share of this source against the others, of streams and of memory, while there is not \
-            enough for all.
+            Relative share of streams and memory, while there is not enough for all sources.
             """
         )
         payloadSchema = section.optional(
             "payload_schema",
             .schemaName,
-            "Name of a schema in `schemas.directory` that payloads of this source must keep to."
+            "Name of a schema in `schemas.directory` that payloads of this source must match."
         )
     }
 }
@@ -156,7 +155,7 @@ extension Configuration.Results {
             "topic",
             .kafkaTopic,
             default: KafkaTopic("notifications.results"),
-            "Topic for the one outcome of each event."
+            "Topic for outcomes, one per event."
         )
         tokenStatusTopic = section.optional(
             "token_status_topic",
@@ -175,7 +174,7 @@ extension Configuration.Results {
             .word(placeholder: .connect),
             default: .connect,
             """
-            What says where a dead letter comes from: `connect` writes Kafka Connect's \
+            Which headers describe a dead letter's origin: `connect` writes Kafka Connect's \
             `__connect.errors.*`, `spring` Spring Kafka's `kafka_dlt-*`.
             """
         )
@@ -184,17 +183,17 @@ extension Configuration.Results {
             .boolean,
             default: false,
             """
-            Write outcomes, their offsets and all that goes with them in one transaction: readers \
-            with `isolation.level=read_committed` see one outcome of each event, also after a \
-            crash. Costs throughput and latency.
+            Write an outcome, its other records and its offset in one transaction: readers with \
+            `isolation.level=read_committed` see one outcome per event, also after a crash. Costs \
+            throughput and latency.
             """
         )
         transactionalID = section.optional(
             "transactional_id",
             .nonEmpty,
             """
-            A name that no other live process has, and that a restart keeps; shard n is \
-            `<name>-<n>`. Null: `<kafka.group_id>-<host name>`, for one process a host.
+            A name that is unique among running processes and survives a restart; shard n uses \
+            `<name>-<n>`. Null: `<kafka.group_id>-<host name>`, for one process per host.
             """
         )
         timingHeaders = section.value(
@@ -203,7 +202,7 @@ extension Configuration.Results {
             default: false,
             """
             Whether outcomes have the headers `received-us`, `sent-us` and `answered-us`, from \
-            which a tracing system can make spans.
+            which a tracing system can create spans.
             """
         )
     }
@@ -215,33 +214,33 @@ extension Configuration.Retry {
             "attempts",
             .integer(in: 1...100),
             default: 5,
-            "Tries of one event, the first included."
+            "Maximum number of attempts from memory, including the first."
         )
         hereFor = section.value(
             "here_for",
             .duration(in: .milliseconds(1)...(.seconds(3600))),
             default: .seconds(30),
-            "Time from the first failure within which further tries start."
+            "How long after the first failure an event is retried from memory."
         )
         baseDelay = section.value(
             "base_delay",
             .duration(in: .milliseconds(1)...(.seconds(60))),
             default: .milliseconds(200),
-            "Upper end of the first random delay; it doubles with each try."
+            "Upper limit of the first random delay; it doubles with each attempt."
         )
         maxDelay = section.value(
             "max_delay",
             .duration(in: .milliseconds(1)...(.seconds(3600))),
             default: .seconds(10),
-            "Where the doubling ends."
+            "Upper limit of the doubled delay."
         )
         maxRetryAfter = section.value(
             "max_retry_after",
             .duration(in: .zero...(.seconds(24 * 3600))),
             default: .seconds(3600),
             """
-            Longest `Retry-After` of APNs that is honoured; in a retry topic no event waits for \
-            longer than the longest of `retry.later`.
+            Longest `Retry-After` of APNs that is honored. In a retry topic, no event waits longer \
+            than the longest of `retry.later`.
             """
         )
         budgetPercent = section.value(
@@ -249,8 +248,8 @@ extension Configuration.Retry {
             .integer(in: 0...100),
             default: 10,
             """
-            Retries from memory that a hundred successes of a credential allow, beside 10 a second \
-            in any case; what is over waits longer.
+            Retries from memory per hundred successes of a credential, in addition to 10 per \
+            second. Retries over this budget wait longer.
             """
         )
         resendCalls = section.value(
@@ -258,8 +257,8 @@ extension Configuration.Retry {
             .boolean,
             default: false,
             """
-            Whether `voip` and `pushtotalk` are sent again when nobody knows whether APNs got them; \
-            a call that rings late is wrong.
+            Whether to retry `voip` and `pushtotalk` if it is unknown whether APNs received them. \
+            By default they are not retried, because a call that rings late is wrong.
             """
         )
         later = section.list(
@@ -267,16 +266,16 @@ extension Configuration.Retry {
             of: .duration(in: .seconds(1)...(.seconds(24 * 3600))),
             default: [.seconds(60), .seconds(900)],
             """
-            Delays of the retry topics `<source>.retry.<delay>`, shortest first, where an event \
-            waits that cannot be delivered now; `[]`: it is `undeliverable` instead, or waits in \
-            memory if APNs does not even process it.
+            Delays of the retry topics `<source>.retry.<delay>`, shortest first, for events that \
+            cannot be delivered now; `[]`: they are `undeliverable` instead, or wait in memory if \
+            APNs does not even process them.
             """
         )
         giveUpAfter = section.value(
             "give_up_after",
             .duration(in: .seconds(1)...(.seconds(720 * 3600))),
             default: .seconds(24 * 3600),
-            "Time from the first failure within which an event is tried again later."
+            "How long after the first failure an event is retried through retry topics."
         )
     }
 }
@@ -287,26 +286,26 @@ extension Configuration.Limits {
             "in_flight_events",
             .integer(in: 1...1_000_000),
             default: 10_000,
-            "Events in memory at most; fetching pauses there."
+            "Maximum number of events in memory; fetching pauses at this limit."
         )
         inFlightBytes = section.value(
             "in_flight_bytes",
             .byteSize(in: (1 << 20)...(64 << 30)),
             default: 64 << 20,
-            "Bytes of their keys, values and headers at most."
+            "Maximum size of their keys, values and headers."
         )
         eventBytes = section.value(
             "event_bytes",
             .byteSize(in: (1 << 13)...(15 << 20)),
             default: 1 << 20,
-            "Largest value that is read as an event; a larger one is `invalid`."
+            "Largest value of a record; an event that is larger is `invalid`."
         )
         eventAge = section.optional(
             "event_age",
             .duration(in: .seconds(1)...(.seconds(8760 * 3600))),
             """
-            Age beyond which an event ends `expired` with the reason `EventTooOld`, counted from its \
-            record's timestamp, that of its first record in retry topics; null: none.
+            Age after which an event ends `expired` with reason `EventTooOld`, counted from the \
+            timestamp of its first record; null: no limit.
             """
         )
         rates = section.entries("rates", Configuration.Rate.init)
@@ -314,7 +313,7 @@ extension Configuration.Limits {
             "drain_timeout",
             .duration(in: .zero...(.seconds(600))),
             default: .seconds(10),
-            "How long events in flight may take to finish when the process is told to stop."
+            "How long events in flight may take to finish when the process stops."
         )
     }
 }
@@ -324,17 +323,17 @@ extension Configuration.Rate {
         bundleIDs = section.required(
             "bundle_id",
             .bundleID,
-            "The app, or a pattern for several, whose requests are limited together."
+            "The app, or a pattern for several apps that share the limit."
         )
         requestsPerSecond = section.required(
             "requests_per_second",
             .integer(in: 1...1_000_000),
-            "Requests to APNs a second, of this process."
+            "Requests to APNs per second and process."
         )
         burst = section.optional(
             "burst",
             .integer(in: 1...1_000_000),
-            "Requests that may go at once; null: those of a second."
+            "Requests that may be sent at once; null: those of one second."
         )
     }
 }
@@ -345,7 +344,7 @@ extension Configuration.Admin {
             "host",
             .listenAddress,
             default: "0.0.0.0",
-            "Address that the admin port listens on; `::` is every one, IPv6 and IPv4."
+            "Address that the admin port listens on; `::` means all, IPv6 and IPv4."
         )
         let port = section.value(
             "port",
@@ -359,20 +358,20 @@ extension Configuration.Admin {
             of: .adminHost,
             default: [],
             """
-            Further names by which the port is reached, such as `push.example.com`, or \
-            `*.example.com` for all below it. A request for another name gets 421, and a probe its \
-            status only: no web page can read the port under a name of its own. Always known are \
-            addresses, the machine's own name, names without a dot, and those in `.svc`, \
-            `.cluster.local`, `.internal` and `.localhost`; `*` is every name.
+            Further host names of the port, such as `push.example.com`, or `*.example.com` for all \
+            subdomains. A request for any other name gets 421, except probes, so that a web page \
+            cannot read the port under its own name. Always allowed: addresses, the machine's \
+            name, names without a dot, and names in `.svc`, `.cluster.local`, `.internal` and \
+            `.localhost`. `*` allows every name.
             """
         )
         bearerToken = section.secret(
             "bearer_token",
             file: """
-                File with a token of 16 characters or more, without which only `/startup`, `/live` \
-                and `/ready` are answered; several, one a line, while one is replaced. Read again \
-                when it changes. Programs send it as bearer token, browsers as the password of any \
-                user. Null: everybody sees every page.
+                File with a token of 16 characters or more; without the token, only `/startup`, \
+                `/live` and `/ready` are answered. While you replace a token, the file can have \
+                several, one per line. Read again when it changes. Programs send it as bearer \
+                token, browsers as the password of any user. Null: no token is needed.
                 """,
             "The token itself."
         )
@@ -380,9 +379,9 @@ extension Configuration.Admin {
             "certificate_file",
             .filePath,
             """
-            PEM file of the port's certificate, with those of its issuers: everything but \
-            `/startup`, `/live` and `/ready` is then answered over TLS alone, these also without. \
-            Read again when it changes. Null: no TLS.
+            PEM file with the port's certificate and those of its issuers. All pages then need \
+            TLS; `/startup`, `/live` and `/ready` are answered with and without. Read again when \
+            it changes. Null: no TLS.
             """
         )
         privateKey = section.secret(
@@ -399,19 +398,20 @@ extension Configuration.Log {
             "level",
             .word(placeholder: .info),
             default: .info,
-            "The least severe lines that are written."
+            "The lowest level that is logged."
         )
         format = section.value(
             "format",
             .word(placeholder: .json),
             default: .json,
-            "`json`: one object a line; `text`: for people."
+            "`json`: one object per line; `text`: for people."
         )
         fingerprintKey = section.secret(
             "fingerprint_key",
             file: """
-                A secret of 16 bytes or more, the same for all processes, with which log lines name \
-                device tokens: `heliograph fingerprint` says how. Null: lines name no device.
+                File with a secret of 16 bytes or more, the same for all processes. Log lines then \
+                show a keyed fingerprint of device tokens; `heliograph fingerprint` computes a \
+                token's. Null: log lines show no device.
                 """,
             "That secret itself."
         )
@@ -419,8 +419,8 @@ extension Configuration.Log {
             "inputs_folder",
             .folderPath,
             """
-            For whoever looks into a wrong decision: each shard writes what its delivery core is \
-            told to a new file there, up to 1 GiB, without tokens and payloads. \
+            For debugging a wrong decision: each shard records the inputs of its delivery core in \
+            a new file there, up to 1 GiB, without tokens and payloads. \
             `heliograph-lab replay FILE` repeats the run.
             """
         )

@@ -6,7 +6,7 @@ extension Configuration.Schemas {
             "directory",
             .directoryPath,
             """
-            Directory of own JSON Schemas, `*.json`; the name of one is its file's up to \
+            Directory of your JSON Schemas, `*.json`. A schema's name is its file name without \
             `.schema.json` or `.json`. Read again when it changes; null: none.
             """
         )
@@ -19,8 +19,8 @@ extension Configuration.Schemas {
             .boolean,
             default: false,
             """
-            Whether own schemas and those of the registry enforce `format` where their dialect \
-            leaves it an annotation.
+            Whether your schemas and the registry's enforce `format` even if their dialect makes \
+            it an annotation.
             """
         )
         payload = section.value(
@@ -28,8 +28,9 @@ extension Configuration.Schemas {
             .word(placeholder: .warn),
             default: .warn,
             """
-            What happens to a payload that breaks Apple's documentation: `warn` sends it and lists \
-            the violations in the outcome, `strict` makes the event `invalid`, `off` does not look.
+            What happens to a payload that violates Apple's documentation: `warn` sends it and \
+            lists the violations in the outcome, `strict` makes the event `invalid`, `off` does \
+            not check.
             """
         )
     }
@@ -40,8 +41,8 @@ extension Configuration.PayloadSchema {
         bundleIDs = section.list(
             "bundle_ids",
             of: .bundleID,
-            "The apps whose payloads must keep to it; an exact one beats a pattern, a longer"
-                + " pattern a shorter."
+            "The apps whose payloads must match it. An exact bundle ID beats a pattern, a"
+                + " longer pattern beats a shorter one."
         )
         schema = section.required(
             "schema",
@@ -57,15 +58,16 @@ extension Configuration.SchemaRegistry {
             "url",
             .registryURLs,
             """
-            Base address of a Confluent Schema Registry, or several separated by commas, asked in \
-            turn; null: records in the wire format are checked by the event's schema alone.
+            Base URL of a Confluent Schema Registry, or several separated by commas, which are \
+            tried in turn; null: records in the wire format are only checked against the event's \
+            schema.
             """
         )
         urls = url.map(RegistryURL.list) ?? []
-        username = section.optional("username", .nonEmpty, "User of HTTP basic authentication.")
+        username = section.optional("username", .nonEmpty, "User for HTTP basic authentication.")
         password = section.secret(
             "password",
-            file: "File with its password; read again for each schema.",
+            file: "File with the user's password; read again for each schema.",
             "The password itself."
         )
         bearerToken = section.secret(

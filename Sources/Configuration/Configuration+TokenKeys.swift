@@ -7,29 +7,30 @@ extension Configuration.Tokens {
             .boolean,
             default: true,
             """
-            Send nothing to a token after a 410, until an event carries a later \
-            `token_registered_at`; what `results.token_status_topic` knows is read at start.
+            Send nothing to a token after a 410, until an event has a later `token_registered_at`. \
+            `results.token_status_topic` is read at startup for this.
             """
         )
         maxSuppressed = section.value(
             "max_suppressed",
             .integer(in: 1...100_000_000),
             default: 1_000_000,
-            "Dead tokens remembered per process, 32 MiB a million; the oldest make room."
+            "Dead tokens remembered per process, 32 MiB per million; beyond that, the"
+                + " oldest are forgotten."
         )
         dedupWindow = section.value(
             "dedup_window",
             .integer(in: 0...10_000_000),
             default: 100_000,
-            "Notifications per shard among which duplicates are found; 0: off."
+            "How many notifications a shard remembers to detect duplicates; 0: off."
         )
         fuseMinimumAnswers = section.value(
             "fuse_minimum_answers",
             .integer(in: 0...100_000),
             default: 100,
             """
-            Answers that there must be before a jump of condemned tokens turns `token_action` \
-            into `hold`; 0: off.
+            Token fuse: the number of answers before a jump in refused tokens changes \
+            `token_action` to `hold`; 0: off.
             """
         )
     }

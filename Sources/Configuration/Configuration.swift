@@ -210,7 +210,7 @@ package struct Configuration: Hashable, Sendable {
     }
 
     package struct Retry: Hashable, Sendable {
-        /// Tries of one event, the first included.
+        /// Maximum number of attempts from memory, including the first.
         package var attempts: Int
         package var hereFor: Duration
         package var baseDelay: Duration

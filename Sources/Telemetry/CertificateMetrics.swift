@@ -19,7 +19,7 @@ public struct CertificateMetrics: Sendable {
         [
             MetricFamily(
                 name: "tls_certificate_expiry_timestamp_seconds",
-                help: "When the certificate in use towards Kafka, or of the admin port, expires.",
+                help: "Expiry of the certificate presented to Kafka, or of the admin port's.",
                 kind: .gauge,
                 samples: expiries().map { expiry in
                     MetricFamily.Sample(

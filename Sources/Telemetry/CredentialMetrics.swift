@@ -43,24 +43,25 @@ public struct CredentialMetrics: Sendable {
         return [
             .counters(
                 "credentials_reloads_total",
-                "Changes of the files of credentials, by whether they could be taken.",
+                "Reloads of changed credential files, by result.",
                 table: reloads
             ) { [.init("result", $0.rawValue)] },
             Self.gauge(
                 "credentials_last_load_timestamp_seconds",
-                "When the key or certificate in use was loaded.",
+                "Time at which the key or certificate in use was loaded.",
                 readings,
                 \.loadedAt
             ),
             Self.gauge(
                 "certificate_expiry_timestamp_seconds",
-                "When the credential's certificate expires. Alert 30 days before.",
+                "Expiry of the credential's certificate. Alert 30 days before.",
                 readings,
                 \.certificateExpiry
             ),
             Self.gauge(
                 "provider_token_age_seconds",
-                "Age of the provider token in use, by its iat, replaced at 45 minutes; none while nothing is sent.",
+                "Age of the provider token in use, by its iat; replaced at 45 minutes;"
+                    + " absent while nothing is sent.",
                 readings,
                 \.tokenAge
             ),

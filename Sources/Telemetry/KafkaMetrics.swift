@@ -57,27 +57,27 @@ public struct KafkaMetrics: Sendable {
         return partitionFamilies(reading.partitions) + [
             .gauge(
                 "kafka_fetch_queue_records",
-                "Records that librdkafka has fetched ahead.",
+                "Records that librdkafka has prefetched.",
                 value: "\(reading.fetchedRecords)"
             ),
             .gauge(
                 "kafka_fetch_queue_bytes",
-                "Bytes of the records that librdkafka has fetched ahead.",
+                "Bytes of the records that librdkafka has prefetched.",
                 value: "\(reading.fetchedBytes)"
             ),
             .gauge(
                 "kafka_producer_queue_records",
-                "Records that were produced and are not acknowledged.",
+                "Records produced but not yet acknowledged.",
                 value: "\(reading.producedRecords)"
             ),
             .gauge(
                 "kafka_producer_queue_bytes",
-                "Bytes of the records that were produced and are not acknowledged.",
+                "Bytes of the records produced but not yet acknowledged.",
                 value: "\(reading.producedBytes)"
             ),
             MetricFamily(
                 name: "kafka_broker_rtt_seconds",
-                help: "Mean round trip to a broker in the last 5 s, as the worst shard has it.",
+                help: "Average round trip to a broker in the last 5 s, worst shard.",
                 kind: .gauge,
                 samples: reading.brokers.map { broker in
                     MetricFamily.Sample(
@@ -90,7 +90,7 @@ public struct KafkaMetrics: Sendable {
             ),
             .gauge(
                 "shards_joined",
-                "Shards of this process that are in the consumer group.",
+                "Shards of this process that are members of the consumer group.",
                 value: "\(reading.joinedShards)"
             ),
         ]
@@ -100,13 +100,14 @@ public struct KafkaMetrics: Sendable {
         [
             MetricFamily(
                 name: "partition_paused",
-                help: "1 while fetching of the assigned partition is paused, else 0.",
+                help: "1 if fetching of the assigned partition is paused, else 0.",
                 kind: .gauge,
                 samples: partitions.map { Self.sample($0, $0.isPaused ? 1 : 0) }
             ),
             MetricFamily(
                 name: "kafka_consumer_lag_records",
-                help: "Records not settled: from the next offset to commit to the partition's end.",
+                help: "Records without an outcome: from the next offset to commit to the"
+                    + " partition's end.",
                 kind: .gauge,
                 samples: partitions.compactMap { partition in
                     partition.lag.map { Self.sample(partition, $0) }

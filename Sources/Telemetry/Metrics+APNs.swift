@@ -5,13 +5,13 @@ extension Metrics {
         attemptFamilies + [
             .histogram(
                 "apns_request_duration_seconds",
-                "Seconds from the opening of a stream to its answer.",
+                "Seconds from opening a stream to its answer.",
                 of: shards,
                 \.requestDuration
             ),
             .counter(
                 "apns_connects_total",
-                "Connections to APNs that were begun.",
+                "Connection attempts to APNs.",
                 of: shards,
                 \.connects
             ),
@@ -29,36 +29,37 @@ extension Metrics {
             ) { [.init("reason", $0.text)] },
             .counter(
                 "apns_stalled_connections_total",
-                "Connections replaced because they answered PINGs and no request, or allowed none.",
+                "Connections replaced because they answered PINGs but no request, or allowed none.",
                 of: shards,
                 \.stalls
             ),
             .counter(
                 "apns_request_timeouts_total",
-                "Requests to APNs given up because no answer came in time.",
+                "Requests to APNs that timed out.",
                 of: shards,
                 \.requestTimeouts
             ),
             .counters(
                 "apns_broken_streams_total",
-                "Streams to APNs that ended without an answer, by how: neither answered nor timed out.",
+                "Streams to APNs that ended without an answer or a timeout, by cause.",
                 of: shards,
                 \.brokenStreams
             ) { [.init("cause", $0.rawValue)] },
             .gauge(
                 "apns_clock_skew_seconds",
-                "APNs' clock minus this machine's, as far as it is certain.",
+                "APNs' clock minus this machine's, as far as it is known.",
                 value: "\(largestClockSkew)"
             ),
             .gauge(
                 "rate_limited_events",
-                "Events that wait because their app is at limits.rates.",
+                "Events that wait because their app has reached limits.rates.",
                 of: shards,
                 \.rateLimitedEvents
             ),
             .counter(
                 "events_made_room_total",
-                "Events put off without an attempt: their route or device held up the others.",
+                "Events moved to a retry topic without an attempt, because their route or"
+                    + " device blocked others.",
                 of: shards,
                 \.madeRoom
             ),
@@ -75,7 +76,8 @@ extension Metrics {
             ),
             .counters(
                 "retries_total",
-                "Repeated attempts, from memory (here) or by way of a retry topic, by what failed.",
+                "Retries from memory (here) or through a retry topic, by the reason of the"
+                    + " failed attempt.",
                 of: shards,
                 grid: \.retries
             ) { row, reason in
@@ -86,7 +88,7 @@ extension Metrics {
             },
             .counter(
                 "retries_denied_total",
-                "Retries that the credential's budget did not allow.",
+                "Retries denied by the credential's budget.",
                 of: shards,
                 \.retriesDenied
             ),

@@ -5,43 +5,43 @@ extension Metrics {
         [
             .counters(
                 "events_consumed_total",
-                "Events read from Kafka, by how they were wrapped and by topic.",
+                "Events read from Kafka, by framing and topic.",
                 of: shards,
                 grid: \.eventsConsumed
             ) { [.init("framing", $1.rawValue), .init("topic", lists.topics[$0])] },
             .counter(
                 "tombstones_total",
-                "Records without a value: skipped, no events.",
+                "Records without a value: skipped.",
                 of: shards,
                 \.tombstones
             ),
             .counters(
                 "events_terminal_total",
-                "Events with a terminal outcome that Kafka acknowledged; credential '': none.",
+                "Events whose terminal outcome Kafka acknowledged; credential '': none.",
                 of: shards,
                 grid: \.outcomes
             ) { credentialLabels[$0] + [.init("outcome", $1.rawValue)] },
             .counters(
                 "events_given_up_total",
-                "Events that ended for another reason than themselves; among events_terminal_total.",
+                "Valid events that were given up; included in events_terminal_total.",
                 of: shards,
                 labels: credentialLabels
             ) { $0.eventsGivenUp[$1] },
             .gauges(
                 "events_giving_up",
-                "Shards that give up more than one in a hundred of the credential's events.",
+                "Shards that give up more than 1 % of the credential's events.",
                 of: shards,
                 labels: credentialLabels
             ) { $0.credentialsGivingUp[$1].value },
             .counters(
                 "outcome_reasons_total",
-                "Terminal outcomes by reason and by whose word it is; unknown ones are 'other'.",
+                "Terminal outcomes by reason and by who decided; unknown reasons are 'other'.",
                 of: shards,
                 \.reasons
             ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
             .gauge(
                 "inflight_events",
-                "Events in memory, up to the acknowledgement of their outcome.",
+                "Events in memory, until their outcome is acknowledged.",
                 of: shards,
                 \.inFlightEvents
             ),
@@ -53,37 +53,39 @@ extension Metrics {
             ),
             .counter(
                 "events_deferred_total",
-                "Consumed events that went on to a retry topic, as far as Kafka acknowledged it.",
+                "Events moved to a retry topic, as acknowledged by Kafka.",
                 of: shards,
                 \.deferred
             ),
             .counter(
                 "events_returned_total",
-                "Events consumed from a retry topic; among events_consumed_total.",
+                "Events consumed from a retry topic; included in events_consumed_total.",
                 of: shards,
                 \.returned
             ),
             .counter(
                 "events_released_total",
-                "Events handed back unfinished: their partition's next owner consumes them again.",
+                "Events handed back unfinished; their partition's next owner consumes them again.",
                 of: shards,
                 \.released
             ),
             .counter(
                 "events_skipped_settled_total",
-                "Records read again that the commit metadata calls settled: not consumed, not sent.",
+                "Records read again but settled according to the commit metadata: not"
+                    + " consumed, not sent.",
                 of: shards,
                 \.skippedSettled
             ),
             .gauge(
                 "waiting_for_due_events",
-                "Events from retry topics that are not due; among inflight_events.",
+                "Events from retry topics that are not due; included in inflight_events.",
                 of: shards,
                 \.waitingForDue
             ),
             .gauge(
                 "events_unaccounted",
-                "Consumed minus terminal, in flight, deferred and released; not 0: a bug.",
+                "Consumed minus terminal, in flight, deferred and released; anything but 0"
+                    + " is a bug.",
                 value: unaccounted.map { "\($0)" }
             ),
             .histogram(

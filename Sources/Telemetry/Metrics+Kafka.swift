@@ -18,19 +18,20 @@ extension Metrics {
             ),
             .counters(
                 "dlq_total",
-                "Dead letters that Kafka acknowledged, by reason and by whose word it is.",
+                "Dead letters that Kafka acknowledged, by reason and by who decided.",
                 of: shards,
                 \.deadLetters
             ) { [.init("decided_by", $0.decidedBy.rawValue), .init("reason", $0.text)] },
             .counters(
                 "produce_errors_total",
-                "Records that Kafka refused or did not acknowledge in time; they are tried again.",
+                "Records that Kafka refused or did not acknowledge in time; they are retried.",
                 of: shards,
                 \.produceErrors
             ) { [.init("record", $0.rawValue)] },
             .counters(
                 "records_dropped_total",
-                "Records that are never written: too large, refused for good, or too many wait.",
+                "Records that are never written: too large, permanently refused, or too"
+                    + " many waiting.",
                 of: shards,
                 \.recordsDropped
             ) { [.init("record", $0.rawValue)] },
@@ -48,19 +49,19 @@ extension Metrics {
             ) { [.init("result", $0.rawValue)] },
             .counter(
                 "commit_metadata_refused_total",
-                "Commits whose metadata was longer than the broker takes; the next ones have less.",
+                "Commits whose metadata was longer than the broker accepts; later ones have less.",
                 of: shards,
                 \.commitMetadataRefused
             ),
             .counters(
                 "offsets_lost_total",
-                "Offsets to be read next that Kafka did not have, by cause.",
+                "Times that Kafka did not have the next offset, by cause.",
                 of: shards,
                 \.offsetsLost
             ) { [.init("cause", $0.rawValue)] },
             .counter(
                 "rebalances_total",
-                "Rebalances of the consumer group that this process saw.",
+                "Rebalances of the consumer group seen by this process.",
                 of: shards,
                 \.rebalances
             ),

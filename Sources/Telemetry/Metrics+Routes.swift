@@ -4,7 +4,7 @@ extension Metrics {
         [
             states(
                 "apns_connections",
-                "Connections to APNs, by state; proving: one stream until the token was taken.",
+                "Connections to APNs, by state; proving: one stream until APNs accepts the token.",
                 \.connectionCounts
             ),
             perRoute("apns_streams", "Open streams to APNs.", \.streams),
@@ -16,18 +16,19 @@ extension Metrics {
             perRoute("apns_waiting_events", "Events that wait for a stream.", \.waiting),
             states(
                 "apns_breakers",
-                "Shards whose circuit breaker is in the state.",
+                "Shards whose circuit breaker is in this state.",
                 \.breakerCounts
             ),
             .gauges(
                 "apns_credentials_parked",
-                "Shards that do not use the credential because APNs condemned it. Alert on it.",
+                "Shards that do not use the credential because APNs refused it. Alert on it.",
                 of: shards,
                 labels: lists.credentials.map { [.init("credential", $0)] }
             ) { $0.parkedCredentials[$1].value },
             perRoute(
                 "token_fuse_blown",
-                "Shards with a blown token fuse: none of its tokens is to be removed. Alert on it.",
+                "Shards with a blown token fuse: too many tokens refused at once; remove"
+                    + " none. Alert on it.",
                 \.blownTokenFuse
             ),
         ]

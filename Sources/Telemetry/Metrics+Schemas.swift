@@ -9,7 +9,7 @@ extension Metrics {
             ),
             .counters(
                 "schema_registry_fetches_total",
-                "Schemas asked for at the Schema Registry, by whether it answered.",
+                "Requests to the Schema Registry, by result.",
                 table: schemas.registryFetches
             ) { [.init("result", $0.rawValue)] },
             .gauge(
@@ -19,12 +19,12 @@ extension Metrics {
             ),
             .counters(
                 "schemas_reloads_total",
-                "Changes of schemas.directory, by whether its schemas could be taken.",
+                "Reloads of schemas.directory, by result.",
                 table: schemas.reloads
             ) { [.init("result", $0.rawValue)] },
             .gauge(
                 "schemas_last_load_timestamp_seconds",
-                "When the schemas of schemas.directory in use were loaded; 0: there are none.",
+                "Time at which the schemas of schemas.directory in use were loaded; 0: none.",
                 value: "\(schemas.loadedAt.value)"
             ),
         ]

@@ -59,37 +59,37 @@ public struct ProcessMetrics: Sendable {
         return [
             .gauge(
                 "ready",
-                "1 while /ready says that the service does its work, else 0.",
+                "1 if /ready answers 200, else 0.",
                 value: reading.isReady ? "1" : "0"
             ),
             .gauge(
                 "warnings",
-                "How many warnings /ready lists: credentials, endpoints, schemas in trouble.",
+                "Number of warnings in /ready: problems with credentials, endpoints or schemas.",
                 value: "\(reading.warningCount)"
             ),
             Self.milliseconds(
                 "shard_silence_seconds",
-                "Since the slowest shard's loop last turned; it turns at least every second.",
+                "Time since the slowest shard last made progress; normally at most a second.",
                 reading.silenceMilliseconds
             ),
             Self.milliseconds(
                 "oldest_unsettled_seconds",
-                "Since the oldest event without acknowledged outcome was read; 0: there is none.",
+                "Time since the oldest event without an acknowledged outcome was read; 0: none.",
                 reading.oldestUnsettledMilliseconds
             ),
             .gauge(
                 "inflight_limit_events",
-                "How many events may be in flight: limits.in_flight_events.",
+                "Limit of events in flight: limits.in_flight_events.",
                 value: "\(reading.maxInFlightEvents)"
             ),
             .gauge(
                 "inflight_limit_bytes",
-                "How many bytes of events may be in flight: limits.in_flight_bytes.",
+                "Limit of bytes of events in flight: limits.in_flight_bytes.",
                 value: "\(reading.maxInFlightBytes)"
             ),
             .gauge(
                 "config_last_load_timestamp_seconds",
-                "When the configuration was read.",
+                "Time at which the configuration was read.",
                 value: "\(reading.configurationLoadedAt)"
             ),
         ] + (reading.usage.map(Self.families) ?? [])
@@ -105,13 +105,13 @@ public struct ProcessMetrics: Sendable {
         var families: [MetricFamily] = [
             MetricFamily(
                 name: "process_cpu_seconds_total",
-                help: "Processor time of user and system spent.",
+                help: "User and system CPU time.",
                 kind: .counter,
                 samples: [.init(value: MetricFamily.seconds(usage.cpuNanoseconds))]
             ),
             .gauge(
                 "process_resident_memory_bytes",
-                "Resident memory.",
+                "Resident memory size.",
                 value: "\(usage.residentBytes)"
             ),
             .gauge(
@@ -119,16 +119,20 @@ public struct ProcessMetrics: Sendable {
                 "Virtual memory.",
                 value: "\(usage.virtualBytes)"
             ),
-            .gauge("process_open_fds", "Open descriptors.", value: "\(usage.openDescriptors)"),
+            .gauge(
+                "process_open_fds",
+                "Number of open file descriptors.",
+                value: "\(usage.openDescriptors)"
+            ),
             .gauge(
                 "process_max_fds",
-                "How many descriptors may be open.",
+                "Limit of open file descriptors.",
                 value: "\(usage.maxDescriptors)"
             ),
             .gauge("process_threads", "Threads.", value: "\(usage.threads)"),
             milliseconds(
                 "process_start_time_seconds",
-                "When the process started, since the epoch.",
+                "Start time of the process since the Unix epoch.",
                 usage.startedAt
             ),
         ]

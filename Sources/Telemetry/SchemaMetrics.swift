@@ -9,7 +9,7 @@ public final class SchemaMetrics: Sendable {
     public let reloads = CounterTable<CallResult>()
     /// When the schemas in use were taken, in seconds since the epoch; 0: there are none.
     public let loadedAt = Gauge()
-    /// Schemas asked for at the Schema Registry, by whether it answered.
+    /// Requests to the Schema Registry, by result.
     public let registryFetches = CounterTable<CallResult>()
     /// Schemas of the registry that are known.
     public let registrySchemas = Gauge()

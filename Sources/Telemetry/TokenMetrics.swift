@@ -13,7 +13,7 @@ public final class TokenMetrics: Sendable {
         [
             .gauge(
                 "suppressed_tokens",
-                "Device tokens that nothing is sent to, because APNs called them dead.",
+                "Device tokens to which nothing is sent, because APNs called them dead.",
                 value: "\(suppressedCount())"
             ),
             Self.counter(
@@ -23,12 +23,12 @@ public final class TokenMetrics: Sendable {
             ),
             Self.counter(
                 "token_status_malformed_total",
-                "Records of the token-status topic that could not be understood.",
+                "Records of the token-status topic that could not be parsed.",
                 malformedStatusRecords
             ),
             .counter(
                 "token_fuse_trips_total",
-                "How often a token fuse has blown.",
+                "Number of times that a token fuse has blown.",
                 of: shards,
                 \.tokenFuseTrips
             ),

@@ -32,7 +32,7 @@ import Vocabulary
         ("\(now.milliseconds + 1)", now.milliseconds),
         ("\(now.milliseconds + day)", now.milliseconds),
     ])
-    func `a plausible time is taken, and the present for one of another clock`(
+    func `a plausible time is used, and the present for a time in the future`(
         text: String,
         milliseconds: Int64
     ) {
@@ -45,7 +45,7 @@ import Vocabulary
         "1767225600000000", "\(Int64.max)", "\(Int64.min)", "99999999999999999999",
         "1.7672256e12", "1767225600000.0", #""1767225600000""#, #""soon""#, "true", "{}", "[]",
     ])
-    func `any other time is none, and noticed`(text: String) {
+    func `any other time is ignored and counted`(text: String) {
         let body = APNsErrorBody(
             parsing: #"{"timestamp":1454402113000,"timestamp":\#(text),"reason":"Shutdown"}"#.utf8
         )
@@ -66,7 +66,7 @@ import Vocabulary
         #"{"reason":"\q"}"#, "{\"reason\":\"a\u{1}b\"}", #"{"reason":nope}"#, #"{"a":[[[[}"#, "{",
         "{\"",
     ])
-    func `anything else says nothing`(body: String) {
+    func `anything else is ignored`(body: String) {
         #expect(APNsErrorBody(parsing: body.utf8) == APNsErrorBody(parsing: []))
     }
 

@@ -22,14 +22,14 @@ import Vocabulary
     }
 
     @Test(arguments: topics)
-    func `a push type's suffix goes on and comes off again`(type: PushType, name: String) {
+    func `a push type's suffix is added and removed`(type: PushType, name: String) {
         let topic = APNsTopicRule.topic(bundleID: "com.example.app", pushType: type)
         #expect(topic.name == name)
         #expect(APNsTopicRule.bundleID(in: topic, for: type) == "com.example.app")
         #expect(APNsTopicRule.bundleID(in: topic) == "com.example.app")
     }
 
-    @Test func `an explicit topic is left alone`() {
+    @Test func `an explicit topic is not changed`() {
         let topic = APNsTopic("com.example.app")
         #expect(APNsTopicRule.topic(of: .topic(topic), pushType: .voip) == topic)
         #expect(APNsTopicRule.bundleID(in: topic, for: .voip) == nil)

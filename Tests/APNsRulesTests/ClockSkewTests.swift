@@ -24,7 +24,7 @@ import Vocabulary
         // Ours is ahead: the date may be almost a second and the round trip old.
         (100_000, 160_000, 0, -59_001), (100_000, 160_000, 501, -58_500),
     ])
-    func `only what is certain counts`(
+    func `only certain differences count`(
         date: Int64,
         now: Int64,
         elapsed: Int64,

@@ -151,7 +151,7 @@ import Vocabulary
 }
 
 @Suite struct ProviderTokenTextTests {
-    @Test func `header and claims are what Apple asks for`() throws {
+    @Test func `header and claims are as Apple requires`() throws {
         let identity = try #require(
             ProviderTokenIdentity(keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         )

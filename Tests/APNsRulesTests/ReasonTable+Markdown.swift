@@ -7,13 +7,14 @@ extension ReasonTable {
         var page = """
             # Reasons
 
-            Generated from the code's own table; a test keeps it in step. \
+            Generated from the table in the code; a test compares them. \
             `heliograph explain REASON` prints one row.
 
             An answer is judged by its status first, then by its reason. A reason that is unknown, \
-            or comes with another status than its own, has no say: the table of statuses decides. \
-            APNs gives a reason whenever it refuses. A refusal without one comes from something in \
-            between, a proxy for instance: it ends no event, and condemns no token and no credential.
+            or comes with a status that does not belong to it, is ignored: the table of statuses \
+            decides. APNs gives a reason whenever it refuses. A refusal without one comes from \
+            something in between, such as a proxy: it ends no event, and has no effect on the \
+            token or the credential.
 
             | disposition | what Heliograph does |
             |---|---|
@@ -25,16 +26,16 @@ extension ReasonTable {
         page += "\n## Reasons of APNs\n\n" + header
         for row in rows where row.reason != nil { page += row.markdown }
         page +=
-            "\n## Statuses without a reason that decides\n\nThe first row that fits decides.\n\n"
+            "\n## Statuses without a reason that decides\n\nThe first matching row decides.\n\n"
         page += header
         for row in rows where row.reason == nil { page += row.markdown }
         page += """
 
             ## Reasons of APNs for broadcasts and channels
 
-            They judge `/4/broadcasts` and the management of channels, `heliograph channels`. No \
-            device token is concerned. A broadcast never goes to a retry topic, and no request \
-            about channels is repeated:
+            They apply to `/4/broadcasts` and to `heliograph channels`. They do not concern device \
+            tokens. A broadcast never goes to a retry topic, and no request about channels is \
+            repeated:
 
             | disposition | what Heliograph does |
             |---|---|

@@ -62,7 +62,7 @@ import Glibc
     }
 
     /// After a change of the table: `HELIOGRAPH_WRITE_DOCS=1 swift test --filter ReasonTableTests`.
-    @Test func `docs/reasons.md is what the table says`() throws {
+    @Test func `docs/reasons.md matches the table`() throws {
         let path =
             #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
             + "/docs/reasons.md"

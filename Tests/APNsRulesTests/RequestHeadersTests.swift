@@ -26,7 +26,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a minimal event gives the required headers, indexed as Apple asks`() throws {
+    @Test func `a minimal event gives the required headers, indexed as Apple requires`() throws {
         var block = HeaderBlock()
         let topic = APNsTopic("com.example.app")
         headers.fill(&block, for: try event(), topic: topic, providerToken: Array("x.y.z".utf8))
@@ -74,7 +74,7 @@ import Vocabulary
     }
 
     @Test(arguments: PushType.allCases)
-    func `without a word about it only background has a priority`(type: PushType) throws {
+    func `by default only background has a priority`(type: PushType) throws {
         var block = HeaderBlock()
         headers.fill(&block, for: try event(type), topic: APNsTopic("t"), providerToken: nil)
         #expect(block.text(of: "apns-priority") == (type == .background ? "5" : nil))
@@ -98,7 +98,7 @@ import Vocabulary
     }
 
     /// As SETTINGS_MAX_HEADER_LIST_SIZE counts (RFC 9113, 6.5.2), of which APNs' is 8000.
-    @Test func `the longest token fits into the longest request, and few digits more would`() throws
+    @Test func `the longest token fits into the longest request, with little room to spare`() throws
     {
         let longest = RequestHeaders(
             authority: String(repeating: "h", count: 253) + ":65535"

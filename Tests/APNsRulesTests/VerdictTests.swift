@@ -159,7 +159,7 @@ import Vocabulary
     ]
 
     @Test(arguments: documented + others)
-    func `status first, then reason`(_ example: Case) {
+    func `the status decides first, then the reason`(_ example: Case) {
         let verdict = Verdict.classify(
             status: example.status,
             reason: example.text.map(Reason.init(apnsText:))

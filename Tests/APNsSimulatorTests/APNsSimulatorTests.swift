@@ -245,7 +245,7 @@ import Vocabulary
         #expect(simulator.statistics.openConnections == 0)
     }
 
-    @Test func `only asked-for environments listen`() throws {
+    @Test func `only requested environments listen`() throws {
         var configuration = SimulatorConfiguration()
         configuration.sandbox = nil
         let simulator = try APNsSimulator(configuration).start()

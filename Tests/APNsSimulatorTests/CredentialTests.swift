@@ -196,7 +196,7 @@ import Vocabulary
     }
 
     @Test(arguments: PushType.allCases)
-    func `with a certificate what needs a provider token is not for the topic`(
+    func `with a certificate, what needs a provider token is DeviceTokenNotForTopic`(
         type: PushType
     ) throws {
         let topic = APNsTopicRule.topic(bundleID: "com.example.app", pushType: type).name

@@ -41,7 +41,7 @@ private func candidates(_ text: String) -> [AddressRace.Candidate] {
         #expect(race.isLost)
     }
 
-    @Test func `an address that swallows packets holds the next one up for half a second only`() {
+    @Test func `an address that swallows packets delays the next one by half a second only`() {
         var race = AddressRace(candidates("6 4"))
         #expect(race.next(now: start) == 0)
         #expect(race.next(now: start) == nil)

@@ -67,7 +67,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [(1, true), (15, true), (16, false)])
-    func `a busy connection that the others can do without closes after a while`(
+    func `a busy connection that is not needed closes after a while`(
         open: Int,
         shrinks: Bool
     ) {
@@ -90,7 +90,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(drained == shrinks)
     }
 
-    @Test func `a connection that answers PINGs and no stream is replaced, and backed off`() {
+    @Test func `a connection that answers PINGs but no stream is replaced, with backoff`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()

@@ -11,7 +11,7 @@ import Vocabulary
             (99, .near(days: 1)), (100, .expired), (101, .expired),
         ] as [(Int64, CertificateExpiry)]
     )
-    func `thirty days before its end a certificate is mentioned`(
+    func `a certificate is reported thirty days before it expires`(
         today: Int64,
         expected: CertificateExpiry
     ) {

@@ -130,7 +130,7 @@ import Vocabulary
     }
 
     @Test(arguments: [400, 403, 404, 407, 410, 413, 429])
-    func `pages of a proxy break the route and lose nothing`(status: Int) throws {
+    func `a proxy's HTML pages open the breaker and lose nothing`(status: Int) throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 3, openFor: .seconds(5), probes: 1)
             $0.later = RetryTiers([.seconds(60)])
@@ -427,7 +427,8 @@ import Vocabulary
         #expect(bench.engine.pool(of: BulkheadBench.mail).usableConnections > 0)
     }
 
-    @Test func `a key that was revoked for somebody else closes its connections, too`() throws {
+    @Test func `a key that was revoked for another credential closes its connections, too`() throws
+    {
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         bench.engine.keyRevoked(0, now: bench.now)
@@ -480,7 +481,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(APNsReason.badCertificate, false), (.idleTimeout, true)])
-    func `a GOAWAY that condemns the credential parks it, another one does not`(
+    func `a GOAWAY that refuses the credential parks it, another one does not`(
         reason: APNsReason,
         isWorking: Bool
     ) throws {
@@ -619,7 +620,7 @@ import Vocabulary
         (PushType.voip, StreamBreak.lost, isSentAgain: false), (.pushtotalk, .lost, false),
         (.voip, .reset, false), (.alert, .lost, true), (.alert, .reset, true),
     ])
-    func `where late is wrong an unknown fate is not sent again`(
+    func `an unknown fate is not retried where late is wrong`(
         pushType: PushType,
         end: StreamBreak,
         isSentAgain: Bool

@@ -230,7 +230,7 @@ struct Bench {
     @Test(arguments: [
         (expiration: 0 as Int64, isSent: true), (1_700_000_001, true), (1_700_000_000, false),
     ])
-    func `what has expired is not sent, and 0 is no moment`(expiration: Int64, isSent: Bool) throws
+    func `an expired event is not sent, and 0 is not a time`(expiration: Int64, isSent: Bool) throws
     {
         var bench = try Bench()
         let actions = try bench.arrive(0) { $0.expiration = expiration }
@@ -247,7 +247,7 @@ struct Bench {
     }
 
     @Test(arguments: PushType.allCases, [true, false])
-    func `what APNs takes with a provider token only is not sent with a certificate`(
+    func `what APNs accepts only with a provider token is not sent with a certificate`(
         pushType: PushType,
         hasCertificate: Bool
     ) throws {

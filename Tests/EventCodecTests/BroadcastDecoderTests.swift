@@ -92,7 +92,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a payload that is only too large has its own reason`() {
+    @Test func `a payload that is only too large has a reason of its own`() {
         let aps = #"{"event":"update","timestamp":1,"content-state":{}}"#
         func payload(byteCount: Int) -> String {
             let frame = #"{"aps":\#(aps),"x":""}"#

@@ -66,11 +66,11 @@ import Vocabulary
     }
 
     @Test(arguments: OutcomeKind.allCases, [true, false])
-    func `every outcome keeps to its schema`(kind: OutcomeKind, full: Bool) throws {
+    func `every outcome matches its schema`(kind: OutcomeKind, full: Bool) throws {
         #expect(try violations(outcome(kind, full: full)) == [])
     }
 
-    @Test func `every outcome keeps to its schema, whatever its reason`() throws {
+    @Test func `every outcome matches its schema, whatever its reason`() throws {
         let reasons =
             APNsReason.allCases.map(Reason.apns) + LocalReason.allCases.map(Reason.local)
             + [.unknownAPNs("New \"one\"")]

@@ -235,7 +235,7 @@ private let badBodies: [RefusedRequest] =
     }
 
     @Test(arguments: PushType.allCases)
-    func `what APNs takes is sent`(pushType: PushType) {
+    func `what APNs accepts is sent`(pushType: PushType) {
         let limit = pushType == .voip ? 5120 : 4096
         let plain = EventText().with("push_type", quoted(pushType.rawValue))
         var accepted = [
@@ -271,7 +271,7 @@ private let badBodies: [RefusedRequest] =
         #expect(event.warnings.map(\.instanceLocation) == ["/payload/aps/colour"])
     }
 
-    @Test func `the same payload is held to the rules of its push type`() {
+    @Test func `a payload is checked against the rules of its push type`() {
         let samples: [(PushType, String, String?)] = [
             (.background, #"{"aps":{"content-available":1}}"#, nil),
             (.alert, #"{"aps":{"content-available":1}}"#, "/payload/aps"),

@@ -219,7 +219,7 @@ import Vocabulary
         #expect(server.events == [.closed(.protocolViolation(.protocolError))])
     }
 
-    @Test func `the end right after GOAWAY is the GOAWAY's doing`() throws {
+    @Test func `a close right after GOAWAY counts as the GOAWAY`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()

@@ -74,7 +74,7 @@ private enum Representation: Hashable {
         server.frames.filter { $0.type == RawFrame.headers }.map { Representation.list($0.payload) }
     }
 
-    @Test func `each field is written as its indexing asks`() throws {
+    @Test func `each field is written according to its indexing`() throws {
         let server = try RawServer()
         for number in 1...3 {
             try server.client.submit(requestHeaders(number), body: [], tag: UInt64(number))

@@ -34,7 +34,7 @@ import Testing
         #expect(try failure(serverName: name) == nil)
     }
 
-    @Test func `what is wrong with a certificate is told in OpenSSL's words`() throws {
+    @Test func `a bad certificate is reported in OpenSSL's words`() throws {
         let authority = Pair.authority
         let cases: [(ConnectionFailure?, Int, String)] = [
             (

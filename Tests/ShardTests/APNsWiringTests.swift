@@ -206,7 +206,7 @@ import Vocabulary
     }
 
     /// The key is what is revoked: the other shard sent nothing, and gives its connection up as well.
-    @Test func `A key that APNs condemns to one shard is used by none of the process`() throws {
+    @Test func `A key that APNs refuses for one shard is used by none in the process`() throws {
         let refused = Behavior(then: .reason(.invalidProviderToken))
         let bench = try ShardBench(scenario([refused]), partitions: 2) {
             $0.engine.drainTimeout = .milliseconds(1)

@@ -185,7 +185,7 @@ def test_silence_is_said_and_ends(browser, scripted):
     show(browser, scripted, status_page.busy(), "Ready")
     scripted.is_silent = True
     wait_for_text(browser, "state", "No answer from the service")
-    assert "What stands below is from" in text_of(browser, "summary")
+    assert "The data below is from" in text_of(browser, "summary")
     # The last numbers stay.
     assert "512" in text_of(browser, "tiles")
     assert browser.run(AUDIT) == []

@@ -3,10 +3,10 @@ import Tools
 import Vocabulary
 
 @Suite struct ReasonExplanationTests {
-    @Test func `what is done about a broadcast is told beside what is done for a device`() throws {
+    @Test func `a broadcast has its own line next to a notification`() throws {
         let shared = try #require(ReasonExplanation.text(for: "ServiceUnavailable"))
-        #expect(shared.contains("Heliograph:   Sends again after a delay"))
-        #expect(shared.contains("Broadcasts:   A broadcast is sent again"))
+        #expect(shared.contains("Heliograph:   Retries after a delay"))
+        #expect(shared.contains("Broadcasts:   A broadcast is retried"))
         let apart = try #require(ReasonExplanation.text(for: "TooManyRequests"))
         let heading = "TooManyRequests (APNs, status 429 to a broadcast or a channel request)"
         let halves = apart.split(separator: heading)

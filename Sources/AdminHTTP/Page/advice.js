@@ -1,23 +1,23 @@
 "use strict";
-// What a person woken at night should look at, and what may help.
+// What to check first when something is wrong, and what may help.
 
 const DAY = 86400;
 
-/** Part, word of the reason, what to do: the first that fits. */
+/** Part, word of the reason, what to do: the first match counts. */
 const PART_ADVICE = [
   ["kafka", "loading token status", "Wait: the topic is read to its end before anything is sent."],
-  ["kafka", "not in the consumer group", "Wait a minute; then look at brokers and ACLs."],
-  ["kafka", "", "Look at the brokers, and at the network between."],
+  ["kafka", "not in the consumer group", "Wait a minute; then check brokers and ACLs."],
+  ["kafka", "", "Check the brokers, and the network to them."],
   ["credential", "too many failures",
-    "Look at Apple's system status, and at the last answer. It is tried again by itself."],
+    "Check Apple's system status and the last answer. The breaker closes by itself."],
   ["credential", "answers no request",
-    "Look for a proxy on the way, and at Apple's system status. Events wait or are put off."],
-  ["credential", "apns.endpoints", "Look at the way there: DNS, proxy, firewall for port 443."],
-  ["schema_registry", "", "Look at the registry. Events that name its schemas wait."],
-  ["schemas", "", "Correct the file. The schemas from before it changed stay in use."],
+    "Look for a proxy on the way, and check Apple's system status. Events wait or are retried."],
+  ["credential", "apns.endpoints", "Check the network path: DNS, proxy, firewall for port 443."],
+  ["schema_registry", "", "Check the registry. Events that name its schemas wait."],
+  ["schemas", "", "Fix the file. The old schemas stay in use."],
 ];
 
-/** All that `/ready` tells: what keeps the service from its work, then what else is wrong. */
+/** All of `/ready`: its reasons, then its warnings. */
 const troublesOf = ({ readiness }) => [...readiness.reasons, ...readiness.warnings];
 
 /** {level: "bad" | "watch", part, text, todo?}, the bad ones first. */
@@ -45,21 +45,21 @@ const flowFindings = (status, metrics) => {
   if (oldest >= 60) {
     findings.push({ level: oldest >= 300 ? "bad" : "watch", part: "Oldest event",
       text: `has waited ${format.seconds(oldest)} for its outcome.`,
-      todo: "Look at the reasons below, then at breakers and Kafka's produce errors." });
+      todo: "Check the reasons below, then breakers and Kafka's produce errors." });
   }
   const limit = metrics.sum("inflight_limit_events");
   const flight = metrics.sum("inflight_events");
   if (limit && flight / limit >= .9) {
     findings.push({ level: "watch", part: "Memory",
-      text: `${format.count(flight)} of ${format.count(limit)} events in flight: intake waits.`,
-      todo: "APNs or Kafka is slower than the topic fills; see latency and streams." });
+      text: `${format.count(flight)} of ${format.count(limit)} events in flight: fetching is paused.`,
+      todo: "APNs or Kafka is slower than the incoming rate; check latency, streams." });
   }
   const lag = status.history.levels.lag || [];
   const before = lag.slice(0, -60).filter(isNumber).pop();
   if (isNumber(before) && last(lag) >= 1000 && last(lag) > 1.5 * before) {
     findings.push({ level: "watch", part: "Lag",
       text: `grew from ${format.count(before)} to ${format.count(last(lag))} in 5 minutes.`,
-      todo: "Add members up to the number of partitions, or raise limits if streams are free." });
+      todo: "Add processes, up to partitions divided by shards, or raise limits if streams are free." });
   }
   for (const { credential, value } of metrics.samples("events_giving_up")) {
     if (!(value > 0)) continue;
@@ -88,16 +88,16 @@ const routeFindings = (metrics, isSaid) => {
   const nameOf = sample => [sample.credential, sample.environment].filter(Boolean).join(", ")
     || "One or more credentials";
   seen("apns_credentials_parked", {}, sample => ({ level: "bad", part: nameOf(sample),
-    text: "APNs condemned the credential: nothing is sent with it.",
+    text: "APNs refused the credential: nothing is sent with it.",
     todo: "Replace its key or certificate; the files are read again without a restart." }));
   seen("token_fuse_blown", {}, sample => ({ level: "bad", part: nameOf(sample),
-    text: "too many device tokens fail at once, so none is called dead.",
-    todo: "Check that endpoint, key and app fit together before anybody removes tokens." }));
+    text: "token fuse blown: too many device tokens are refused at once.",
+    todo: "Stop jobs that delete tokens; check endpoint, key and app." }));
   const breakers = [["open", "bad", "open"], ["half_open", "watch", "half-open"]];
   for (const [state, level, word] of breakers) {
     seen("apns_breakers", { state }, sample => ({ level, part: nameOf(sample),
       text: `its circuit breaker is ${word}.`,
-      todo: "The endpoint failed too often; look at answers, connection failures, network." }));
+      todo: "The endpoint failed too often; check answers, connection failures and the network." }));
   }
   return findings;
 };
@@ -110,12 +110,12 @@ const credentialFindings = metrics => {
     .map(({ name, left }) => ({ level: left < 7 * DAY ? "bad" : "watch", part: name,
       text: left < 0 ? "its certificate has expired."
         : `its certificate expires in ${format.seconds(left)}.`,
-      todo: "Put the renewed certificate in place of the file; no restart is needed." }));
+      todo: "Replace the file with the renewed certificate; no restart is needed." }));
   const stale = metrics.samples("provider_token_age_seconds")
     .filter(sample => sample.value > 3600)
     .map(sample => ({ level: "bad", part: sample.credential,
-      text: `its provider token is ${format.seconds(sample.value)} old; APNs takes 60 min.`,
-      todo: "Look into the log for what keeps it from being renewed." }));
+      text: `its provider token is ${format.seconds(sample.value)} old; APNs accepts 60 min.`,
+      todo: "The log says why it is not renewed." }));
   return [...expiring, ...stale];
 };
 
@@ -125,18 +125,18 @@ const processFindings = metrics => {
   if (Math.abs(skew) >= 60) {
     findings.push({ level: "watch", part: "Clock",
       text: `APNs' clock is ${format.seconds(Math.abs(skew))} ${skew > 0 ? "ahead" : "behind"}.`,
-      todo: "Check this machine's time service: provider tokens carry the time." });
+      todo: "Check this machine's NTP: provider tokens contain the time." });
   }
   const silence = metrics.max("shard_silence_seconds");
   if (silence >= 5) {
     findings.push({ level: silence >= 20 ? "bad" : "watch", part: "Shard",
-      text: `a loop has not turned for ${format.seconds(silence)}.`,
-      todo: "After 30 s the process ends itself; look for a machine without free CPU." });
+      text: `a shard has made no progress for ${format.seconds(silence)}.`,
+      todo: "After 30 s the process exits; check for a starved CPU." });
   }
   return findings;
 };
 
-/** Of the last `count` points: how many outcomes there were, and which share APNs took. */
+/** Of the last `count` points: how many outcomes there were, and the share that APNs accepted. */
 const acceptedShare = (history, count = Infinity) => {
   const columns = history.outcomes_per_second;
   const sum = column => (column || []).slice(-count)
@@ -145,7 +145,7 @@ const acceptedShare = (history, count = Infinity) => {
   return all >= .5 ? { total: Math.round(all), share: sum(columns.accepted) / all } : undefined;
 };
 
-/** What may help against a reason of readiness: the table of reasons knows it by its name. */
+/** What may help against a reason of `/ready`; the table of reasons knows APNs' reasons. */
 const remedyFor = (reason, status) => {
   const advice = PART_ADVICE.find(([part, word]) =>
     reason.part.startsWith(part) && reason.reason.includes(word))?.[2];

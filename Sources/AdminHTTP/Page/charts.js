@@ -171,7 +171,7 @@ class Chart {
       return `${name}: now ${this.write(last(values))}, `
         + `lowest ${this.write(Math.min(...values))}, highest ${this.write(Math.max(...values))}`;
     }).filter(part => part !== undefined);
-    return `${this.title}, ${this.unit}. ${parts.join(". ") || "Nothing so far"}.`;
+    return `${this.title}, ${this.unit}. ${parts.join(". ") || "No data yet"}.`;
   }
 
   /** Only while it is open. */

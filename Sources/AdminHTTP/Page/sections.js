@@ -40,7 +40,7 @@ const drawTiles = (status, metrics) => {
     ["In flight", format.count(metrics.sum("inflight_events")),
       limit ? `of ${format.count(limit)} allowed` : format.bytes(metrics.sum("inflight_bytes"))],
     ["Retries", format.count(Math.round(recent(retries) ?? NaN)), "in 15 min"],
-    ["Put off", format.count(Math.round(recent(history.per_second.deferred) ?? NaN)),
+    ["Deferred", format.count(Math.round(recent(history.per_second.deferred) ?? NaN)),
       "to later, 15 min"],
   ];
   const list = byID("tiles");
@@ -102,7 +102,7 @@ const drawConnections = (status, metrics) => {
   const routes = routesOf(metrics);
   showSection("connections", routes.length > 0);
   tableIn("connections", {
-    caption: "Streams in use of those that APNs allows, and events that wait for one",
+    caption: "Streams in use, streams allowed by APNs, and events that wait for one",
     columns: ["Credential", "State", "Streams", "Waiting"], numbers: [2, 3],
   }).fill(routes.map(route => [
     { text: route.credential ?? "all", note: route.environment ?? "both environments" },
@@ -120,7 +120,7 @@ const drawPartitions = (status, metrics) => {
   const isWhole = byID("lag-more").getAttribute("aria-expanded") === "true";
   const most = Math.max(1, ...lags.map(sample => sample.value));
   tableIn("lag", {
-    caption: "Records not settled yet, by partition, the largest lag first",
+    caption: "Records without an outcome, by partition, largest lag first",
     columns: ["Partition", "Lag", "Fetching"], numbers: [1],
   }).fill(lags.slice(0, isWhole ? Infinity : PARTITIONS_SHOWN).map(sample => {
     const { topic, partition } = sample;
@@ -185,19 +185,19 @@ const drawRetries = (status, metrics) => {
     ["Retries", format.count(metrics.sum("retries_total"))],
     ...tiers.map(([tier, count]) =>
       [tier === "here" ? "· from memory" : `· put off by ${tier}`, format.count(count)]),
-    ["Retries that the budget denied", alarming(metrics.sum("retries_denied_total"))],
-    ["Put off to a retry topic", format.count(metrics.sum("events_deferred_total"))],
+    ["Retries denied by the budget", alarming(metrics.sum("retries_denied_total"))],
+    ["Moved to a retry topic", format.count(metrics.sum("events_deferred_total"))],
     ["· came back from there", format.count(metrics.sum("events_returned_total"))],
-    ["Wait in memory to come due", format.count(metrics.sum("waiting_for_due_events"))],
-    ["Wait for a schema", alarming(metrics.sum("events_awaiting_schema"))],
-    ["Wait for limits.rates", format.count(metrics.sum("rate_limited_events"))],
+    ["Waiting in memory until due", format.count(metrics.sum("waiting_for_due_events"))],
+    ["Waiting for a schema", alarming(metrics.sum("events_awaiting_schema"))],
+    ["Waiting for limits.rates", format.count(metrics.sum("rate_limited_events"))],
     ["Oldest without outcome", format.seconds(metrics.max("oldest_unsettled_seconds"))],
-    ["Device tokens known dead", format.count(metrics.sum("suppressed_tokens"))],
+    ["Dead device tokens", format.count(metrics.sum("suppressed_tokens"))],
   ];
-  fillList("retries", "Since the process began, or as it stands", rows);
+  fillList("retries", "Since the process started, or current", rows);
 };
 
-const drawAnswers = (status, metrics) => fillList("answers", "Since the process began", [
+const drawAnswers = (status, metrics) => fillList("answers", "Since the process started", [
   ["Attempts", format.count(metrics.sum("apns_attempts_total"))],
   ...[...metrics.by("apns_responses_total", "status")].filter(([, count]) => count > 0)
     .map(([code, count]) => [`Answered with ${code}`, format.count(count)]),
@@ -212,7 +212,7 @@ const drawCredentials = (status, metrics) => {
   showSection("credentials", loaded.length > 0);
   tableIn("credentials", {
     caption: "Keys and certificates",
-    columns: ["Credential", "Loaded", "Token age", "Certificate ends"], numbers: [1, 2, 3],
+    columns: ["Credential", "Loaded", "Token age", "Certificate expires"], numbers: [1, 2, 3],
   }).fill(loaded.map(({ credential, value }) => {
     const left = metrics.sum("certificate_expiry_timestamp_seconds", { credential }) - now;
     return [credential, `${format.seconds(Math.max(0, now - value))} ago`,
@@ -222,7 +222,7 @@ const drawCredentials = (status, metrics) => {
   }));
 };
 
-const drawKafka = (status, metrics) => fillList("kafka", "Totals, and what is so now", [
+const drawKafka = (status, metrics) => fillList("kafka", "Totals and current values", [
   ["Partitions assigned", format.count(metrics.sum("partitions_assigned"))],
   ["Partitions paused", alarming(metrics.sum("partition_paused"))],
   ["Outcomes acknowledged", format.count(metrics.sum("results_produced_total"))],
@@ -232,7 +232,7 @@ const drawKafka = (status, metrics) => fillList("kafka", "Totals, and what is so
   ["Commits", format.count(metrics.sum("commits_total"))],
   ["Commits that failed", alarming(metrics.sum("commits_total", { result: "failed" }))],
   ["Rebalances", format.count(metrics.sum("rebalances_total"))],
-  ["Fetched ahead", format.count(metrics.sum("kafka_fetch_queue_records"))],
+  ["Prefetched", format.count(metrics.sum("kafka_fetch_queue_records"))],
   ["Produced, not acknowledged", format.count(metrics.sum("kafka_producer_queue_records"))],
   ["Slowest broker, round trip", format.seconds(metrics.max("kafka_broker_rtt_seconds"))],
 ]);
@@ -242,7 +242,7 @@ const drawProcess = (status, metrics) => {
   fillList("process", "This member of the consumer group", [
     ["Version", status.version],
     ["librdkafka", build.librdkafka ?? "–"],
-    ["Up for", format.seconds(status.uptime_seconds)],
+    ["Uptime", format.seconds(status.uptime_seconds)],
     ["Shards", format.count(metrics.sum("shards"))],
     ["Shards in the group", format.count(metrics.sum("shards_joined"))],
     ["Events consumed", format.count(metrics.sum("events_consumed_total"))],
@@ -251,14 +251,14 @@ const drawProcess = (status, metrics) => {
     ["Resident memory", format.bytes(metrics.sum("process_resident_memory_bytes"))],
     ["Open descriptors", format.count(metrics.sum("process_open_fds"))],
     ["CPU time", format.seconds(metrics.sum("process_cpu_seconds_total"))],
-    ["Clock of APNs less ours", `${format.count(metrics.sum("apns_clock_skew_seconds"))} s`],
+    ["APNs' clock minus ours", `${format.count(metrics.sum("apns_clock_skew_seconds"))} s`],
   ]);
 };
 
 const drawConfiguration = ({ configuration }) => {
   showSection("configuration", configuration.length > 0);
   setText(byID("configuration-summary"), `Show all ${configuration.length} keys`);
-  tableIn("configuration", { caption: "File, environment and defaults together; secrets hidden",
+  tableIn("configuration", { caption: "From file, environment and defaults; secrets are hidden",
     columns: ["Key", "Value"], className: "configuration" })
     .fill(configuration.map(({ key, value }) => [key, value]));
 };

@@ -79,7 +79,7 @@ const sentenceOf = (status, metrics) => {
   const rate = mean(total(Object.values(status.history.outcomes_per_second)), 12);
   const oldest = metrics.max("oldest_unsettled_seconds");
   const flow = rate > 0 ? `${format.rate(rate)} outcomes per second.`
-    : "Nothing comes in at the moment.";
+    : "No events at the moment.";
   const wait = oldest >= 1 ? ` The oldest event waits for ${format.seconds(oldest)}.` : "";
   const uptime = format.seconds(status.uptime_seconds);
   return `${flow}${wait} Version ${status.version}, up for ${uptime}.`;
@@ -116,8 +116,8 @@ const showFreshness = () => setText(byID("freshness"),
 const showSilence = () => {
   document.body.classList.add("stale");
   say("bad", "No answer from the service", shownAt
-    ? `What stands below is from ${format.time(shownAt)}. Trying again every 2 seconds.`
-    : "Nothing was heard of it yet. Trying again every 2 seconds.");
+    ? `The data below is from ${format.time(shownAt)}. Retrying every 2 seconds.`
+    : "No data yet. Retrying every 2 seconds.");
 };
 
 const update = async () => {

@@ -151,7 +151,7 @@ def test_when_every_token_fails_none_but_the_first_is_to_be_removed(broker, simu
         "the fuse to be told of",
     )
     eventually(
-        lambda: "condemns too many tokens" in str(service.warnings()),
+        lambda: "refuses too many tokens" in str(service.warnings()),
         10,
         "a warning to name the credential",
     )

@@ -70,7 +70,7 @@ struct ServiceHealth: Sendable {
         for route in controls.flatMap(\.status.routes) {
             let part = "credential \(route.credential) (\(route.environment.rawValue))"
             if route.isTokenFuseBlown {
-                warnings.insert(.init(part: part, reason: "APNs condemns too many tokens"))
+                warnings.insert(.init(part: part, reason: "token fuse blown: APNs refuses too many tokens"))
             }
             if let trouble = route.trouble {
                 warnings.insert(.init(part: part, reason: trouble))

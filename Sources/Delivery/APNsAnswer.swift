@@ -3,13 +3,14 @@ public import Vocabulary
 /// What APNs answered to one stream.
 public struct APNsAnswer: Hashable, Sendable {
     public var status: Int
-    /// Nil when the body has none, or is no JSON.
+    /// Nil when the body has none, or is not JSON.
     public var reason: Reason?
     /// From a 410.
     public var unregisteredAt: Timestamp?
     public var apnsUniqueID: String?
     public var retryAfter: Duration?
-    /// What the notification was for, of an answer that tells something of it (`DeliveryEngine.topic`).
+    /// What the notification was for, if the answer says something about it
+    /// (`DeliveryEngine.topic`).
     public var topic: KeyedHash?
 
     /// Whether it says that the topic is not for the key, or not for the device.

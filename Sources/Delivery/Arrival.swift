@@ -4,7 +4,7 @@ public import Vocabulary
 /// A record that came from Kafka: what it is, and what is told of it to the engine.
 ///
 /// An object, because it is large and is looked at all the time: who copies a delivery, or takes
-/// the record out of it, counts one reference in place of twenty.
+/// the record out of it, counts one reference instead of twenty.
 public final class Arrival: Sendable {
     /// All that the engine looks at.
     ///
@@ -32,10 +32,10 @@ public final class Arrival: Sendable {
         rejected = invalid.map(RejectedEvent.init)
     }
 
-    /// What could be read of a record that is no valid event.
+    /// What could be read of a record that is not a valid event.
     public var invalid: InvalidEvent? { rejected?.event }
 
-    /// False for a record that is no valid event.
+    /// False for a record that is not a valid event.
     public var isEvent: Bool { facts.kind == .event }
 
     public var event: Event? { isEvent ? content : nil }
@@ -125,7 +125,7 @@ struct ArrivalFacts: Sendable {
     /// The schema that has to be fetched before more can be said.
     var awaitedSchema: SchemaReference? { rare?.awaitedSchema }
 
-    /// Why the record is no valid event.
+    /// Why the record is not a valid event.
     var invalidReason: LocalReason? { rare?.invalidReason }
 
     @inline(__always)
@@ -214,7 +214,8 @@ struct DeliveryNames: Hashable, Sendable {
     let notification: KeyedHash
 }
 
-/// Of a record that comes out of a retry topic, names a schema that is not known, or is no event.
+/// Of a record that comes out of a retry topic, names a schema that is not known, or is not an
+/// event.
 ///
 /// Apart, because few are.
 private final class RareFacts: Sendable {
@@ -244,8 +245,8 @@ private final class RareFacts: Sendable {
     }
 }
 
-/// Makes of a decoded record what the engine is told of it: by whom it is sent, the names of its
-/// device and notification, the rate limit that it falls under.
+/// Turns a decoded record into what the engine gets: by whom it is sent, the names of its device
+/// and notification, the rate limit that it falls under.
 ///
 /// It depends on the configuration only, and on the process's list of dead tokens, which it asks.
 public struct ArrivalReader: Sendable {
@@ -273,7 +274,7 @@ public struct ArrivalReader: Sendable {
     ///   - source: The source topic's place in the configuration.
     ///   - now: This turn's moment.
     ///   - deadSince: What the process's list of dead tokens has against a token.
-    /// - Returns: what the engine is told.
+    /// - Returns: what the engine gets.
     public func read(
         _ record: consuming Record,
         _ decoded: consuming DecodedRecord,
@@ -432,7 +433,7 @@ public struct ArrivalReader: Sendable {
 }
 
 extension Arrival {
-    /// What stands in a slot that is free.
+    /// What is in a slot that is free.
     static func ofNothing() -> Arrival {
         known(
             by: ArrivalFacts(
@@ -450,7 +451,7 @@ extension Arrival {
         )
     }
 
-    /// A record of which nothing is known but what the engine is told of it.
+    /// A record of which only what the engine gets is known.
     static func known(by facts: ArrivalFacts) -> Arrival {
         let record = Record(
             partition: facts.partition,

@@ -5,14 +5,14 @@ public import Vocabulary
 public enum Conclusion: Sendable {
     /// The event has ended.
     case ended(Ending)
-    /// The event goes on in a retry topic.
+    /// The event continues in a retry topic.
     indirect case deferred(Deferral)
 
     public var deferral: Deferral? {
         if case .deferred(let deferral) = self { deferral } else { nil }
     }
 
-    /// The event's outcome, built on each call; nil if the event goes on in a retry topic.
+    /// The event's outcome, built on each call; nil if the event continues in a retry topic.
     public func outcome(of arrival: Arrival) -> Outcome? {
         if case .ended(let ending) = self { arrival.outcome(ending) } else { nil }
     }
@@ -162,7 +162,7 @@ struct Finding: Sendable {
         )
     }
 
-    /// The record is no valid event.
+    /// The record is not a valid event.
     static func invalid(_ reason: LocalReason) -> Finding {
         Finding(kind: .invalid, reason: .local(reason))
     }
@@ -188,7 +188,7 @@ struct Finding: Sendable {
 }
 
 extension OutcomeSubject {
-    /// Of a record that is no valid event: whatever of it could be read.
+    /// Of a record that is not a valid event: whatever of it could be read.
     init(of invalid: InvalidEvent) {
         self.init(ofEvent: invalid.id)
         apnsID = invalid.apnsID
@@ -210,7 +210,7 @@ extension Arrival {
         history?.origin ?? RecordPosition(partition: partition, offset: record.offset)
     }
 
-    /// What the retry record has to say of an event that is put off.
+    /// What the retry record has to say of an event that is deferred.
     public func history(with deferral: Deferral, readFrom partition: TopicPartition) -> RetryHistory
     {
         RetryHistory(

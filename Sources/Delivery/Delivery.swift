@@ -11,8 +11,8 @@ public struct Delivery: Sendable {
         case undecided
         /// The schema that its record names is being fetched. Next: `undecided`, `publishing`.
         case awaitingSchema
-        /// A retry record whose time has not come; its partition stands still for it.
-        /// Next: `undecided`.
+        /// A retry record whose time has not come; its partition is paused for it. Next:
+        /// `undecided`.
         case held
         /// Behind another of its device. Next: `waiting`, `publishing`.
         case inLine

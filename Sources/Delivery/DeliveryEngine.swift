@@ -41,7 +41,7 @@ public struct DeliveryEngine: Sendable {
     /// Nil: nobody wants to replay the run.
     private var log: InputLog?
 
-    /// Makes an engine that has nothing in hand.
+    /// Makes an engine that has nothing in flight.
     ///
     /// - Parameters:
     ///   - settings: What the configuration decides.
@@ -321,8 +321,8 @@ public struct DeliveryEngine: Sendable {
     ///   - id: the connection.
     ///   - reason: what the peer says, if it says why.
     ///   - now: this turn's moment.
-    /// - Returns: whether that condemns the credential; what it says of one that was replaced since
-    ///   the connection was made does not.
+    /// - Returns: whether APNs thereby refuses the credential; what it says of one that was
+    ///   replaced since the connection was made does not.
     @discardableResult
     public mutating func goAwayReceived(
         _ id: ConnectionID,
@@ -357,7 +357,7 @@ public struct DeliveryEngine: Sendable {
     ///   - id: the connection.
     ///   - cause: why it ended, as far as the engine minds.
     ///   - now: this turn's moment.
-    /// - Returns: whether that condemns the credential.
+    /// - Returns: whether APNs thereby refuses the credential.
     @discardableResult
     public mutating func connectionClosed(
         _ id: ConnectionID,
@@ -383,8 +383,8 @@ public struct DeliveryEngine: Sendable {
         decision.connections += dispatch.credentialReplaced(credential, now: now.instant)
     }
 
-    /// APNs has condemned the key of a credential, by its place in the configuration, to somebody else
-    /// in the process: another shard, or a credential with the same key.
+    /// APNs has refused the key of a credential, by its place in the configuration, to somebody
+    /// else in the process: another shard, or a credential with the same key.
     ///
     /// All connections that used a revoked key are to be closed ("Establishing a token-based
     /// connection to APNs").
@@ -476,7 +476,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// A delivery may wait for nothing but a topic beside that of the results.
+    /// A delivery may wait for nothing but a topic other than the results topic.
     private mutating func waitsBesideOutcome(_ id: DeliveryID, for awaited: Publications) {
         guard !awaited.contains(.outcome), let publication = awaited.auxiliary else { return }
         intake.waitsForTopic(publication, of: id, deliveries[id].arrival)
@@ -547,9 +547,9 @@ public struct DeliveryEngine: Sendable {
         publishing.producerReplaced(unacknowledged)
     }
 
-    /// The transactional call under way succeeded.
+    /// The transactional call in progress succeeded.
     ///
-    /// - Returns: what is written for good, all records of each delivery.
+    /// - Returns: what is written permanently, all records of each delivery.
     public mutating func transactionCallSucceeded()
         -> [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     {
@@ -577,7 +577,7 @@ public struct DeliveryEngine: Sendable {
         return committed
     }
 
-    /// The transactional call under way failed; `isInDoubt`: it may have committed nevertheless.
+    /// The transactional call in progress failed; `isInDoubt`: it may have committed nevertheless.
     public mutating func transactionCallFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
@@ -593,7 +593,7 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// The transactional producer is of no use any more, though no call was under way.
+    /// The transactional producer is unusable, though no call was in progress.
     public mutating func transactionalProducerFailed(_ failure: TransactionFailure, now: Moment) {
         log?.note(.transactionalProducerFailed) {
             $0.write(failure, of: TransactionFailure.allCases)
@@ -606,7 +606,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The group gave these partitions to the shard.
     ///
-    /// They may come in place of others that were not revoked: when a topic changes, librdkafka
+    /// They may come instead of others that were not revoked: when a topic changes, librdkafka
     /// joins again without waiting for the answer to what it offered.
     public mutating func partitionsAssigned(_ partitions: [AssignedPartition], now: Moment) {
         log?.note(.partitionsAssigned) {
@@ -692,7 +692,7 @@ public struct DeliveryEngine: Sendable {
         releaseWaiting()
     }
 
-    /// The partition is read from another place; what is in hand of it settles nothing any more.
+    /// The partition is read from another place; what is in flight of it settles nothing any more.
     public mutating func partitionRestarted(_ partition: PartitionID) {
         log?.note(.partitionRestarted) { $0.write(partition) }
         assignment.partitionRestarted(partition)
@@ -748,7 +748,7 @@ public struct DeliveryEngine: Sendable {
         assignment.commitFinished(failed: failed)
     }
 
-    /// SIGTERM: take nothing new, finish what is in hand, commit, leave.
+    /// SIGTERM: take nothing new, finish what is in flight, commit, leave.
     public mutating func shutdownRequested(now: Moment) {
         log?.note(.shutdownRequested) { $0.write(now) }
         guard !assignment.isShuttingDown else { return }
@@ -763,8 +763,8 @@ public struct DeliveryEngine: Sendable {
     ///
     /// - Parameters:
     ///   - now: this turn's moment.
-    ///   - decision: takes what is to be done, in place of what it holds; to be handed in again the
-    ///     next time, for its memory.
+    ///   - decision: takes what is to be done, instead of what it holds; to be handed in again
+    ///     the next time, for its memory.
     public mutating func turnEnded(now: Moment, into decision: inout TurnDecision) {
         endOverdueAttempts(now: now)
         while let id = retry.popDue(now: now.instant, in: deliveries) { approach(id, now: now) }
@@ -971,8 +971,8 @@ public struct DeliveryEngine: Sendable {
         if assignment.hasWaitedTooLong(now: now.instant) { stop(because: .offsetsUnknown) }
     }
 
-    /// Whether a delivery of the present assignment is in hand that may still come to its end; in a
-    /// transaction, the last commit takes those with it that have come to their outcome.
+    /// Whether a delivery of the present assignment is in flight that may still come to its end; in
+    /// a transaction, the last commit takes those with it that have come to their outcome.
     private func isAnyUnfinished(now: Moment) -> Bool {
         let isTransactional = settings.isTransactional
         let mayBegin = assignment.mayBeginAttempts(now: now.instant)
@@ -1000,8 +1000,8 @@ public struct DeliveryEngine: Sendable {
         carryOutTransactionSteps()
     }
 
-    /// A delivery needs a topic that takes nothing; without room to wait for it, it goes without that
-    /// record.
+    /// A delivery needs a topic that accepts nothing; without room to wait for it, it goes without
+    /// that record.
     private mutating func waitsAside(_ id: DeliveryID) {
         guard case .publishing(let records) = deliveries[id].place,
             let publication = records.auxiliary
@@ -1185,7 +1185,7 @@ public struct DeliveryEngine: Sendable {
 
     /// The delivery needs its place in the line no more: the device's next one may go.
     ///
-    /// Called for every delivery that ends, is postponed or is let go; again does nothing.
+    /// Called for every delivery that ends, is postponed or is handed back; again does nothing.
     private mutating func leaveLine(_ id: DeliveryID) {
         guard let line = deliveries[id].line else { return }
         deliveries.update(id) { $0.isInLine = false }
@@ -1238,7 +1238,7 @@ public struct DeliveryEngine: Sendable {
         )
     }
 
-    /// Whether the delivery is still this shard's to finish; if not, lets go of it: its partition was
+    /// Whether the delivery is still this shard's to finish; if not, releases it: its partition was
     /// given up meanwhile, and its new owner sends it.
     private mutating func isKept(_ id: DeliveryID) -> Bool {
         if assignment.isCurrent(deliveries[id].facts.partition, deliveries[id].ledgerEntry) {
@@ -1313,8 +1313,8 @@ public struct DeliveryEngine: Sendable {
 
     /// Elsewhere or once more, and without counting: the peer did not process the request.
     ///
-    /// At once the first time, then ever later. A peer that refuses for `retryHereFor` has Kafka
-    /// keep the event; what no retry topic takes waits here, until it is given up or expires.
+    /// At once the first time, then with growing delays. A peer that refuses for `retryHereFor` has
+    /// Kafka keep the event; what no retry topic takes waits here, until it is given up or expires.
     private mutating func resend(_ id: DeliveryID, after failure: AttemptFailure, now: Moment) {
         counts.unprocessed += 1
         guard isKept(id) else { return }
@@ -1568,7 +1568,7 @@ public struct DeliveryEngine: Sendable {
         publish(records, of: id)
     }
 
-    /// Tells the process's list, and what waits for the same token, of a word against it or for it.
+    /// Reports news of a token to the process's list, and to what waits for the same token.
     private mutating func spread(_ word: TokenWord) {
         decision.tokenWords.append(word)
         let line = dispatch.line(of: word.token)
@@ -1587,7 +1587,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The topic that a delivery's records need beside that of the results.
+    /// The topic that a delivery's records need other than the results topic.
     private func auxiliaryTopic(of records: Publications, _ id: DeliveryID) -> RecordTopic? {
         guard settings.isTransactional, records != .outcome else { return nil }
         switch records.auxiliary {
@@ -1600,10 +1600,10 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Ends a delivery without an outcome: whoever owns the partition reads the record again.
+    /// Ends a delivery without an outcome: the partition's next owner reads the record again.
     ///
-    /// `isUndone`: it had come to an outcome, which is not written: it is no duplicate of its own
-    /// return.
+    /// `isUndone`: it had come to an outcome, which is not written: it is not a duplicate of its
+    /// own return.
     private mutating func release(_ id: DeliveryID, isUndone: Bool = false) {
         counts.released += 1
         assignment.letGo(deliveries[id].facts.partition, deliveries[id].ledgerEntry)
@@ -1627,7 +1627,7 @@ public struct DeliveryEngine: Sendable {
 
     // MARK: - The end of an assignment
 
-    /// Lets go of what is held: nobody waits for it to come due.
+    /// Releases what is held: nobody waits for it to come due.
     private mutating func releaseHeld() {
         for id in intake.takeAllHeld() {
             intake.entered(deliveries[id].arrival)
@@ -1635,7 +1635,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// Lets go of what has no stream and no outcome: the partitions' next owner sends it.
+    /// Releases what has no stream and no outcome: the partitions' next owner sends it.
     ///
     /// What is in flight stays, so that its outcome is published; it moves an offset only if its
     /// partition comes back.
@@ -1671,7 +1671,7 @@ public struct DeliveryEngine: Sendable {
         }
     }
 
-    /// The first reason is the one that is told.
+    /// The first reason is the one that is reported.
     private mutating func stop(because reason: StopReason) {
         decision.stop = decision.stop ?? reason
     }
@@ -1731,9 +1731,9 @@ public struct DeliveryEngine: Sendable {
 
     /// Has the caches fetch what will be looked at soon; changes nothing else.
     ///
-    /// To be called for each place of a batch before its turn. `ahead` tells whose part to fetch:
-    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`, so
-    /// that the engine is lent and not copied.
+    /// To be called for each place of a batch before its turn. `ahead` says whose part to fetch:
+    /// the delivery that stands so far ahead as the part's `distance`; nil: nobody's. `mutating`,
+    /// so that the engine is borrowed and not copied.
     @inline(__always)
     public mutating func lookAhead(_ ahead: (DeliveryPart) -> DeliveryID?) {
         deliveries.lookAhead(ahead)
@@ -1741,7 +1741,7 @@ public struct DeliveryEngine: Sendable {
 
     public var inFlightEvents: Int { intake.events }
     public var inFlightBytes: Int { intake.bytes }
-    /// Retry records in hand that are not due.
+    /// Retry records in flight that are not due.
     public var heldEvents: Int { intake.heldEvents }
     public var heldBytes: Int { intake.heldBytes }
     /// Records may come of every assigned partition: no bound is reached, nothing is held back.
@@ -1767,7 +1767,7 @@ public struct DeliveryEngine: Sendable {
     /// Since when Kafka has not told where the group stands; nil: it has, or is not asked.
     public var offsetsMissingSince: Instant? { assignment.offsetsMissingSince }
 
-    /// Whether Kafka was told to stand still with the partition.
+    /// Whether Kafka was told to pause the partition.
     public func isPaused(_ partition: PartitionID) -> Bool { intake.isPaused(partition) }
 
     /// The connections of a route.
@@ -1796,9 +1796,9 @@ public struct DeliveryEngine: Sendable {
     /// The transactions of the shard's producer; nil: outcomes are not written in any.
     public var transactions: OutcomeTransactions? { publishing.transactions }
 
-    /// When the oldest event in hand was read, if any is without an acknowledged outcome.
+    /// When the oldest event in flight was read, if any is without an acknowledged outcome.
     ///
-    /// What waits in hand to come due, at most one a partition, is young on purpose and left out.
+    /// What waits in flight to come due, at most one a partition, is young on purpose and left out.
     /// Looks at every delivery: not for every turn.
     public var oldestArrival: Instant? { deliveries.oldestArrival }
 }
@@ -1809,7 +1809,7 @@ public struct ArrivalReply: Hashable, Sendable {
     ///
     /// It was settled before, or is not of the assignment. Its offset is not committed for it.
     public var isTaken = false
-    /// It is a retry record before its time, and its partition is to stand still.
+    /// It is a retry record before its time, and its partition is to be paused.
     public var isEarly = false
     /// False once the shard holds as many bytes as it may.
     public var hasRoom = true
@@ -1839,8 +1839,8 @@ public struct EngineCounts: Hashable, Sendable {
     /// Retry records acknowledged by Kafka: each ends a consumption, and its event is consumed
     /// once more when it comes out of the retry topic.
     public var deferred = 0
-    /// Deliveries let go without an outcome, because their partition was given up; whoever owns it
-    /// reads them again.
+    /// Deliveries handed back without an outcome, because their partition was given up; its next
+    /// owner reads them again.
     public var released = 0
     public var attempts = 0
     public var retries = 0
@@ -1848,7 +1848,7 @@ public struct EngineCounts: Hashable, Sendable {
     public var unprocessed = 0
     /// Deliveries that gave way to a newer one with the same `collapse_id`.
     public var superseded = 0
-    /// Deliveries put off without an attempt, because their route or device held up the others.
+    /// Deliveries deferred without an attempt, because their route or device held up the others.
     public var madeRoom = 0
     /// Retries that the credential's budget did not allow.
     public var retriesDenied = 0

@@ -1,7 +1,7 @@
 import CPrefetch
 import Vocabulary
 
-/// The deliveries in hand, in slots that are used again.
+/// The deliveries in flight, in slots that are used again.
 ///
 /// The deliveries in flight are also linked in the order in which they were sent. All attempts
 /// have the same time limit, so the first of the list is the next to run out of it, and an answer
@@ -71,7 +71,7 @@ struct DeliveryTable: Sendable {
         return taken
     }
 
-    /// The delivery, which is in hand.
+    /// The delivery, which is in flight.
     ///
     /// Inlined, so that who wants one field copies that field: a delivery has many, and a call
     /// (let alone a coroutine, which allocates its frame) would copy them all.
@@ -122,7 +122,7 @@ struct DeliveryTable: Sendable {
         slots.indices.contains { slots[$0].isTaken && isWanted(slots[$0].delivery) }
     }
 
-    /// When the oldest delivery in hand arrived, those that wait to come due left out.
+    /// When the oldest delivery in flight arrived, those that wait to come due left out.
     ///
     /// Reads the slots where they are: to copy each would cost more than to look at it.
     var oldestArrival: Instant? {
@@ -136,7 +136,7 @@ struct DeliveryTable: Sendable {
         return oldest
     }
 
-    /// Every delivery in hand, in the order of its slot.
+    /// Every delivery in flight, in the order of its slot.
     var identifiers: [DeliveryID] {
         slots.indices.filter { slots[$0].isTaken }.map(identifier(ofSlot:))
     }

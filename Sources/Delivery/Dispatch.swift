@@ -100,7 +100,7 @@ struct Dispatch: Sendable {
 
     /// A delivery comes to the end of its device's line.
     ///
-    /// - Returns: whether it is the first, and goes on at once.
+    /// - Returns: whether it is the first, and continues at once.
     mutating func joined(_ id: DeliveryID, _ device: KeyedHash, on route: Route) -> Bool {
         lanes[route.index].held += 1
         return pacing.joined(id, device)
@@ -336,7 +336,7 @@ struct Dispatch: Sendable {
 
     // MARK: Credentials
 
-    /// APNs condemns the credential: it is out of use for a while.
+    /// APNs refuses the credential: it is out of use for a while.
     ///
     /// - Returns: false when it is already, or was replaced since.
     @discardableResult
@@ -413,7 +413,7 @@ struct Dispatch: Sendable {
                 tokenExpiredAt[credential] = now
                 return .tokenExpired(TokenRefresh(credential: credential, sentAt: sentAt))
             }
-            // Of a connection that has not seen the token since, it is no news.
+            // Of a connection that has not seen the token since, it is not news.
             guard sentAt >= expiredAt else { return .nothing }
             // A fresh token did not help, or there may be none yet.
             tokenExpiredAt[credential] = nil
@@ -429,7 +429,7 @@ struct Dispatch: Sendable {
         lanes[lane].pool.pingAnswered(id, now: now)
     }
 
-    /// - Returns: whether the end of the connection condemns the credential.
+    /// - Returns: whether the end of the connection means that APNs refuses the credential.
     mutating func connectionClosed(
         _ id: ConnectionID,
         _ cause: CloseCause,
@@ -442,7 +442,7 @@ struct Dispatch: Sendable {
         let connection = lanes[lane].pool.connections.first { $0.id == id }
         let wasOfUse = connection?.wasOfUse(isWanted: isWanted) ?? true
         let credential = Route(index: lane).credential
-        // Whoever asks for a certificate where none is configured is not APNs.
+        // Anyone who asks for a certificate where none is configured is not APNs.
         let isCondemned =
             cause == .certificateRefused && connection?.isSuperseded == false
             && settings.credentials[credential].isProvenByHandshake
@@ -552,7 +552,7 @@ struct Dispatch: Sendable {
     }
 
     /// Whether a lane that does not move holds more than its share; `isNearlyFull`: the bound on
-    /// what is in hand is nearly reached.
+    /// what is in flight is nearly reached.
     mutating func surplus(
         lane index: Int,
         isNearlyFull: Bool,

@@ -28,9 +28,9 @@ public struct EngineSettings: Sendable {
     /// What is done where a log ends before the group's position.
     public var offsetLost: LostOffset.Policy
     public var commitInterval: Duration
-    /// How long SIGTERM waits for what is in hand.
+    /// How long SIGTERM waits for what is in flight.
     public var drainTimeout: Duration
-    /// How long a rebalance waits for what is in hand: the whole group waits with it.
+    /// How long a rebalance waits for what is in flight: the whole group waits with it.
     public var revokeDrainTimeout: Duration
     /// How long the last commit of an assignment may take.
     public var finalCommitTimeout: Duration

@@ -44,7 +44,7 @@ struct Intake: Sendable {
         eventWaits = TopicWaits(limits: settings.intake)
     }
 
-    // MARK: In hand
+    // MARK: In flight
 
     @inline(__always)
     mutating func entered(_ arrival: Arrival) {
@@ -94,7 +94,7 @@ struct Intake: Sendable {
         isRoomForHeld ? heldRecords.popDue(now: now)?.delivery : nil
     }
 
-    /// Lets partitions go on that have stood still for long enough.
+    /// Lets partitions continue that have been paused for long enough.
     mutating func freePartitions(now: Instant) {
         if heldRecords.freePartitions(now: now) { pauses.reasonChanged() }
     }
@@ -209,7 +209,7 @@ struct Intake: Sendable {
     /// The assignment is gone, with everything that waits.
     mutating func forgetSchemaWaits() { schemaWaits = SchemaWaits() }
 
-    // MARK: Topics beside that of the results
+    // MARK: Topics other than the results topic
 
     /// A delivery waits for nothing but this record to be taken.
     mutating func waitsForTopic(
@@ -219,7 +219,7 @@ struct Intake: Sendable {
     ) {
         let (partition, byteCount) = (arrival.facts.partition, arrival.facts.byteCount)
         switch publication {
-        // All that is in hand needs this topic.
+        // All that is in flight needs this topic.
         case .outcome: break
         case .tokenStatus: _ = statusWaits.began(id, partition, byteCount: byteCount)
         case .deadLetter, .retry:
@@ -229,7 +229,7 @@ struct Intake: Sendable {
 
     /// Kafka did not take a delivery's record, and too many wait for its topic: it is dropped.
     ///
-    /// So it is with a token's status: the outcome tells, and the token's next answer says it again.
+    /// A token's status may be dropped: the outcome has it, and the token's next answer repeats it.
     func hasNoRoomToWait(_ id: DeliveryID) -> Bool {
         statusWaits.contains(id) && statusWaits.isExceeded
     }
@@ -258,16 +258,16 @@ struct Intake: Sendable {
     /// The assignment is read from now on; it starts unpaused.
     mutating func assignmentBegan() { pauses.assigned() }
 
-    /// Something outside of the intake stops a partition, or lets it go on.
+    /// Something outside of the intake stops a partition, or lets it continue.
     mutating func reasonChanged() { pauses.reasonChanged() }
 
-    /// Lets time pass; the bounds may stop partitions, or let them go on.
+    /// Lets time pass; the bounds may stop partitions, or let them continue.
     mutating func timeAdvanced(now: Instant) {
         if shares.timeAdvanced() { pauses.reasonChanged() }
         if gate.timeAdvanced(now: now) { pauses.reasonChanged() }
     }
 
-    /// Which partitions are to stand still, and which to go on.
+    /// Which partitions are to be paused, and which to continue.
     ///
     /// - Parameters:
     ///   - partitions: The assignment's.

@@ -5,8 +5,8 @@ import Vocabulary
 ///
 /// With thousands of events in flight a delivery has left the CPU's caches by the time that
 /// something happens to it, and to fetch each of these takes as long as hundreds of instructions.
-/// So whoever goes through a batch has them fetched while those before are worked on; see decision
-/// 0025.
+/// So code that goes through a batch has them fetched while those before are worked on; see
+/// decision 0025.
 public enum DeliveryPart: CaseIterable, Sendable {
     case delivery
     /// What arrived, and what came of it if that is decided.
@@ -41,7 +41,7 @@ extension [Send] {
 extension [OutgoingRecord] {
     /// Has the caches fetch what writing the records behind this one will look at.
     ///
-    /// For most outcomes that is no byte of the event.
+    /// For most outcomes that is not a byte of the event.
     @inline(__always)
     public func lookAhead(from index: Int) {
         let next = index + DeliveryPart.arrival.distance

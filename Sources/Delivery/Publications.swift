@@ -9,7 +9,7 @@ public enum Publication: UInt8, Hashable, Sendable, CaseIterable {
     case retry
 }
 
-/// A set of them; every event has one, so it is no `Set`, which allocates.
+/// A set of them; every event has one, so it is not a `Set`, which allocates.
 public struct Publications: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -38,7 +38,7 @@ public struct Publications: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// The one beside the outcome, if there is one: there are never two.
+    /// The one next to the outcome, if there is one: there are never two.
     var auxiliary: Publication? {
         if contains(.tokenStatus) { return .tokenStatus }
         if contains(.deadLetter) { return .deadLetter }

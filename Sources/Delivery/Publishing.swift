@@ -32,7 +32,7 @@ struct Publishing: Sendable {
 
     /// A delivery has ended: these records say so.
     ///
-    /// `topic` is the one that they need beside that of the results.
+    /// `topic` is the one that they need other than the results topic.
     mutating func decided(_ id: DeliveryID, _ records: Publications, needing topic: RecordTopic?) {
         if transactions == nil {
             due.append(Due(delivery: id, records: records, isRepeat: false))
@@ -41,7 +41,7 @@ struct Publishing: Sendable {
         }
     }
 
-    /// Kafka did not take the record: once more after a while, and ever later.
+    /// Kafka did not take the record: once more after a while, and with growing delays.
     mutating func failed(_ tag: PublicationTag, now: Instant) {
         let count = refusals[tag, default: 0] + 1
         refusals[tag] = count
@@ -122,7 +122,7 @@ struct Publishing: Sendable {
         return true
     }
 
-    /// A record's topic takes nothing: the transaction is done again without those that need it.
+    /// A record's topic accepts nothing: the transaction is done again without those that need it.
     ///
     /// - Returns: whether there was one to do again.
     mutating func undo(topicOf tag: PublicationTag, now: Instant) -> Bool {
@@ -131,7 +131,7 @@ struct Publishing: Sendable {
         return true
     }
 
-    /// Has those stand aside that need a topic which takes nothing.
+    /// Has those stand aside that need a topic which accepts nothing.
     ///
     /// - Returns: who does from now on.
     mutating func setAside() -> [DeliveryID] { transactions?.setAside() ?? [] }
@@ -176,7 +176,7 @@ struct Publishing: Sendable {
     /// - Returns: the deliveries that are not to be published any more; nil without transactions.
     mutating func dropAll() -> [DeliveryID]? { transactions?.dropAll() }
 
-    /// Whether a commit is under way.
+    /// Whether a commit is in progress.
     var isCommitting: Bool { transactions?.phase == .committing }
 
     mutating func timeAdvanced(now: Instant) { transactions?.timeAdvanced(now: now) }

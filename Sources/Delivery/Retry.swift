@@ -57,7 +57,7 @@ struct Retry: Sendable {
         now: Instant,
         using random: inout SeededGenerator
     ) -> Plan {
-        // Refusals before the first attempt took nothing of the time for attempts.
+        // Refusals before the first attempt do not count against the time for attempts.
         let earlier = delivery.attempts > 1 ? delivery.firstFailureAt : nil
         return Plan(
             firstFailureAt: earlier ?? now,

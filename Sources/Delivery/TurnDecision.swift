@@ -43,7 +43,7 @@ public struct TurnDecision: Sendable {
     }
 }
 
-/// Why the process cannot go on.
+/// Why the process cannot continue.
 public enum StopReason: Hashable, Sendable {
     case transactionsEnded(TransactionEnd)
     /// Kafka does not say where the group stands: without that nothing may be read.

@@ -6,7 +6,7 @@ public import Vocabulary
 /// here; a record larger than the whole limit still gets through, alone.
 ///
 /// Two stages, because a pause throws librdkafka's prefetched records away: when full, the shard
-/// first just stops asking, but for one record now and then, which also lets a rebalance through.
+/// first just stops asking, except one record now and then, which also lets a rebalance through.
 /// Full for long, the partitions are paused until half of the room is free again.
 public struct IntakeGate: Hashable, Sendable {
     public struct Limits: Hashable, Sendable {

@@ -1,10 +1,10 @@
 import Vocabulary
 
-/// Which partitions of the assignment Kafka was told to stand still.
+/// Which partitions of the assignment Kafka was told to pause.
 ///
-/// Several things stop a partition: the bound on what is in hand, its source's share of that bound,
-/// a record that holds too many others back, a retry record that is not due. Each of them only
-/// says that something about it has changed; once a turn, and only then, the reasons are put
+/// Several things stop a partition: the bound on what is in flight, its source's share of that
+/// bound, a record that holds too many others back, a retry record that is not due. Each of them
+/// only says that something about it has changed; once a turn, and only then, the reasons are put
 /// together and Kafka is told the differences. So no reason can resume what another one stops.
 struct PartitionPauses: Sendable {
     private var paused: Set<PartitionID> = []
@@ -17,14 +17,14 @@ struct PartitionPauses: Sendable {
         isOutdated = true
     }
 
-    /// A partition may have to stop that goes on, or may go on that is stopped.
+    /// A running partition may have to stop, or a stopped one may continue.
     mutating func reasonChanged() {
         isOutdated = true
     }
 
     func isPaused(_ partition: PartitionID) -> Bool { paused.contains(partition) }
 
-    /// Tells Kafka what has changed.
+    /// Passes what has changed to Kafka.
     ///
     /// - Parameters:
     ///   - partitions: The assignment's.

@@ -1,9 +1,9 @@
 import Vocabulary
 
-/// Deliveries that wait for nothing but a topic beside that of the results, for their dead letters for
-/// instance.
+/// Deliveries that wait for nothing but a topic other than the results topic, for their dead
+/// letters for instance.
 ///
-/// They may take an eighth of the bound on what is in hand (decision 0036).
+/// They may take an eighth of the bound on what is in flight (decision 0036).
 struct TopicWaits: Sendable {
     private struct Waiter {
         let partition: PartitionID
@@ -40,7 +40,7 @@ struct TopicWaits: Sendable {
 
     /// The delivery waits no more, if it did.
     ///
-    /// - Returns: whether that may let a partition go on.
+    /// - Returns: whether that may let a partition continue.
     mutating func ended(_ id: DeliveryID) -> Bool {
         guard !waiters.isEmpty, let waiter = waiters.removeValue(forKey: id) else { return false }
         bytes -= waiter.byteCount
@@ -49,7 +49,7 @@ struct TopicWaits: Sendable {
         return review()
     }
 
-    /// Whether the partition is to stand still: its events need the topic, and there is no room for
+    /// Whether the partition is to be paused: its events need the topic, and there is no room for
     /// more of them.
     func stops(_ partition: PartitionID) -> Bool { isUsedUp && counts[partition] != nil }
 

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// The notifications that are in hand or were accepted lately, by the place of their event.
+/// The notifications that are in flight or were accepted lately, by the place of their event.
 ///
 /// Two generations: events enter the young one; when it holds `size` of them it becomes the old
 /// one, and what was old is forgotten. So it knows at least the last `size` notifications, at most

@@ -9,7 +9,7 @@ struct Hygiene: Sendable {
         case send
         /// Its token is dead since then.
         case suppress(since: Timestamp)
-        /// The same notification is in hand, or was accepted.
+        /// The same notification is in flight, or was accepted.
         case duplicate
     }
 
@@ -44,7 +44,7 @@ struct Hygiene: Sendable {
     ///   - arrival: The event.
     ///   - names: Its names.
     ///   - deadSince: The word against its token.
-    ///   - hasLine: Whether others of its device are in hand.
+    ///   - hasLine: Whether others of its device are in flight.
     /// - Returns: what becomes of it.
     mutating func arrived(
         _ arrival: Arrival,
@@ -56,13 +56,14 @@ struct Hygiene: Sendable {
         if let deadSince, !arrival.facts.isRegistered(after: deadSince), !hasLine {
             return .suppress(since: deadSince)
         }
-        // What comes out of a retry topic is sent: what it repeats may be in hand of an assignment
-        // that is gone, and is then let go without an outcome.
+        // What comes out of a retry topic is sent: what it repeats may be in flight of an
+        // assignment that is gone, and is then handed back without an outcome.
         let isRepeated = window.arrived(names.notification, from: arrival.facts.place)
         return isRepeated && !arrival.facts.isRetry ? .duplicate : .send
     }
 
-    /// There is a word against the token of deliveries in hand: the process's list may hear another.
+    /// There is a word against the token of deliveries in flight: the process's list may hear
+    /// another.
     mutating func doubt(_ token: KeyedHash) { doubted.insert(token) }
 
     /// Nobody is left in the token's line.

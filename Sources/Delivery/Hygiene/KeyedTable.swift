@@ -3,9 +3,9 @@ import CPrefetch
 /// Values by keyed hash: a hash table that hashes nothing, because its keys are as good as random.
 ///
 /// Many small tables with open addressing and linear probing, the *segments*. The upper half of a
-/// key chooses the segment, the lower half the place in it. A segment that fills up is made anew,
+/// key chooses the segment, the lower half the place in it. A segment that fills up is recreated,
 /// so an insertion moves the entries of one segment at most: a `Dictionary` moves all of them, and
-/// a shard with a million would stand still for it. A segment without an entry takes no memory.
+/// a shard with a million would be blocked by it. A segment without an entry takes no memory.
 struct KeyedTable<Value: Sendable>: Sendable {
     /// Where an entry stands, until the table is changed.
     struct Place {
@@ -170,7 +170,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
     // MARK: Private
 
     private func segment(of key: UInt64) -> Int {
-        // A product in place of a division: any number of segments will do.
+        // A product instead of a division: any number of segments will do.
         Int(truncatingIfNeeded: ((key >> 32) &* UInt64(segments.count)) >> 32)
     }
 
@@ -179,7 +179,7 @@ struct KeyedTable<Value: Sendable>: Sendable {
         Int(truncatingIfNeeded: key & 0xFFFF_FFFF) & mask
     }
 
-    /// Makes the segment anew, of what is worth keeping, with more slots if that is much.
+    /// Rebuilds the segment from what is worth keeping, with more slots if that is much.
     private mutating func makeRoom(in index: Int, keeping isKept: (Value) -> Bool) {
         let old = segments[index].slots
         let kept = old.count { $0.key != 0 && isKept($0.value) }

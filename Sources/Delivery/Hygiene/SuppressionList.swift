@@ -19,7 +19,7 @@ public struct SuppressionList: Hashable, Sendable {
         var isDead: Bool { milliseconds != SuppressionList.noted.milliseconds }
     }
 
-    /// In place of a time: the token is not dead, but something is said of it.
+    /// Instead of a time: the token is not dead, but something is said of it.
     public static let noted = Timestamp(milliseconds: .min)
 
     public let maxCount: Int

@@ -1,25 +1,25 @@
 public import Vocabulary
 
-/// Notices when APNs condemns so many device tokens at once that it cannot be their fault.
+/// Notices when APNs refuses so many device tokens at once that it cannot be their fault.
 ///
-/// A wrong host or key condemns every token. The fuse compares the share of condemned tokens
-/// (`BadDeviceToken`, `DeviceTokenNotForTopic`, 410) among the latest answers that judge a token
-/// with the usual share, its baseline. While it is blown no token is to be removed.
+/// With a wrong host or key, APNs refuses every token. The fuse compares the share of refused
+/// tokens (`BadDeviceToken`, `DeviceTokenNotForTopic`, 410) among the latest answers that judge a
+/// token with the usual share, its baseline. While it is blown no token is to be removed.
 ///
 /// The latest answers are counted with exponential decay, by answers and by time: an answer weighs
 /// less with every further one (a *memory* of four times `minimumAnswers`) and half after
-/// `halfLife`. So the fuse blows after a number of answers that does not depend on their rate,
-/// and a trickle over days is no jump. The baseline is counted likewise, over `baselineMemory`
-/// answers, and stands still while the fuse is blown.
+/// `halfLife`. So the fuse blows after a number of answers that does not depend on their rate, and
+/// a trickle over days is not a jump. The baseline is counted likewise, over `baselineMemory`
+/// answers, and does not change while the fuse is blown.
 public struct TokenFuse: Hashable, Sendable {
     public struct Settings: Hashable, Sendable {
         /// The weight of evidence that there must be before the fuse can blow, and the answers at
-        /// the usual share that there must be before it is whole again.
+        /// the usual share that there must be before it is reset.
         public var minimumAnswers: Int
-        /// The part of the living tokens that must be condemned, 0 to 1: 0.3 at a baseline of
-        /// 0.02 is a share of 0.02 + 0.3 · 0.98 = 0.314.
+        /// The part of the living tokens that must be refused, 0 to 1: 0.3 at a baseline of 0.02 is
+        /// a share of 0.02 + 0.3 · 0.98 = 0.314.
         public var jump: Double
-        /// How long the share must stay near the baseline before the fuse is whole again.
+        /// How long the share must stay near the baseline before the fuse is reset.
         public var recovery: Duration
         /// The time after which an answer weighs half.
         public var halfLife: Duration
@@ -66,7 +66,7 @@ public struct TokenFuse: Hashable, Sendable {
 
     public var isBlown: Bool { phase != .whole }
 
-    /// The share of condemned tokens among the latest answers, 0 to 1.
+    /// The share of refused tokens among the latest answers, 0 to 1.
     public var share: Double { answers > 0 ? condemned / answers : 0 }
 
     /// The usual share, 0 to 1.
@@ -75,7 +75,7 @@ public struct TokenFuse: Hashable, Sendable {
     /// The share at which the fuse blows.
     public var threshold: Double { baseline + settings.jump * (1 - baseline) }
 
-    /// APNs judged a device token: it took the notification, or condemned the token.
+    /// APNs judged a device token: it took the notification, or refused the token.
     public mutating func answered(isCondemned: Bool, now: Instant) {
         let memory = Double(4 * settings.minimumAnswers)
         let fading = fading(until: now) * (1 - 1 / memory)

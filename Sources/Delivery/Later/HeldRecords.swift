@@ -1,14 +1,14 @@
 import Vocabulary
 
-/// Retry records that arrived before they are due, and the partitions that stand still for them.
+/// Retry records that arrived before they are due, and the partitions that are paused for them.
 ///
 /// The records of a tier come due in the order in which they were written, for all wait equally
 /// long. So a partition stops at its first record that is not due: what is behind it waits in
 /// Kafka, and the shard holds one record for each partition.
 ///
-/// A pause throws away what was fetched ahead, and a resume fetches it again. So a partition
-/// stands still for a part of its tier's delay at least: what comes due meanwhile is a little
-/// late, and goes out at once.
+/// A pause throws away what was fetched ahead, and a resume fetches it again. So a partition is
+/// paused for a part of its tier's delay at least: what comes due meanwhile is a little late, and
+/// goes out at once.
 struct HeldRecords: Sendable {
     struct Held: Hashable, Sendable {
         let delivery: DeliveryID
@@ -40,15 +40,15 @@ struct HeldRecords: Sendable {
         return min(due, resumption)
     }
 
-    /// Whether the partition stands still.
+    /// Whether the partition is paused.
     func stops(_ partition: PartitionID) -> Bool { stops[partition] != nil }
 
-    /// How long a partition of a tier stands still at least.
+    /// How long a partition of a tier is paused at least.
     static func shortestStop(ofDelay delay: Duration) -> Duration {
         min(max(delay / 60, .milliseconds(100)), .seconds(5))
     }
 
-    /// The partition of the record stands still until the record was taken, and until `stopUntil`.
+    /// The partition of the record is paused until the record was taken, and until `stopUntil`.
     mutating func hold(_ held: Held, until due: Instant, stopUntil: Instant) {
         stops[held.partition, default: Stop(until: stopUntil)].heldCount += 1
         queue.insert(held, due: due)
@@ -66,7 +66,7 @@ struct HeldRecords: Sendable {
         return held
     }
 
-    /// Frees the partitions that have stood still for long enough.
+    /// Frees the partitions that have been paused for long enough.
     ///
     /// - Returns: true if there are any.
     mutating func freePartitions(now: Instant) -> Bool {

@@ -109,9 +109,9 @@ extension RetryHistory {
     /// Nil when a header is missing or repeated, or no sense can be made of it: the record is then
     /// an event like any other.
     ///
-    /// Whoever may write to the topic may have written them. So they decide nothing but a bounded
-    /// wait, counts and names: the origin is a topic of the same source, and no time lies in the
-    /// future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
+    /// Anyone who may write to the topic may have written them. So they decide nothing but a
+    /// bounded wait, counts and names: the origin is a topic of the same source, and no time lies
+    /// in the future but `dueAt`, which `RetryTiers` bounds by the tier's delay.
     public init?(
         headers: [RecordHeader],
         writtenAt: Timestamp?,
@@ -181,9 +181,9 @@ extension RetryTiers {
     /// How long a retry record is still to be held; not positive: it may be sent.
     ///
     /// Until it is due, but never longer than its tier's delay after it was written: neither a
-    /// writer whose clock is ahead nor a forged header stops a partition for good. From there and
-    /// not from its arrival, so that such records do not wait one after the other. A record that
-    /// has no timestamp, or one of the future, counts from its arrival.
+    /// writer whose clock is ahead nor a forged header stops a partition permanently. From there
+    /// and not from its arrival, so that such records do not wait one after the other. A record
+    /// that has no timestamp, or one of the future, counts from its arrival.
     public func wait(of history: RetryHistory, now: Timestamp) -> Duration {
         guard delays.indices.contains(history.tier) else { return .zero }
         // A writer chooses the timestamp, and from the least number there is the way overflows.

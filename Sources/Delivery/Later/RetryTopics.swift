@@ -34,7 +34,7 @@ public struct RetryTopics: Hashable, Sendable {
         KafkaTopic("\(source).retry.\(delay)")
     }
 
-    /// Nil for a topic that is no retry topic.
+    /// Nil for a topic that is not a retry topic.
     public func purpose(of topic: KafkaTopic) -> Purpose? { purposes[topic] }
 
     /// The source that a topic belongs to: its own, or itself.

@@ -14,7 +14,7 @@ struct SchemaWaits: Sendable {
         let delivery: DeliveryID
         /// A retry record may have been here for long before.
         let since: Instant
-        /// False for what is no valid event, whatever the schema says.
+        /// False for anything but a valid event, whatever the schema says.
         let isEvent: Bool
         let canPostpone: Bool
     }

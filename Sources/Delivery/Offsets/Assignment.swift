@@ -34,12 +34,12 @@ public struct Assignment: Sendable {
         case fetchingOffsets(attempt: Int)
         /// Next: `releasing`, `idle` (the partitions are lost).
         case consuming
-        /// Intake is closed and what is in hand finishes, until the moment given.
-        /// Next: `committing`, `idle` (the partitions are lost).
+        /// Intake is closed and what is in flight finishes, until the moment given. Next:
+        /// `committing`, `idle` (the partitions are lost).
         case releasing(Release, until: Instant)
-        /// The last commit is under way, until the moment given. Next: `idle`, `left`.
+        /// The last commit is in progress, until the moment given. Next: `idle`, `left`.
         case committing(Release, until: Instant)
-        /// The group was told goodbye. Terminal.
+        /// The group is left. Terminal.
         case left
     }
 
@@ -91,7 +91,7 @@ public struct Assignment: Sendable {
     private var isDirty = false
     /// Where each partition of the assignment began, as far as it is known.
     private var startOffsets: [PartitionID: Offset] = [:]
-    /// Partitions that are to stand still because one record holds too many others back.
+    /// Partitions that are to be paused because one record holds too many others back.
     public private(set) var heldBack: Set<PartitionID> = []
     private var hasHeldBackChanged = false
 
@@ -182,7 +182,7 @@ public struct Assignment: Sendable {
             let position: StartPosition =
                 switch (begun.start, entry) {
                 case (.some(let offset), _): .at(offset)
-                // What rests in a retry topic was taken from its source for good.
+                // What is in a retry topic exists nowhere else.
                 case (nil, .some) where retryPartitions.contains(partition): .beginning
                 case (nil, .some): start == .earliest ? .beginning : .end
                 // Kafka said nothing of this partition: never guess a start after an error.
@@ -212,7 +212,7 @@ public struct Assignment: Sendable {
 
     /// Somebody else owns the partitions already: nothing may be committed.
     ///
-    /// A commit that is under way stays so until its answer comes.
+    /// A commit that is in progress stays so until its answer comes.
     mutating func partitionsLost(now: Instant) {
         endAssignment(now: now)
         if phase != .left { phase = .idle }
@@ -253,8 +253,8 @@ public struct Assignment: Sendable {
 
     /// A record arrived.
     ///
-    /// - Returns: nil when the shard does not take it: it is not assigned, or intake is closed. Its
-    ///   offset is not committed, so whoever owns the partition reads it.
+    /// - Returns: nil when the shard does not take it: it is not assigned, or intake is closed.
+    ///   Its offset is not committed, so the partition's next owner reads it.
     mutating func recordArrived(
         _ partition: PartitionID,
         _ offset: Offset,
@@ -314,7 +314,7 @@ public struct Assignment: Sendable {
         reviewHeldBack(partition)
     }
 
-    /// The broker takes less metadata than the commit under way has; `commitFinished` follows.
+    /// The broker takes less metadata than the commit in progress has; `commitFinished` follows.
     ///
     /// - Returns: how many characters commits have from now on.
     mutating func commitMetadataRefused() -> Int {
@@ -322,8 +322,8 @@ public struct Assignment: Sendable {
         return ledgers.metadataLimit
     }
 
-    /// Kafka refuses these partitions of the commit under way for their own sake; `commitFinished`
-    /// follows.
+    /// Kafka refuses these partitions of the commit in progress for their own sake;
+    /// `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
         ledgers.commitRefused(refused, now: now)
     }
@@ -334,7 +334,7 @@ public struct Assignment: Sendable {
         if !failed.isEmpty { isDirty = true }
     }
 
-    /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in hand.
+    /// Commits and gives up what is due; `isDrained`: nothing of this assignment is in flight.
     mutating func timeAdvanced(now: Instant, isDrained: Bool) -> [GroupStep] {
         ledgers.timeAdvanced(now: now)
         if ledgers.takeRepeats(now: now) { isDirty = true }

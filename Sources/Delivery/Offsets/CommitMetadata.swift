@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// What stands in the metadata of a committed offset: who wrote it, which offsets past the committed
+/// What is in the metadata of a committed offset: who wrote it, which offsets past the committed
 /// one are settled, and which record stands before it.
 ///
 /// ```
@@ -52,7 +52,7 @@ public struct CommitMetadata: Hashable, Sendable {
     static let prefixWithMark: [UInt8] = [0x70, 0x32]
     static let fixedByteCount = 8
 
-    /// Random for each engine: tells its own commits from others'.
+    /// Random for each engine: distinguishes its own commits from others'.
     public let nonce: UInt32
     public let settled: SettledOffsets
     /// The last record that was read before the committed offset, if it is known.

@@ -17,7 +17,7 @@ public struct LostOffset: Hashable, Sendable {
 
     /// What is done where the log was cut (`kafka.offset_lost`).
     public enum Policy: Hashable, Sendable {
-        /// Go on with what comes: what the log holds was read before.
+        /// Continue with what comes: what the log holds was read before.
         case end
         /// Read again what the log holds.
         case beginning
@@ -29,7 +29,7 @@ public struct LostOffset: Hashable, Sendable {
     /// The oldest offset of the log and the next one to be written, as the leader says now.
     public let log: Range<Int64>
     public let cause: Cause
-    /// Where reading goes on; nil: nowhere.
+    /// Where reading continues; nil: nowhere.
     public let start: StartPosition?
 
     /// - Parameters:

@@ -3,7 +3,7 @@ public import Vocabulary
 /// The records of one partition between arrival and settlement.
 ///
 /// Records arrive in order and settle in any order. The ledger holds only what is incomplete, as a
-/// list in the order of offsets; every input takes constant time, but for what a whole assignment
+/// list in the order of offsets; every input takes constant time, except what a whole assignment
 /// walks once. Everything else below the last record is settled: it was, or a record behind it
 /// proved that it does not exist (compaction, transaction markers).
 public struct OffsetLedger: Sendable {
@@ -25,7 +25,7 @@ public struct OffsetLedger: Sendable {
 
     public enum Admission: Hashable, Sendable {
         case taken(Entry)
-        /// Settled before, or still in hand from before the partition left and came back.
+        /// Settled before, or still in flight from before the partition left and came back.
         case known
         /// The record, or one behind it, was here before in this assignment.
         case repeated
@@ -37,7 +37,7 @@ public struct OffsetLedger: Sendable {
         var next: Int32
         /// The record that was read before this one.
         var before: RecordMark?
-        /// False: let go, so the record must be read again.
+        /// False: handed back, so the record must be read again.
         var isInHand = true
         var isSettled = false
     }
@@ -49,7 +49,7 @@ public struct OffsetLedger: Sendable {
     private var free: [Int32] = []
     private var first = none
     private var last = none
-    /// Records taken and neither settled nor let go.
+    /// Records taken and neither settled nor handed back.
     public private(set) var inHand = 0
     /// What was left each time that the partition was restarted: entries from before that stand at
     /// or behind such an offset settle nothing.
@@ -60,7 +60,7 @@ public struct OffsetLedger: Sendable {
     private var farthest: Offset?
     /// The farthest record, or that which stood before the committed offset.
     private var latest: RecordMark?
-    /// The first line not read again, while an assignment repeats what was let go.
+    /// The first line not read again, while an assignment repeats what was handed back.
     private var unread = none
     /// What the committed metadata says of records that have not arrived yet.
     private var restored: SettledOffsets?
@@ -147,7 +147,7 @@ public struct OffsetLedger: Sendable {
         lines[Int(entry.line)].isInHand = false
     }
 
-    /// The partition is assigned again, and goes on at `nextOffset`.
+    /// The partition is assigned again, and continues at `nextOffset`.
     ///
     /// - Parameter settled: what an earlier ledger of this shard had committed, and this one was
     ///   not told of.
@@ -166,7 +166,7 @@ public struct OffsetLedger: Sendable {
 
     /// The log has lost its records from that offset on, and others will come to stand there.
     ///
-    /// What is in hand before it is still there, and is settled as ever.
+    /// What is in flight before it is still there, and is settled as usual.
     public mutating func cut(at end: Offset) {
         restarts.append(end)
         restored = nil
@@ -212,7 +212,7 @@ public struct OffsetLedger: Sendable {
         first == Self.none ? farthest?.next : lines[Int(first)].offset
     }
 
-    /// Where reading goes on: the first record that was let go, or what never arrived.
+    /// Where reading continues: the first record that was handed back, or what never arrived.
     public var nextOffset: Offset {
         firstLetGo.map { lines[Int($0)].offset } ?? farthest?.next ?? Offset(0)
     }
@@ -232,7 +232,7 @@ public struct OffsetLedger: Sendable {
     /// Where reading stands in this assignment.
     public var readOffset: Offset? { position?.next }
 
-    /// Whether the partition must wait until more of what is in hand has ended, for the metadata
+    /// Whether the partition must wait until more of what is in flight has ended, for the metadata
     /// to hold everything however it ends; what is full empties to the half first.
     ///
     /// Inlined, or the ledger would be copied for each record.
@@ -288,7 +288,7 @@ public struct OffsetLedger: Sendable {
         return nil
     }
 
-    /// A record between the first that was let go and the farthest.
+    /// A record between the first that was handed back and the farthest.
     private mutating func arrivedAgain(_ offset: Offset) -> Admission {
         while unread != Self.none, lines[Int(unread)].offset < offset { readPast(unread) }
         guard unread != Self.none, lines[Int(unread)].offset == offset else { return .known }
@@ -300,7 +300,7 @@ public struct OffsetLedger: Sendable {
         return .taken(entry(line))
     }
 
-    /// Reading went past a line: one that was let go and did not come does not exist any more.
+    /// Reading went past a line: one that was handed back and did not come does not exist any more.
     private mutating func readPast(_ line: Int32) {
         unread = lines[Int(line)].next
         if !lines[Int(line)].isInHand { remove(line) }
@@ -319,7 +319,7 @@ public struct OffsetLedger: Sendable {
         return restoredRun == runs.count || offset.rawValue < runs[restoredRun].lowerBound
     }
 
-    /// Takes what was let go and is settled nevertheless for settled, and expects the rest.
+    /// Takes what was handed back and is settled nevertheless for settled, and expects the rest.
     private mutating func learn(_ settled: SettledOffsets) {
         var line = first
         while line != Self.none {

@@ -8,7 +8,7 @@ enum StoredPosition: Hashable, Sendable {
     case none
     case committed(CommittedPosition)
 
-    /// As an offset fetch tells it: nothing of the partition, no position, or a position.
+    /// The answer of an offset fetch: nothing of the partition, no position, or a position.
     init(_ answer: CommittedPosition??) {
         self =
             switch answer {
@@ -37,10 +37,10 @@ struct SettledRecord: Hashable, Sendable {
 
 /// The ledgers of the partitions that the shard owns, and of those it owned a while ago.
 ///
-/// A partition that comes back is gone on with from memory if nobody else has committed since: the
+/// A partition that comes back continues from memory if nobody else has committed since: the
 /// committed metadata carries the shard's nonce, or the group's position is still what the shard
-/// began with and never got past. What is in flight went on meanwhile and was entered here; what
-/// waited was let go, and is read again.
+/// began with and never got past. What is in flight continued meanwhile and was entered here; what
+/// waited was handed back, and is read again.
 struct PartitionLedgers: Sendable {
     private struct Tenure: Sendable {
         let name: TopicPartition
@@ -141,7 +141,7 @@ struct PartitionLedgers: Sendable {
             tenure.ledger.resumed(knowing: tenure.isBlind ? metadata?.settled : nil)
             let start = tenure.ledger.nextOffset
             let mark = tenure.ledger.markBeforeNext
-            // A commit that was under way when the partition went may have failed unnoticed.
+            // A commit that was in progress when the partition went may have failed unnoticed.
             let due = tenure.ledger.commitRequested(by: nonce, for: name, within: metadataLimit)
             if due?.offset != position?.offset || due?.metadata != position?.metadata {
                 tenure.ledger.commitFailed()
@@ -304,7 +304,7 @@ struct PartitionLedgers: Sendable {
 
     /// Kafka takes no commit of these partitions, whatever it takes of others.
     ///
-    /// Theirs are repeated ever more seldom. `commitFinished` follows.
+    /// Theirs are repeated with growing delays. `commitFinished` follows.
     mutating func commitRefused(_ refused: [PartitionID], now: Instant) {
         for place in refused.compactMap(place(of:)) {
             owned[place].refusals += 1
@@ -314,7 +314,7 @@ struct PartitionLedgers: Sendable {
         nextRepeat = owned.compactMap(\.repeatsAt).min()
     }
 
-    /// The commit under way ended; `failed` are the partitions whose offset Kafka refused.
+    /// The commit in progress ended; `failed` are the partitions whose offset Kafka refused.
     mutating func commitFinished(failed: [PartitionID]) {
         for partition in failed {
             guard let place = place(of: partition) else { continue }

@@ -1,6 +1,6 @@
 public import Vocabulary
 
-/// Takes a credential that APNs condemns out of use, and finds out when it is good again.
+/// Takes a credential that APNs refuses out of use, and finds out when it works again.
 ///
 /// One event is sent as a probe after a wait (`Backoff`); a new key or certificate ends the wait at
 /// once.
@@ -37,7 +37,7 @@ public struct CredentialParking: Hashable, Sendable {
 
     // MARK: Inputs
 
-    /// APNs condemned the credential with which something was sent at that moment.
+    /// APNs refused the credential with which something was sent at that moment.
     ///
     /// - Returns: false when it is parked already, or the key was replaced since.
     @discardableResult

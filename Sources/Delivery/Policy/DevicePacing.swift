@@ -4,7 +4,7 @@ public import Vocabulary
 ///
 /// The first of a line is the one that is sent; it stays first through its retries, so a device
 /// gets its notifications in order. A line exists only while somebody stands in it: memory is
-/// bounded by the deliveries in hand.
+/// bounded by the deliveries in flight.
 public struct DevicePacing: Sendable {
     private struct Line: Sendable {
         var first: DeliveryID
@@ -26,7 +26,7 @@ public struct DevicePacing: Sendable {
     private var neighbours: [Neighbours] = []
     private var throttledCount = 0
 
-    /// - Parameter maxEvents: So many deliveries are in hand at most.
+    /// - Parameter maxEvents: So many deliveries are in flight at most.
     public init(maxEvents: Int = 1_000) {
         let vacant = Line(first: .nobody, last: .nobody)
         lines = KeyedTable(for: maxEvents, vacant: vacant)
@@ -67,7 +67,7 @@ public struct DevicePacing: Sendable {
         if !previous.isNobody { neighbours[previous.index].next = next }
         if !next.isNobody { neighbours[next.index].previous = previous }
         if next.isNobody, !previous.isNobody { lines[line].last = previous }
-        // Whoever stands behind another is not the first.
+        // What is behind another is not the first.
         guard previous.isNobody else { return nil }
         let left = lines[line]
         guard !next.isNobody else {

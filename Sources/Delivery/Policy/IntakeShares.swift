@@ -1,8 +1,8 @@
 /// How much of the in-flight bound each source topic may take.
 ///
-/// Each source is promised its weight's share of the bound. What others leave it may borrow, but
-/// for half of each other source's share: that is kept free for its first events, however long it
-/// was silent. A source at its limit is stopped by itself; the others go on.
+/// Each source is promised its weight's share of the bound. What others leave it may borrow, except
+/// half of each other source's share: that is kept free for its first events, however long it was
+/// silent. A source at its limit is stopped by itself; the others continue.
 public struct IntakeShares: Hashable, Sendable {
     private struct Amount: Hashable, Sendable {
         var events = 0
@@ -40,7 +40,7 @@ public struct IntakeShares: Hashable, Sendable {
         held[source].bytes -= byteCount
     }
 
-    /// Stops what is at its limit, and lets go on what is back below half of it: a stop throws
+    /// Stops what is at its limit, and resumes what is below half of it again: a stop throws
     /// prefetched records away, so it should last.
     ///
     /// - Returns: true when `stopped` changed.

@@ -2,10 +2,10 @@ import Vocabulary
 
 /// Which refusals of a topic are not believed before a fresh connection has repeated them.
 ///
-/// A connection knows what its key may push to as of its first request; a topic that the key is given
-/// later is refused there until the connection is replaced ("Establishing a token-based connection to
-/// APNs"). Most refusals are true all the same, so a trial is rare: of a topic that is not known to work,
-/// on connections that are not young, and for the same topic ever more rarely.
+/// A connection knows what its key may push to as of its first request; a topic that the key is
+/// given later is refused there until the connection is replaced ("Establishing a token-based
+/// connection to APNs"). Most refusals are true anyway, so a trial is rare: of a topic that is not
+/// known to work, on connections that are not young, and for the same topic with growing delays.
 struct TopicTrials: Sendable {
     enum Judgement {
         case believed

@@ -5,7 +5,7 @@
 /// none starves; one that is empty saves nothing up.
 ///
 /// An element leaves by becoming void, wherever it stands: `left` counts it out, and it is skipped
-/// when it comes up. So whoever asks says which elements are live.
+/// when it comes up. So the caller says which elements are live.
 public struct WeightedQueues<Element> {
     private let weights: [Int]
     private var queues: [FIFO<Element>]

@@ -1,6 +1,6 @@
 import Vocabulary
 
-/// Writes down what an engine is told, and a digest of what it decides, so that the run can be
+/// Records the inputs of an engine, and a digest of what it decides, so that the run can be
 /// replayed (`Replay`).
 ///
 /// It holds no token and no payload: the engine sees neither. In the first block stand the version,
@@ -55,7 +55,7 @@ struct InputLog: Sendable {
         checksum.update(block.bytes)
         let length = UInt32(block.bytes.count)
         written.write(fixed: length)
-        // So that a damaged length is no log that breaks off there.
+        // So that a damaged length does not look like a log that ends there.
         written.write(fixed: ~length)
         written.write(fixed: checksum.value)
         written.append(block.bytes)

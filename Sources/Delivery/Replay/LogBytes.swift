@@ -4,7 +4,7 @@ import Vocabulary
 
 /// Why a log cannot be replayed.
 public enum ReplayError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The file is no input log.
+    /// The file is not an input log.
     case noLog
     /// It was written in a format that this version does not read.
     case otherFormat(Int)

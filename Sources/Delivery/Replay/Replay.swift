@@ -13,7 +13,7 @@ public struct Replay {
 
     /// Of the program that wrote the log.
     public let version: String
-    /// The logged engine's, but for the key of its hashes.
+    /// The logged engine's, except the key of its hashes.
     public let settings: EngineSettings
     public private(set) var turns = 0
     /// Of the last turn.
@@ -97,7 +97,7 @@ public struct Replay {
 }
 
 extension Replay {
-    /// Tells the engine one input, as the log has it.
+    /// Gives the engine one input of the log.
     private mutating func happened(
         _ kind: InputLog.Kind,
         _ log: inout LogReader

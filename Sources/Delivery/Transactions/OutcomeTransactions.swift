@@ -71,15 +71,15 @@ public struct OutcomeTransactions: Hashable, Sendable {
     public private(set) var members: [DeliveryID] = []
     /// Those for the next one.
     public private(set) var waiting: [DeliveryID] = []
-    /// Those that need a topic which takes nothing.
+    /// Those that need a topic which accepts nothing.
     public private(set) var aside: [DeliveryID] = []
     /// Of all these: the records that belong to each.
     private var records: [DeliveryID: Publications] = [:]
-    /// And the topic that each needs beside that of the results.
+    /// And the topic that each needs other than the results topic.
     private var topics: [DeliveryID: RecordTopic] = [:]
     /// Members with a record that is not acknowledged.
     private var unfinished = 0
-    /// How often the call under way has failed.
+    /// How often the call in progress has failed.
     private var tries = 0
     private var repeatAt: Instant?
     private var resumeAt: Instant?
@@ -111,7 +111,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting.append(id)
     }
 
-    /// Has those stand aside that need a topic which takes nothing.
+    /// Has those stand aside that need a topic which accepts nothing.
     ///
     /// - Returns: Who does from now on.
     public mutating func setAside() -> [DeliveryID] {
@@ -172,8 +172,8 @@ public struct OutcomeTransactions: Hashable, Sendable {
         waiting.append(aside.remove(at: place))
     }
 
-    /// The topic of a delivery's record takes nothing: the transaction is done again without those that
-    /// need it, which stand aside.
+    /// The topic of a delivery's record accepts nothing: the transaction is done again without
+    /// those that need it, which stand aside.
     public mutating func topicRefused(_ tag: PublicationTag, now: Instant) {
         guard phase == .open || phase == .closing else { return }
         guard tag.publication != .outcome, let topic = topics[tag.delivery] else {
@@ -210,7 +210,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         isProbe || !waiting.isEmpty && size.room(beside: members.count) == 0
     }
 
-    /// The assignment is gone: whoever owns the partitions comes to outcomes of its own.
+    /// The assignment is gone: the partitions' next owner comes to outcomes of its own.
     ///
     /// - Returns: the deliveries that are not to be published any more.
     public mutating func dropAll() -> [DeliveryID] {
@@ -224,7 +224,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         unfinished = 0
         switch phase {
         case .open where holdsRecords, .closing: beginAbort()
-        // The broker decides about a commit that is under way: it goes by the group's generation.
+        // The broker decides about a commit that is in progress: it goes by the group's generation.
         case .open, .opening, .committing, .aborting, .ended: break
         }
         return dropped
@@ -241,7 +241,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     /// Whether every record in the closed transaction is acknowledged: `commit` is next.
     public var isReadyToCommit: Bool { phase == .closing && unfinished == 0 }
 
-    /// Commits the closed transaction with these offsets; one without anything goes on instead.
+    /// Commits the closed transaction with these offsets; one without anything continues instead.
     ///
     /// - Returns: false when there was nothing to commit.
     public mutating func commit(_ commits: [PartitionCommit]) -> Bool {
@@ -278,14 +278,14 @@ public struct OutcomeTransactions: Hashable, Sendable {
 
     public enum Answer: Hashable, Sendable {
         case nothing
-        /// These deliveries are written for good, with the offsets that speak of them.
+        /// These deliveries are written permanently, with the offsets that speak of them.
         case committed([Written])
         /// The transaction did not happen; everything in it waits again.
         case undone
         case ended(TransactionEnd)
     }
 
-    /// The call under way succeeded.
+    /// The call in progress succeeded.
     public mutating func callSucceeded() -> Answer {
         tries = 0
         repeatAt = nil
@@ -308,7 +308,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         }
     }
 
-    /// The call under way failed; `isInDoubt`: the commit may have happened nevertheless.
+    /// The call in progress failed; `isInDoubt`: the commit may have happened nevertheless.
     public mutating func callFailed(
         _ failure: TransactionFailure,
         isInDoubt: Bool,
@@ -332,7 +332,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
         return replaceProducer()
     }
 
-    /// The producer is of no use any more, though no call was under way.
+    /// The producer is unusable, though no call was in progress.
     public mutating func producerFailed(_ failure: TransactionFailure, now: Instant) -> Answer {
         guard phase == .open || phase == .closing else { return .nothing }
         if failure == .fenced { return fenced(isInDoubt: false, now: now) }
@@ -401,7 +401,7 @@ public struct OutcomeTransactions: Hashable, Sendable {
     }
 
     /// Either a twin is alive, or the transaction was open for too long: brokers that were away
-    /// have aborted it, and a new producer may go on.
+    /// have aborted it, and a new producer may continue.
     private mutating func fenced(isInDoubt: Bool, now: Instant) -> Answer {
         guard let begunAt, begunAt + timeout <= now else { return end(.fenced) }
         // A commit that was asked for may have happened before: a restart finds out.
@@ -430,8 +430,8 @@ public enum RecordTopic: Hashable, Sendable {
     case retry(source: Int, tier: Int)
 }
 
-/// Topics that take nothing, and when one of them is to be tried again: after a second, then ever
-/// later.
+/// Topics that accept nothing, and when one of them is to be tried again: after a second, then with
+/// growing delays.
 private struct ClosedTopics: Hashable, Sendable {
     private struct Closed: Hashable {
         let topic: RecordTopic
@@ -491,7 +491,7 @@ private struct TransactionSize: Hashable, Sendable {
 /// Deliveries with a record that its topic refuses as it is.
 ///
 /// One of them undoes every transaction that it is in. So the second time it stands aside, and the
-/// others go on without it; then it comes back, later each time.
+/// others continue without it; then it comes back, later each time.
 private struct RefusedOutcomes: Hashable, Sendable {
     private struct Aside: Hashable {
         let delivery: DeliveryID

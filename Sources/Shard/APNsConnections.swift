@@ -7,7 +7,7 @@ import Vocabulary
 
 /// A shard's connections to APNs: sockets, TLS and HTTP/2, looked after by one event loop.
 ///
-/// It decides nothing: the engine says what to open, send and close, and is told what happened.
+/// It decides nothing: the engine says what to open, send and close, and gets what happened.
 final class APNsConnections {
     /// The bits of a loop's identifier that hold the number of the attempt.
     ///
@@ -27,7 +27,7 @@ final class APNsConnections {
     private var racing: [ConnectionID] = []
     /// Connections with frames to send or events to take at the end of the turn.
     private var touched: [APNsLink] = []
-    /// What nobody was told yet.
+    /// What has not been reported yet.
     private var untold: [APNsEvent] = []
 
     init(endpoints: [APNsEndpoint], seed: UInt64) throws(SystemError) {
@@ -148,7 +148,7 @@ final class APNsConnections {
         touch(link)
     }
 
-    /// Sends what the turn gathered, one write a connection where the socket allows, and tells what
+    /// Sends what the turn gathered, one write a connection where the socket allows, and says what
     /// happened: of each connection in its order.
     ///
     /// `lookAhead` is called before each of a connection's events, with it and those behind it.
@@ -199,7 +199,7 @@ final class APNsConnections {
         }
     }
 
-    /// When another address is to be tried beside one that does not answer.
+    /// When another address is to be tried next to one that does not answer.
     func nextAttemptAt(now: Instant) -> Instant? {
         racing.compactMap { links[$0]?.nextAttemptAt(now: now) }.min()
     }

@@ -45,7 +45,7 @@ final class APNsLink {
 
     // MARK: The race
 
-    /// The addresses are known; `uses` tells how many connections there are to one already.
+    /// The addresses are known; `uses` says how many connections there are to one already.
     func resolved(_ found: some Sequence<SocketAddress>, uses: (SocketAddress) -> Int) {
         addresses = Array(found)
         race = AddressRace(

@@ -49,7 +49,7 @@ struct APNsRequests {
         tokens.forget()
     }
 
-    /// APNs condemns a credential's key: all who use it in the process hear of it.
+    /// APNs refuses a credential's key: all who use it in the process hear of it.
     func keyRevoked(_ credential: Int) { credentials.keyRevoked(inUse[credential]) }
 
     /// Takes over credentials that have been reloaded, or revoked.

@@ -30,19 +30,19 @@ package struct ArrivalDecoder: ~Copyable {
         broadcastSchema = settings.broadcastSources.isEmpty ? nil : BroadcastSchema()
     }
 
-    /// Whether something waits that the registry's last answers were of no use to.
+    /// Whether something waits for which the registry's last answers were unusable.
     var hasUseless: Bool { !uselessSchemas.isEmpty }
 
     /// Reads a record that has arrived.
     ///
-    /// A record of a retry topic goes on as the event it was, with its history beside it.
+    /// A record of a retry topic continues as the event it was, with its history next to it.
     ///
     /// - Parameters:
     ///   - record: The record.
     ///   - role: What its partition's records are.
     ///   - deadTokens: The process's list.
     ///   - now: This turn's moment.
-    /// - Returns: What the engine is told, and how the event was wrapped; nil: it is a tombstone.
+    /// - Returns: What the engine gets, and how the event was wrapped; nil: it is a tombstone.
     package mutating func read(
         _ record: consuming Record,
         as role: PartitionRole,
@@ -128,8 +128,8 @@ package struct ArrivalDecoder: ~Copyable {
         uselessSchemas.append(reference)
     }
 
-    /// All that waited was decoded again: what is of no use now may be later, so the next record asks
-    /// again.
+    /// All that waited was decoded again: what is unusable now may be later, so the next record
+    /// asks again.
     package mutating func forgetUseless() {
         for schema in uselessSchemas {
             // Meanwhile it may have come to be of use.

@@ -63,8 +63,8 @@ package struct ConsumerStatistics: Hashable, Sendable {
 
     /// Whether records wait of a partition that is read.
     ///
-    /// One that the engine has paused is not: librdkafka calls it active all the same, and goes back
-    /// to its last delivered record.
+    /// One that the engine has paused is not: librdkafka calls it active anyway, and goes back to
+    /// its last delivered record.
     package func isBehind(besides paused: Set<TopicPartition>) -> Bool {
         partitions.contains { $0.isBehind && !paused.contains($0.name) }
     }

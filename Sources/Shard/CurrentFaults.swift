@@ -20,13 +20,13 @@ package struct CurrentFaults: Sendable {
     package private(set) var connections: [Route: String] = [:]
     /// What failed last at the endpoint, by route: a connection, or a request.
     ///
-    /// A later answer does not clear it: it may have been under way when the breaker opened.
+    /// A later answer does not clear it: it may have been in progress when the breaker opened.
     package private(set) var failures: [Route: String] = [:]
     /// Where a request timed out and none was answered since.
     private var unanswering: Set<Route> = []
     /// Requests in a row that were not answered, and when the last one ended, by route.
     private var unserved: [Route: (count: Int, at: Instant)] = [:]
-    /// From so many on it is no accident.
+    /// From so many on it is not an accident.
     private static let unservedLimit = 10
     /// A breaker stays open for half as long at most.
     private static let unservedLifetime = Duration.seconds(120)
@@ -44,9 +44,9 @@ package struct CurrentFaults: Sendable {
         return refusals.map(\.text).min() ?? partitionTrouble(now: now)
     }
 
-    /// A topic that is gone is no trouble while other partitions are well.
+    /// A topic that is gone is not trouble while other partitions are well.
     ///
-    /// To delete one of many is no fault; that a right is missing is one.
+    /// To delete one of many is not a fault; that a right is missing is one.
     private func partitionTrouble(now: Instant) -> String? {
         let errors = refusedPartitions.values
             .filter { now - $0.at < Self.kafkaTroubleLifetime }
@@ -141,7 +141,7 @@ package struct CurrentFaults: Sendable {
 
     /// A request was refused, reset, or not answered in time.
     ///
-    /// - Returns: whether it is news that this goes on: none of many was answered.
+    /// - Returns: whether it is news that this continues: none of many was answered.
     package mutating func requestUnserved(_ route: Route, at now: Instant) -> Bool {
         let count = (unserved[route]?.count ?? 0) + 1
         unserved[route] = (count, now)

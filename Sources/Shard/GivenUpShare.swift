@@ -44,7 +44,7 @@ package struct GivenUpShare: Hashable, Sendable {
     /// - Returns: whether `isLarge` has changed.
     package mutating func timeAdvanced(now: Instant) -> Bool {
         if spanEnd.map({ $0 <= now }) ?? true {
-            // After a long time without a look both are over; nobody looks so seldom.
+            // After a long time without a look both are over; nobody looks so rarely.
             previous = present
             present = Tally()
             spanEnd = now + Self.span

@@ -5,8 +5,8 @@ package import Log
 package import SystemIO
 package import Vocabulary
 
-/// The shard's side of the consumer group: tells the engine what the consumer saw, and carries out
-/// what the engine wants of it.
+/// The shard's side of the consumer group: reports to the engine what the consumer saw, and carries
+/// out what the engine wants of it.
 package struct KafkaSide: ~Copyable {
     /// How long the broker may take to let the member go; see `closeDeadline`.
     private static let closeTimeout = Duration.seconds(6)
@@ -91,7 +91,8 @@ package struct KafkaSide: ~Copyable {
 
     // MARK: - What happened
 
-    /// Takes records and what else has happened, and tells the engine; appends what came of it.
+    /// Takes records and what else has happened, and reports them to the engine; appends what came
+    /// of it.
     mutating func takeEvents(
         budget: Int,
         _ engine: inout DeliveryEngine,
@@ -109,7 +110,7 @@ package struct KafkaSide: ~Copyable {
         }
     }
 
-    /// Tells the engine of an event, and appends what came of it.
+    /// Reports an event to the engine, and appends what came of it.
     ///
     /// - Returns: What the engine said to a record; nil: it was none.
     package mutating func happened(

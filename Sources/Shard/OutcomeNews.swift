@@ -4,11 +4,13 @@ import Vocabulary
 
 /// What came of a record that the shard writes, or of its producer, for who looks on.
 package enum OutcomeNews: Sendable {
-    /// Kafka has the record for good; nil: its delivery has left, because its partition was lost.
+    /// Kafka has acknowledged the record; nil: its delivery has left, because its partition was
+    /// lost.
     case written(Publication, PublishedRecord?)
-    /// Kafka has the record, in a transaction that is under way.
+    /// Kafka has the record, in a transaction that is in progress.
     case taken(Publication)
-    /// A transactional call succeeded; what is written for good by it, all records of each delivery.
+    /// A transactional call succeeded; what is written permanently by it, all records of each
+    /// delivery.
     case transactionCallSucceeded(
         [(written: OutcomeTransactions.Written, record: PublishedRecord)]
     )

@@ -4,9 +4,10 @@ package import Log
 package import SystemIO
 package import Vocabulary
 
-/// Has Kafka take the records of what deliveries come to, and tells the engine what became of each.
+/// Has Kafka take the records of what deliveries come to, and reports to the engine what became of
+/// each.
 ///
-/// It keeps a producer alive: one that fails for good is replaced, and the engine has everything
+/// It keeps a producer alive: one that fails permanently is replaced, and the engine has everything
 /// produced again that was not acknowledged. With `results.transactional` the records go out in
 /// transactions, whose calls a thread aside makes.
 package struct OutcomeProducer: ~Copyable {
@@ -34,8 +35,8 @@ package struct OutcomeProducer: ~Copyable {
     /// Nil: outcomes are not written in transactions.
     private let worker: TransactionWorker?
     private let workerWakeup: Wakeup
-    /// Kafka has refused records of the transaction, whose numbers it now misses: librdkafka 2.0.2 goes
-    /// on behind them, and what it sends next is refused until it times out.
+    /// Kafka has refused records of the transaction, whose numbers it now misses: librdkafka 2.0.2
+    /// continues behind them, and what it sends next is refused until it times out.
     private var isGapped = false
     /// For the line with which the process ends.
     private var lastTransactionError: KafkaError?
@@ -168,7 +169,7 @@ package struct OutcomeProducer: ~Copyable {
         events = taken
     }
 
-    /// Tells the engine what a producer said.
+    /// Reports to the engine what a producer said.
     package mutating func happened(
         _ event: ProducerEvent,
         _ engine: inout DeliveryEngine,
@@ -225,8 +226,9 @@ package struct OutcomeProducer: ~Copyable {
         _ now: Moment
     ) -> OutcomeNews? {
         if isTransactional, error.isPurge {
-            // An abort that the engine asked for drops records, which is no news to it. So does
-            // librdkafka when it finds that a transaction has failed, and tells of it in no other way.
+            // An abort that the engine asked for drops records, which is not news to it. So does
+            // librdkafka when it finds that a transaction has failed, and reports it in no other
+            // way.
             engine.publicationFailed(tag, now: now)
             return nil
         }
@@ -330,7 +332,7 @@ package struct OutcomeProducer: ~Copyable {
         }
     }
 
-    /// Tells the engine how the call under way ended; to be called behind the reports.
+    /// Reports to the engine how the call in progress ended; to be called behind the reports.
     mutating func takeTransactionAnswer(
         _ engine: inout DeliveryEngine,
         now: Moment
@@ -358,7 +360,7 @@ package struct OutcomeProducer: ~Copyable {
         }
     }
 
-    /// The process cannot go on with its transactions.
+    /// The process cannot continue with its transactions.
     mutating func transactionsEnded(because reason: TransactionEnd) {
         let cause = lastTransactionError.map { ": \($0)" } ?? ""
         let problem =
@@ -395,14 +397,14 @@ extension KafkaError {
     fileprivate var isPurge: Bool { code == .purgedInQueue || code == .purgedInFlight }
 }
 
-/// When a producer that failed for good is replaced: at once, but ever later when its successors fail
-/// before Kafka took anything of them.
+/// When a producer that failed permanently is replaced: at once, but with growing delays when its
+/// successors fail before Kafka took anything of them.
 ///
 /// A principal without the right to write idempotently, for instance, fails each new one.
 package struct ProducerBackoff: Hashable, Sendable {
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
 
-    /// Producers in a row that Kafka took nothing of.
+    /// Producers in a row that Kafka accepted nothing of.
     private var failures = 0
     /// When the next one is to be made; nil: the present one is in use.
     package private(set) var nextDeadline: Instant?

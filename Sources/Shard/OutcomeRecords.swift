@@ -3,8 +3,8 @@ import EventCodec
 package import KafkaIO
 package import Vocabulary
 
-/// Writes what deliveries come to as records: the outcome itself, the token's status, the dead letter;
-/// and the retry record of an event that goes on.
+/// Writes what deliveries come to as records: the outcome itself, the token's status, the dead
+/// letter; and the retry record of an event that continues.
 package struct OutcomeRecords: ~Copyable {
     /// A record as the producer takes it.
     package struct Encoded: ~Copyable {

@@ -2,7 +2,7 @@ package import Delivery
 package import EventCodec
 package import Vocabulary
 
-/// Where the records of outcomes go, and what they have beside their values.
+/// Where the records of outcomes go, and what they have next to their values.
 package struct OutcomeTopics: Sendable {
     package var results: KafkaTopic
     package var tokenStatus: KafkaTopic?

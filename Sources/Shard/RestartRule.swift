@@ -1,6 +1,6 @@
 package import Vocabulary
 
-/// Where the reading of a partition goes on of which nothing was read or committed yet, or whose
+/// Where the reading of a partition continues of which nothing was read or committed yet, or whose
 /// records cannot be read; `LostOffset` has it for a position that Kafka does not have.
 package struct RestartRule: Hashable, Sendable {
     /// Nothing may be skipped: `kafka.start` says so, or it is a retry topic.

@@ -19,12 +19,11 @@ import Vocabulary
 /// The loop never blocks but in `EventLoop.wait`, and nothing polls: librdkafka's queues, sockets
 /// and other threads all wake it through descriptors. Each round is a *turn*:
 ///
-/// 1. wait for a descriptor or the engine's next deadline;
-/// 2. tell the engine what happened: answers, delivery reports, records;
-/// 3. let it decide (`turnEnded`), and carry its decision out;
+/// 1. wait for a descriptor or the engine's next deadline; 2. report to the engine what happened:
+/// answers, delivery reports, records; 3. let it decide (`turnEnded`), and carry its decision out;
 /// 4. send what the connections gathered.
 ///
-/// Not copyable, and no object: whoever runs it lends it to each turn once, so nothing on a
+/// Not copyable, and not an object: its thread passes it to each turn once, so nothing on a
 /// record's way asks whether it may have the engine or the connections.
 ///
 /// Methods with branches are `mutating` also where they change nothing: Swift 6.3 checks a borrowed
@@ -35,7 +34,7 @@ package struct Shard: ~Copyable {
     /// `max.poll.interval.ms`, and shows that the thread lives.
     private static let tick = Duration.seconds(1)
 
-    /// One answer in so many tells its topic.
+    /// One answer in this many names its topic.
     private static let sampled = 17
 
     private let settings: ShardSettings
@@ -212,10 +211,10 @@ package struct Shard: ~Copyable {
         }
     }
 
-    /// Tells the engine what happened at APNs, and the observer what the engine said to it.
+    /// Reports to the engine what happened at APNs, and to the observer the engine's answer.
     ///
     /// All of it, however long that takes: an answer that has been read must be told before the
-    /// turn's end looks at the time limits, or it would come too late for a delivery in hand.
+    /// turn's end looks at the time limits, or it would come too late for a delivery in flight.
     private mutating func tell(_ event: APNsEvent) {
         switch event {
         case .opened(let id, let limit):
@@ -298,7 +297,7 @@ package struct Shard: ~Copyable {
             decision.sends.lookAhead(from: index)
             send(decision.sends[index])
         }
-        // Here, while the caches have what is let go of; the next turn's end would fetch it again.
+        // Here, while the caches have what is released; the next turn's end would fetch it again.
         decision.sends.removeAll(keepingCapacity: true)
         for step in decision.connections {
             switch step {

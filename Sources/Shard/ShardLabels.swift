@@ -6,7 +6,7 @@ import Vocabulary
 // The engine's words in the words of the metrics.
 
 extension ShardMetrics {
-    /// Counts a record that Kafka has for good.
+    /// Counts a record that Kafka has acknowledged.
     ///
     /// - Parameters:
     ///   - publication: which of the delivery's records.

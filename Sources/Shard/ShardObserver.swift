@@ -10,7 +10,7 @@ package import SystemIO
 package import Telemetry
 package import Vocabulary
 
-/// Looks on at a shard: counts, writes its log, and tells the other threads how it does.
+/// Observes a shard: counts, writes its log, and shows its state to other threads.
 ///
 /// It changes nothing but its own notes, and decides nothing. It is given values: what happened, and
 /// what the engine said to it. It looks at the engine's counts each turn, and at its state ten times a
@@ -30,15 +30,15 @@ package struct ShardObserver {
     private let credentials: [String]
     private let routes: [Route]
     private let topics: OutcomeTopics
-    /// Nil: the log does not tell devices apart.
+    /// Nil: the log does not distinguish devices.
     private let fingerprintKey: FingerprintKey?
     private var faults = CurrentFaults()
     private var clockSkew = ClockSkew()
     /// By the credential's place, and a last one for events that have none.
     private var givenUp: [GivenUpShare]
-    /// As they were last told of.
+    /// As last reported.
     private var blownFuses: Set<Route> = []
-    /// Where the breaker is not closed, as it was last told of.
+    /// Where the breaker is not closed, as last reported.
     private var shutBreakers: Set<Route> = []
     /// The engine's counts as the metrics have them.
     private var counted = EngineCounts()
@@ -200,7 +200,7 @@ package struct ShardObserver {
         if failures.allSatisfy(\.isOfPartition) { faults.kafkaWorked() }
     }
 
-    /// What is wrong with one partition alone is told once.
+    /// What is wrong with one partition alone is reported once.
     private mutating func tell(
         _ message: String,
         of partition: PartitionID,
@@ -249,7 +249,7 @@ package struct ShardObserver {
     /// What matters comes as an error event too, so the library's own words are for detail.
     private func kafkaLogged(_ line: KafkaLogLine) {
         log.log(
-            // A property that only one of the two clients has is no warning to us.
+            // A property that only one of the two clients has is not a warning to us.
             line.level <= 4 && line.facility != "CONFWARN" ? .info : .debug,
             "librdkafka log",
             [.problem: "\(line.facility): \(line.text)"]
@@ -354,7 +354,7 @@ package struct ShardObserver {
         )
     }
 
-    /// Counts and tells what became of an event, once Kafka has all records of it.
+    /// Counts and logs what became of an event, once Kafka has all records of it.
     private mutating func ended(_ record: PublishedRecord, _ partitions: PartitionTable) {
         guard record.isLast, case .ended(let ending) = record.conclusion else { return }
         let arrival = record.arrival
@@ -368,10 +368,10 @@ package struct ShardObserver {
         }
     }
 
-    /// Tells what became of an event.
+    /// Logs what became of an event.
     ///
-    /// What did not reach APNs or was refused by it is told at `info`, where repetitions are
-    /// summarised; every outcome at `debug`. A dead token is no fault, nor is a duplicate.
+    /// What did not reach APNs or was refused by it is reported at `info`, where repetitions are
+    /// summarised; every outcome at `debug`. A dead token is not a fault, nor is a duplicate.
     private mutating func tell(
         _ ending: Ending,
         of arrival: Arrival,
@@ -651,7 +651,7 @@ package struct ShardObserver {
         lastStatus + Self.statusInterval <= now.instant
     }
 
-    /// Looks at the engine, tells what has changed, and shows the other threads how the shard does.
+    /// Looks at the engine, says what has changed, and shows the other threads how the shard does.
     package mutating func look(
         at engine: inout DeliveryEngine,
         _ consumer: ConsumerStatus,
@@ -675,7 +675,8 @@ package struct ShardObserver {
         show(&engine, consumer, now: now)
     }
 
-    /// Nothing is read before Kafka has returned the group's offsets; a moment of that is no trouble.
+    /// Nothing is read before Kafka has returned the group's offsets; a moment of that is not
+    /// trouble.
     private func missingOffsets(since start: Instant?, now: Instant) -> String? {
         guard let start, now - start >= Self.offsetPatience else { return nil }
         let seconds = (now - start).components.seconds
@@ -755,7 +756,7 @@ package struct ShardObserver {
         }
     }
 
-    /// Tells of breakers that opened or closed.
+    /// Logs breakers that opened or closed.
     private mutating func watchBreakers(_ engine: inout DeliveryEngine) {
         for route in routes {
             switch engine.breaker(of: route).phase {
@@ -771,7 +772,7 @@ package struct ShardObserver {
         }
     }
 
-    /// Tells of fuses that blew or are whole again, and notes them for metrics and readiness.
+    /// Logs fuses that blew or were reset, and notes them for metrics and readiness.
     private mutating func watchTokenFuses(_ engine: inout DeliveryEngine) {
         var trips = 0
         for route in routes {
@@ -799,7 +800,7 @@ package struct ShardObserver {
         log.error("token fuse blown; no token is removed", facts)
     }
 
-    /// Tells when the share of events that end although nothing is wrong with them has become large,
+    /// Logs when the share of events that end although nothing is wrong with them has become large,
     /// or small again.
     private mutating func watchGivenUp(_ now: Moment) {
         for credential in givenUp.indices {
@@ -825,7 +826,7 @@ package struct ConsumerStatus: Sendable {
     package var partitions: PartitionTable
     /// Those that cannot be read, though Kafka answers.
     package var stuck: [PartitionID]
-    /// The group was left, or the shard cannot go on.
+    /// The group was left, or the shard cannot continue.
     package var hasEnded: Bool
 
     package init(partitions: PartitionTable, stuck: [PartitionID] = [], hasEnded: Bool = false) {
@@ -851,7 +852,7 @@ extension PartitionTable {
 }
 
 extension OutcomeKind {
-    /// Somebody has to mend the event, the credential or the network.
+    /// Somebody has to fix the event, the credential or the network.
     fileprivate var isFault: Bool {
         switch self {
         case .rejected, .invalid, .undeliverable: true

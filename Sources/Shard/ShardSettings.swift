@@ -18,7 +18,7 @@ package struct ShardSettings: Sendable {
     package var payloadPolicy: PayloadPolicy
     package var eventLimits: JSONLimits
     package var suppressedTokens: SuppressedTokens
-    /// Nil: the log does not tell devices apart.
+    /// Nil: the log does not distinguish devices.
     package var fingerprintKey: FingerprintKey?
     /// Of the jitter; each shard has its own.
     package var seed: UInt64

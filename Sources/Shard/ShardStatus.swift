@@ -7,7 +7,7 @@ package struct ShardStatus: Sendable {
         package var environment: APNsEnvironment
         /// Why nothing can be sent; nil: it can, or nobody tried.
         package var trouble: String?
-        /// APNs condemns so many device tokens that it is not believed.
+        /// APNs refuses so many device tokens that its answers are not trusted.
         package var isTokenFuseBlown: Bool
     }
 
@@ -37,9 +37,10 @@ package struct ShardCounts: Hashable, Sendable {
     package internal(set) var consumed = 0
     /// Outcomes that Kafka acknowledged.
     package internal(set) var terminal = 0
-    /// Events that went on to a retry topic.
+    /// Events that continued to a retry topic.
     package internal(set) var deferred = 0
-    /// Events taken and let go without an outcome: whoever owns the partition reads them again.
+    /// Events taken and handed back without an outcome: the partition's next owner reads them
+    /// again.
     package internal(set) var handedBack = 0
 
     package init(consumed: Int = 0, terminal: Int = 0, deferred: Int = 0, handedBack: Int = 0) {

@@ -4,8 +4,9 @@ import KafkaIO
 /// Records whose batch Kafka has refused: each is produced again in a batch of its own, so that the
 /// next answer is its own.
 ///
-/// By a producer of their own, which is made for the first of them: there batches of one record cost
-/// nobody anything, and after each refusal librdkafka waits for all that the producer has under way.
+/// By a producer of their own, which is made for the first of them: there batches of one record do
+/// not delay others, and after each refusal librdkafka waits for all that the producer has in
+/// progress.
 struct SingleRecords {
     private var tags: Set<PublicationTag> = []
     private var producer: Producer?

@@ -3,8 +3,8 @@ package import Vocabulary
 
 /// The latest statistics of a shard's Kafka clients.
 ///
-/// They are large texts: the shard puts them here, and whoever asks, the watchdog or the admin port,
-/// reads them on his own thread, once; the shard itself asks after a damaged first batch only.
+/// They are large texts: the shard puts them here, and the watchdog or the admin port reads them on
+/// its own thread, once; the shard itself asks after a damaged first batch only.
 package final class StatisticsBox: Sendable {
     /// What a consumer said, and where the engine stood when it did.
     package struct Consumption: Sendable {

@@ -5,7 +5,7 @@ import SystemIO
 
 /// A thread for the transactional calls of a shard, which may wait for seconds.
 ///
-/// One job at a time; its end rings the shard's loop. A job that failed can be gone on with: the
+/// One job at a time; its end rings the shard's loop. A job that failed can be continued with: the
 /// calls of it that succeeded are not made again.
 final class TransactionWorker: Sendable {
     /// One call after the other.
@@ -43,7 +43,7 @@ final class TransactionWorker: Sendable {
 
     func run(_ job: Job) { put(.run(job)) }
 
-    /// Goes on with the job that failed, from the call that did.
+    /// Continues with the job that failed, from the call that did.
     func repeatLast() { put(.repeatLast) }
 
     /// Ends the thread, behind the call that it may be in.

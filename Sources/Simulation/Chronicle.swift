@@ -1,9 +1,9 @@
 import Delivery
 import Vocabulary
 
-/// The last happenings of a run, for whoever looks into a failure.
+/// The last happenings of a run, for anyone who looks into a failure.
 ///
-/// A run without one is faster; the same seed with one tells the story.
+/// A run without one is faster; the same seed with one shows what happened.
 package struct Chronicle: Sendable {
     /// Made into text only when somebody reads it, for few are ever read.
     private enum Entry: Sendable {
@@ -54,7 +54,7 @@ package struct Chronicle: Sendable {
         }
     }
 
-    /// Of `Vocabulary.DeliveryID` only the last part tells something.
+    /// Of `Vocabulary.DeliveryID` only the last part says something.
     private static func withoutModules(_ words: Substring) -> String {
         words.split(separator: " ", omittingEmptySubsequences: false).map { word in
             word.first?.isUppercase == true && word.contains(".")

@@ -1,6 +1,6 @@
 /// What chance decides.
 enum Draw: Int, CaseIterable {
-    // The world's, whoever lives in it
+    // The world's, shared by all members
     case devices, traffic, content, faults, members, retryPartition
     // APNs
     case connection, ping, answer, fate, trouble, streamLimit, providerToken
@@ -12,7 +12,7 @@ enum Draw: Int, CaseIterable {
 /// The dice of a world: each kind of draw, for each member, has a stream of its own.
 ///
 /// So what one decision draws changes nothing for the others: an engine that decides the same, but
-/// tells it in another order, lives through the same hour.
+/// says it in another order, lives through the same hour.
 struct DiceSet {
     private let seed: UInt64
     /// By member and kind of draw; those of the world itself come first.

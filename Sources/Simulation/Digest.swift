@@ -4,7 +4,7 @@ import Vocabulary
 /// Fingerprints of a run, one for each kind of decision: two runs of one seed have the same.
 ///
 /// They tell whether two builds decide the same. There is one for each kind, because the order in
-/// which decisions of different kinds are told is no decision.
+/// which decisions of different kinds are told is not a decision.
 package struct Digest: Hashable, Sendable {
     private var happenings = WordDigest()
     /// In the order of `TurnDecision.List.allCases`.
@@ -28,7 +28,7 @@ package struct Digest: Hashable, Sendable {
         }
     }
 
-    /// Kind and value of each, for whoever compares two builds.
+    /// Kind and value of each, for anyone who compares two builds.
     package var text: String {
         let names = ["happenings"] + TurnDecision.List.allCases.map(\.rawValue)
         return zip(names, [happenings] + lists).map { name, digest in

@@ -35,7 +35,7 @@ package struct FaultPlan: Hashable, Sendable {
     var intervals: Intervals
     var episodes: [Episode]
 
-    /// Faults stop here; the traffic goes on a little, then everything must drain.
+    /// Faults stop here; the traffic continues a little, then everything must drain.
     package var faultsEnd: Duration
     var trafficEnd: Duration
     /// Nothing goes wrong but that members come and go in good order: nothing may be sent twice.
@@ -126,15 +126,15 @@ struct Episode: Hashable, Sendable {
         case streamsReset(APNsEnvironment)
         /// The environment takes seconds to answer.
         case slowAnswers(APNsEnvironment)
-        /// APNs takes nothing of this credential.
+        /// APNs accepts nothing of this credential.
         case credentialRevoked(Int)
         /// No record, no acknowledgement, no commit goes through.
         case kafkaDown
         /// Acknowledgements take seconds.
         case slowProduce
-        /// The topics of these records take nothing: a right is missing.
+        /// The topics of these records accept nothing: a right is missing.
         case topicsRefuse(Publications)
-        /// Many tokens are condemned at once: a wrong host or key.
+        /// Many tokens are refused at once: a wrong host or key.
         case tokensCondemned(APNsEnvironment)
         /// The Schema Registry does not answer.
         case registryDown
@@ -163,8 +163,8 @@ extension FaultPlan {
         fuse = Self.fuse(&dice)
         turnInterval = .milliseconds(dice.element([0, 1, 5, 20]))
         requestTimeout = .seconds(dice.element([2, 5, 10, 30]))
-        // A credential may be parked then for 900 s more; what comes due just before the end of that
-        // is put off once more.
+        // A credential may be parked then for 900 s more; what comes due just before the end of
+        // that is deferred once more.
         let longest = tiers.contains(.seconds(900)) ? 1700 : 2000
         faultsEnd = dice.seconds(900...longest)
         trafficEnd = faultsEnd + dice.seconds(60...300)

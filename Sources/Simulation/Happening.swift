@@ -160,7 +160,7 @@ enum ProduceFate: UInt8, Hashable, Sendable {
     case doubled
     /// Kafka refuses each batch that it is in.
     case tooLarge
-    /// Its topic takes nothing.
+    /// Its topic accepts nothing.
     case topicRefuses
 }
 

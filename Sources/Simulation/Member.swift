@@ -53,16 +53,17 @@ final class Member {
     var publishing: [DeliveryID: Pending] = [:]
     /// By delivery: the streams opened for it, and those given back unprocessed.
     var streams: [DeliveryID: StreamCount] = [:]
-    /// Retry records in hand, and when each may be sent.
+    /// Retry records in flight, and when each may be sent.
     var notBefore: [RecordPlace: Instant] = [:]
-    /// Events in hand, by device; and those of the first source.
+    /// Events in flight, by device; and those of the first source.
     var load: [Int32: Int] = [:]
     var urgentLoad = 0
     /// By route.
     var urgent = Array(repeating: UrgentQueue(), count: Applications.credentialCount * 2)
     /// By device: since when its token is dead, as APNs told this member, and when it did.
     var deadTokens: [Int32: (since: Timestamp, toldAt: Instant)] = [:]
-    /// Where the records of each event are, by its identity, that are neither at an end nor put off.
+    /// Where the records of each event are, by its identity, that are neither at an end nor
+    /// deferred.
     var inHand: [Int32: Set<RecordPlace>] = [:]
     /// Identities of the events that APNs took from it.
     var accepted: Set<Int32> = []
@@ -118,7 +119,7 @@ final class Member {
         var settled: [Bool] = []
         /// Before it everything is settled.
         var frontier: Int64
-        /// The end that it was told last: the same one is told once.
+        /// The end that was reported last: the same one is reported once.
         var toldEnd: Int64?
         /// How often the log was cut, as far as what the member commits knows.
         var cuts = 0
@@ -163,7 +164,7 @@ final class Member {
 }
 
 extension DeliveryEngine {
-    /// Lends the engine to who only looks.
+    /// Gives read access to the engine.
     ///
     /// `mutating`, though it changes nothing: a look at the property of a class copies the engine,
     /// all of it, before another module's function may have it.

@@ -3,7 +3,7 @@ import Vocabulary
 /// What will happen, earliest first; what falls on one moment happens by its rank.
 ///
 /// A binary heap, like the core's `TimedQueue`. That one is generic and therefore slow in another
-/// module. Happenings stand still in slots that are used again: only small keys move in the heap.
+/// module. Happenings stay in slots that are reused: only small keys move in the heap.
 struct Schedule {
     private struct Key {
         let due: Instant

@@ -81,7 +81,7 @@ extension World {
         after(.milliseconds(100), .groupRebalanced)
     }
 
-    /// The group gives a living member up, which learns of it later and joins anew.
+    /// The group gives a living member up, which learns of it later and joins again.
     mutating func memberIsFenced() {
         again(plan.intervals.fence, .memberFenced)
         guard areFaultsOn, let fenced = randomStaying() else { return }

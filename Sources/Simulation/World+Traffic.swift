@@ -59,7 +59,7 @@ extension World {
         let chances = plan.chances
         if events.count > 10, strikes(chances.repeatedEvent, .content) {
             let original = events[events.count - 1 - dice[.content].number(below: 10)]
-            // A broadcast is none for whoever reads notifications.
+            // A broadcast is not a notification.
             if isBroadcast(original) == plan.sources[Int(source)].isBroadcast {
                 return repeated(of: original, source: source)
             }
@@ -100,8 +100,8 @@ extension World {
         )
     }
 
-    /// When the app reported the device's token anew, as upstream tells it with every other event
-    /// only: what comes without it is sent because others have found the token alive.
+    /// When the app reported the device's token again, as upstream reports it with every other
+    /// event only: what comes without it is sent because others have found the token alive.
     private func registrationTime(of device: Int) -> Timestamp? {
         guard events.count.isMultiple(of: 2), let revived = apns.devices[device].revivesAt,
             revived <= now

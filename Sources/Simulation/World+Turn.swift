@@ -94,7 +94,7 @@ extension World {
                 switch takeRecord(member, cursor: index) {
                 case .gap: continue
                 case .record(let hasRoom): budget = hasRoom ? budget - 1 : 0
-                // The shard reads nothing behind it: its partition is to stand still.
+                // The shard reads nothing behind it: its partition is to be paused.
                 case .recordNotDue:
                     budget -= 1
                     stopped = true

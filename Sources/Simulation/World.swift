@@ -37,7 +37,7 @@ package struct World {
     var areFaultsOn = true
     var isKafkaDown = 0
     var isProduceSlow = 0
-    /// Of each episode: the records whose topics take nothing.
+    /// Of each episode: the records whose topics accept nothing.
     var refusingTopics: [Publications] = []
     var isRegistryDown = 0
     /// What the member was told whose run is replayed.

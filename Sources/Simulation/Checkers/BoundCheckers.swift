@@ -4,10 +4,10 @@ import Vocabulary
 extension World {
     private static let largestRecord = values.reduce(0) { max($0, $1.count) }
 
-    /// Promise 5: events and bytes in hand never exceed their limits; retry records that are held
+    /// Promise 5: events and bytes in flight never exceed their limits; retry records that are held
     /// do not count.
     ///
-    /// Promise 1: what was consumed is at an end, in hand, or was given back.
+    /// Promise 1: what was consumed is at an end, in flight, or was given back.
     mutating func checkBounds(of member: Member, _ engine: borrowing DeliveryEngine) {
         let held = (engine.heldEvents, engine.heldBytes)
         let inHand = engine.inFlightEvents
@@ -15,7 +15,7 @@ extension World {
         if events > plan.inFlightLimit {
             found(.intakeBounded, "\(events) events over \(plan.inFlightLimit)")
         }
-        // A partition stands still for the record that is held.
+        // A partition is paused for the record that is held.
         let retryPartitions = member.cursors.count { cursor in
             kafka.partitions[cursor.partition.index].tier != nil
         }
@@ -41,8 +41,8 @@ extension World {
         }
     }
 
-    /// What waits for dead letters or retry records to be written has a share of the bound: beyond it
-    /// those partitions stand still whose events wait.
+    /// What waits for dead letters or retry records to be written has a share of the bound: beyond
+    /// it those partitions are paused whose events wait.
     mutating func checkTopicWaits(of member: Member, _ engine: borrowing DeliveryEngine) {
         let share = max(1, plan.inFlightLimit / 8)
         guard !plan.isTransactional, member.publishing.count >= share, engine.isIntakeOpen
@@ -79,8 +79,8 @@ extension World {
         found(.droppedForACause, "\(tag.publication), while \(waiting) wait")
     }
 
-    /// Promise 5: Kafka stands still with exactly those partitions that the member holds for
-    /// paused; a new assignment starts with none, whatever stood still before.
+    /// Promise 5: Kafka has paused exactly those partitions that the member believes to be paused;
+    /// a new assignment starts with none, whatever was paused before.
     mutating func checkPauses(of member: Member, _ engine: borrowing DeliveryEngine) {
         let cursors = member.cursors
         for index in cursors.indices {

@@ -85,8 +85,8 @@ extension World {
         let partition = kafka.partitions[start.partition.index]
         let stored = partition.stored?.offset ?? 0
         let position = position(start)
-        // Whoever had it before goes on from memory: it may read what it skips, and may begin
-        // behind what it still has in hand.
+        // Anyone who had it before continues from memory: it may read what it skips, and may begin
+        // behind what it still has in flight.
         guard member.owned.insert(start.partition).inserted else { return }
         if position < stored {
             found(.noRepeatWithoutCause, "partition \(start.partition.index) from \(position)")

@@ -25,12 +25,12 @@ struct FuseWatch {
 }
 
 extension World {
-    /// No token is to be removed while APNs condemns so many of them, and each may be once it has
+    /// No token is to be removed while APNs refuses so many of them, and each may be once it has
     /// calmed down.
     ///
-    /// The bounds are wide: a fuse weighs its answers, this only counts them. After three times
-    /// its `minimumAnswers` in a row within a half-life, nothing else weighs as much; after eight
-    /// half-lives what was condemned weighs nothing, and half of the share that is calm is calm.
+    /// The bounds are wide: a fuse weighs its answers, this only counts them. After three times its
+    /// `minimumAnswers` in a row within a half-life, nothing else weighs as much; after eight
+    /// half-lives what was refused weighs nothing, and half of the share that is calm is calm.
     mutating func checkFuse(
         _ answer: APNsAnswer,
         to delivery: DeliveryID,

@@ -30,7 +30,7 @@ extension World {
         found(.noRepeatWithoutCause, "event \(pending.event) was published before")
     }
 
-    /// A stream that the peer gave back unprocessed is no attempt.
+    /// A stream that the peer gave back unprocessed is not an attempt.
     private mutating func checkAttempts(
         of delivery: DeliveryID,
         _ facts: Delivery,
@@ -62,7 +62,7 @@ extension World {
         }
     }
 
-    /// Nothing is put off beyond its expiration, nor beyond the time at which it is given up.
+    /// Nothing is deferred beyond its expiration, nor beyond the time at which it is given up.
     private mutating func checkDue(_ deferral: Deferral, _ event: SimulatedEvent) {
         if let expiration = event.expiration, expiration > 0,
             deferral.dueAt.seconds >= expiration

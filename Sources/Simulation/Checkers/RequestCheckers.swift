@@ -56,7 +56,7 @@ extension World {
         }
     }
 
-    /// What APNs has condemned to one member of a process is not tried by the others before the least
+    /// What APNs has refused to one member of a process is not tried by the others before the least
     /// time that a credential is parked for.
     private mutating func checkKey(of credential: Int, by member: Member) {
         guard let revokedAt = member.revokedAt[credential], now - revokedAt < .seconds(30)

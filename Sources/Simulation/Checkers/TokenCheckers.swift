@@ -5,7 +5,7 @@ extension World {
     /// More than a member is promised to remember of its own answers.
     private static let deadTokensRemembered = 1024
 
-    /// Nothing is sent to a token that was known to be dead, unless it was registered anew since.
+    /// Nothing is sent to a token that was known to be dead, unless it was registered again since.
     ///
     /// A member knows what APNs told it itself, and what its process's list held when the event
     /// came; what others learn later it may miss.

@@ -74,7 +74,7 @@ extension World {
         if member.inHand[identity]?.isEmpty == true { member.inHand[identity] = nil }
     }
 
-    /// Of what was in hand only open streams and outcomes on their way are left.
+    /// Of what was in flight only open streams and outcomes on their way are left.
     private mutating func noteStillInHand(by member: Member) {
         member.inHand = [:]
         for connection in member.connections.values {

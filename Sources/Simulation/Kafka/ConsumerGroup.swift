@@ -5,19 +5,20 @@ import Vocabulary
 /// Eager protocol.
 struct ConsumerGroup {
     private let partitionCount: Int
-    /// True: each generation deals the partitions out anew; false: in the order of the members.
+    /// True: each generation deals the partitions out again; false: in the order of the members.
     private let shuffles: Bool
     private(set) var generation = 0
-    /// Who owns which partitions; a member that has let go is missing.
+    /// Who owns which partitions; a member that has released its partitions is missing.
     private(set) var assignment: [MemberID: [PartitionID]] = [:]
     /// The generation of each member's last assignment.
     private var assignedIn: [MemberID: Int] = [:]
-    /// Members that must still let go before the group can be assigned anew.
+    /// Members that must still release theirs before the group can be assigned again.
     private(set) var lettingGo: Set<MemberID> = []
     private(set) var members: Set<MemberID> = []
     /// Somebody came or went; the members are called together soon.
     private(set) var isRebalancing = false
-    /// The members were called together; when all have let go, they get new shares.
+    /// The members were called together; when all have released their partitions, they get new
+    /// shares.
     private var isGathering = false
 
     init(partitionCount: Int, shuffles: Bool) {
@@ -38,7 +39,7 @@ struct ConsumerGroup {
         isRebalancing = true
     }
 
-    /// - Returns: the members that must let go of what they own.
+    /// - Returns: the members that must release what they own.
     mutating func rebalanceBegan() -> [MemberID] {
         isGathering = true
         lettingGo = Set(assignment.keys)
@@ -52,7 +53,7 @@ struct ConsumerGroup {
         assignment[member] = nil
     }
 
-    /// Hands the partitions out when everybody has let go.
+    /// Hands the partitions out when everybody has released theirs.
     mutating func assignmentIfReady() -> [(MemberID, [PartitionID])]? {
         guard isGathering, lettingGo.isEmpty else { return nil }
         isRebalancing = false

@@ -7,10 +7,10 @@ struct SimulatedKafka {
     struct Entry {
         /// Place of the event in the world's list; nil: a gap left by compaction or a transaction.
         var event: Int32?
-        /// Place of what the retry record says in the world's list; nil: it is no retry record.
+        /// Place of what the retry record says in the world's list; nil: it is not a retry record.
         var retry: Int32?
-        /// Whoever owns the partition may go on behind it: its outcome is acknowledged, or a
-        /// record that continues it.
+        /// The partition's owner may continue behind it: its outcome is acknowledged, or a record
+        /// that continues it.
         var isResolved: Bool
     }
 
@@ -98,7 +98,7 @@ struct SimulatedKafka {
 }
 
 extension SimulatedKafka.Partition {
-    /// One past the last record that is no gap: gaps at the end are never read.
+    /// One past the last record that is not a gap: gaps at the end are never read.
     var lastRecord: Int64 {
         Int64((entries.lastIndex { $0.event != nil } ?? -1) + 1)
     }

@@ -29,7 +29,7 @@ struct SimulatedTransaction {
     var cuts: [PartitionID: Int] = [:]
     /// The group's generation that its offsets are of.
     var generation = 0
-    /// Whoever asks where the group stands with one of its offsets gets no answer.
+    /// Anyone who asks where the group stands with one of its offsets gets no answer.
     var holdsOffsets = false
 }
 

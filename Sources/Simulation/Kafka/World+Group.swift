@@ -128,7 +128,7 @@ extension World {
     /// Nobody is owed what was there when a group without a position began at the end.
     private mutating func noteSkipped(by start: PartitionStart) {
         let partition = kafka.partitions[start.partition.index]
-        // Whoever had it before goes on at an offset that it remembers.
+        // Anyone who had it before continues at an offset that it remembers.
         if case .at = start.position { return }
         guard startsAtEnd(partition), partition.stored == nil else { return }
         coverage.note(.startedAtEnd)

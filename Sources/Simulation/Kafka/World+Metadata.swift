@@ -21,9 +21,9 @@ extension World {
             let length = dice[.metadata, member].number(0...max(1, text.utf8.count - 1))
             return String(text.prefix(length))
         case 3: return changed(text, for: member)
-        // Rightly sealed, but for another partition.
+        // Correctly sealed, but for another partition.
         case 4: return dice[.metadata, member].element(kafka.partitions).stored?.metadata ?? ""
-        // Rightly sealed, but for an offset of before.
+        // Correctly sealed, but for an earlier offset.
         default:
             // After a cut it may be for this one again.
             let partition = kafka.partitions[partition.index]

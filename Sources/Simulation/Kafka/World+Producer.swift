@@ -180,7 +180,7 @@ extension World {
         )
     }
 
-    /// - Returns: what its producer is told.
+    /// - Returns: what its producer gets.
     private mutating func writtenAtOnce(_ request: ProduceRequest) -> ProduceAnswer {
         switch request.fate {
         case .tooLarge: return .batchTooLarge

@@ -100,7 +100,7 @@ extension World {
         for (written, _) in member.engine.transactionCallSucceeded() {
             guard let pending = member.publishing.removeValue(forKey: written.delivery)
             else { continue }
-            // What was put off is in hand until its retry record can be read.
+            // What was deferred is in flight until its retry record can be read.
             noteDeparture(of: pending, by: member)
             settled(pending, by: member)
         }
@@ -241,7 +241,7 @@ extension World {
 
     /// A record of a transaction comes to Kafka.
     ///
-    /// - Returns: what its producer is told.
+    /// - Returns: what its producer gets.
     mutating func produceReached(
         _ request: ProduceRequest,
         inTransaction place: Int
@@ -268,7 +268,7 @@ extension World {
             coverage.note(.acknowledgementLost)
             transactions[place].written.append(request)
             return .notTaken
-        // Its sequence number tells Kafka that it has the record.
+        // Its sequence number shows Kafka that it already has the record.
         case .acknowledged, .doubled:
             transactions[place].written.append(request)
             return .taken

@@ -13,7 +13,7 @@ struct SimulatedAPNs {
         var diesAt: Instant?
         /// APNs chokes on whatever is sent to it.
         var isFailing = false
-        /// From here on the app has reported the token anew; nil: never.
+        /// From here on the app has reported the token again; nil: never.
         var revivesAt: Instant?
 
         func isDead(at now: Instant) -> Bool {
@@ -32,7 +32,7 @@ struct SimulatedAPNs {
     /// How many of the first devices get many of the events.
     private(set) var hotDevices = 0
 
-    // What is going on; counted, because episodes overlap.
+    // What is continuing; counted, because episodes overlap.
     var refusing: [APNsEnvironment: Int] = [:]
     var failing: [APNsEnvironment: Int] = [:]
     var silent: [APNsEnvironment: Int] = [:]

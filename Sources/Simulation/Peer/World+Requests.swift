@@ -85,7 +85,7 @@ extension World {
         guard let state = member.connections[key.connection],
             state.streams[key.delivery]?.number == key.stream
         else { return }
-        // APNs takes nothing in and says nothing: the engine's own limit ends the stream.
+        // APNs reads nothing and answers nothing: the engine's own limit ends the stream.
         guard !isSilent(state.route.environment), !state.isDead(at: now) else {
             return coverage.note(.streamSilent)
         }

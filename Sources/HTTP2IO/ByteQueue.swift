@@ -17,7 +17,7 @@
     public var count: Int { end - start }
     public var isEmpty: Bool { end == start }
 
-    /// Lends everything that waits.
+    /// Gives access to everything that waits.
     public func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -34,7 +34,7 @@
         end += byteCount
     }
 
-    /// Lends room for `byteCount` bytes to `fill`, which returns how many it wrote.
+    /// Gives `fill` room for `byteCount` bytes, which returns how many it wrote.
     public mutating func append<Failure: Error>(
         upTo byteCount: Int,
         _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
@@ -48,7 +48,7 @@
         end += written
     }
 
-    /// Lends the last `byteCount` bytes for a correction.
+    /// Gives access to the last `byteCount` bytes for a correction.
     public mutating func withLast<Value>(
         _ byteCount: Int,
         _ body: (UnsafeMutableRawBufferPointer) -> Value

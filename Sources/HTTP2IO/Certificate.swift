@@ -52,7 +52,7 @@ import Vocabulary
             while let raw = unsafe PEM_read_bio_X509(bio, nil, refusePassphrase, nil) {
                 certificates.append(unsafe Certificate(owning: raw))
             }
-            // Only the reason tells the end of the text from a block that cannot be read.
+            // Only the reason distinguishes the end of the text from a block that cannot be read.
             let code = ERR_peek_last_error()
             guard ERR_GET_LIB(code) == ERR_LIB_PEM,
                 ERR_GET_REASON(code) == PEM_R_NO_START_LINE
@@ -88,7 +88,7 @@ import Vocabulary
         guard position >= 0, let found = unsafe X509_get_ext(raw, position),
             let data = unsafe X509_EXTENSION_get_data(found)
         else { return nil }
-        // SAFETY: the string lends its bytes for as long as the certificate lives.
+        // SAFETY: the string keeps its bytes valid as long as the certificate lives.
         let bytes = unsafe UnsafeBufferPointer(
             start: ASN1_STRING_get0_data(data),
             count: Int(ASN1_STRING_length(data))

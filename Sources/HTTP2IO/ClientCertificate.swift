@@ -84,7 +84,7 @@ extension PublicKeyPair {
     }
 }
 
-/// What stands in a certificate of a provider.
+/// What is in a certificate of a provider.
 public struct CertificateFacts: Hashable, Sendable {
     public let notBefore: Timestamp
     public let notAfter: Timestamp
@@ -116,7 +116,7 @@ public struct CertificateFacts: Hashable, Sendable {
         self.isForSandbox = isForSandbox
     }
 
-    /// What stands in the first certificate of a PEM file.
+    /// What is in the first certificate of a PEM file.
     public init(file: [UInt8]) throws(KeyFileError) {
         defer { OpenSSLErrors.clear() }
         self.init(try Certificate.chain(file: file, expected: "a certificate in PEM")[0])

@@ -110,7 +110,7 @@ public final class ClientConnection {
         state.streams.value.takeEvents(into: &events)
     }
 
-    /// Lends what has happened since the last call, in its order.
+    /// Gives access to what has happened since the last call, in its order.
     ///
     /// Cheaper than to take it: what a response is kept in is used again, unless `body` keeps it.
     ///

@@ -8,7 +8,7 @@ import Glibc
 struct ClientStreams {
     var table = StreamTable<ClientStream>()
     var events: [ConnectionEvent] = []
-    /// Responses that were read, for their memory: as many as once were under way or unread.
+    /// Responses that were read, for their memory: as many as once were in progress or unread.
     private var spareResponses: [HTTP2Response] = []
     /// Requests that the peer has ended, by an answer or by a reset, and that are not yet asked for.
     var endedCount = 0
@@ -17,7 +17,7 @@ struct ClientStreams {
     var hasNewSettings = false
     /// The values of SETTINGS_HEADER_TABLE_SIZE that came with them, each of which counts.
     var headerTableSizes: [Int] = []
-    /// The lowest last stream ID of the peer's GOAWAYs; the code of the first that tells one.
+    /// The lowest last stream ID of the peer's GOAWAYs; the code of the first that has one.
     var goAway: (lastStreamID: Int32, errorCode: HTTP2ErrorCode)?
     /// The error code of a GOAWAY that nghttp2 sent by itself.
     var sentGoAway: HTTP2ErrorCode?
@@ -125,7 +125,7 @@ struct ClientStreams {
     /// RST_STREAM went out.
     mutating func resetSent(_ slot: Int, errorCode: HTTP2ErrorCode) {
         guard table[slot].phase == .waiting, table[slot].flaw == nil else { return }
-        // nghttp2 tells of everything beforehand, but of a body that does not fit.
+        // nghttp2 reports everything beforehand, except a body that does not fit.
         let isOfBody = errorCode == .protocolError
         table[slot].flaw =
             isOfBody ? table[slot].hasAllFields ? .badLength : .badSequence : .other(errorCode)
@@ -139,7 +139,7 @@ struct ClientStreams {
         table.close(slot)
     }
 
-    /// Tells the failure of a stream, once.
+    /// Reports the failure of a stream, once.
     mutating func fail(_ slot: Int, _ failure: StreamFailure) {
         guard table[slot].phase == .waiting else { return }
         table[slot].phase = .done
@@ -169,7 +169,7 @@ struct ClientStream: StreamEntry {
     enum Phase: Hashable {
         /// Next: `done`.
         case waiting
-        /// Answered, failed or cancelled: nothing more is told. The stream closes soon.
+        /// Answered, failed or cancelled: nothing more is reported. The stream closes soon.
         case done
     }
 
@@ -575,7 +575,7 @@ public struct OutgoingBody {
 /// A few names of header fields.
 private struct FieldNames {
     private let names: [[UInt8]]
-    /// A bit for each length that a name has; most others are told apart by it.
+    /// A bit for each length that a name has; most others are distinguished by it.
     private let lengths: UInt64
 
     /// - Parameter names: In lower case, shorter than 64 bytes.

@@ -10,7 +10,7 @@ public enum StreamFailure: Error, Hashable, Sendable {
     case neverWritten
     /// RST_STREAM of the peer with another code.
     case reset(HTTP2ErrorCode)
-    /// What the peer sent is no response (RFC 9113, 8.1.1), and this side reset the stream.
+    /// What the peer sent is not a response (RFC 9113, 8.1.1), and this side reset the stream.
     case malformedResponse(ResponseFlaw)
     /// The response's header fields were over the limit.
     case responseTooLarge

@@ -1,4 +1,4 @@
-/// As much of DER (X.690) as Apple's topic extension needs, and telling files apart.
+/// As much of DER (X.690) as Apple's topic extension needs, and to distinguish files.
 public enum DERReader {
     public static let utf8String: UInt8 = 0x0C
     public static let sequence: UInt8 = 0x30

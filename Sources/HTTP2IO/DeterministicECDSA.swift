@@ -4,7 +4,7 @@ import COpenSSL
 /// everybody with the key makes the same bytes of the same message.
 ///
 /// OpenSSL can do this from 3.2 on. Ours serves every version: the bytes cannot depend on which one
-/// a machine has (decision 0037). All arithmetic is OpenSSL's. Time tells nothing of the secrets:
+/// a machine has (decision 0037). All arithmetic is OpenSSL's. Time reveals nothing of the secrets:
 /// k·G is of constant time for a curve of this kind, the inverse is a power with a public exponent
 /// in constant time, and whatever else touches key or nonce is multiplied by a random number first.
 @safe struct DeterministicECDSA: ~Copyable {
@@ -120,7 +120,7 @@ import COpenSSL
 
 /// The candidates for the nonce, in their order (RFC 6979, 3.2).
 ///
-/// One piece of memory, which is wiped: whoever knows a nonce knows the key.
+/// One piece of memory, which is wiped: anyone who knows a nonce knows the key.
 @safe private struct NonceSource: ~Copyable {
     /// K, V, the octet behind V, the private key, the hash, and room for the next K or V.
     private enum Place {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Why a text is no verifying key.
+/// Why a text is not a verifying key.
 public enum VerifyingKeyError: Error, Hashable, Sendable, CustomStringConvertible {
     case notAPublicKey
     /// Not on the curve P-256 (RFC 7518, 3.4).
@@ -39,7 +39,8 @@ public final class ES256Signer: Sendable {
     /// The signature: r and s, 32 big-endian octets each; the same for the same message.
     public func sign(_ message: [UInt8]) -> [UInt8] {
         let signature = DeterministicECDSA(key).signature(ofDigest: SHA256.digest(of: message))
-        // With such a nonce, a faulty signature beside a right one of the same message reveals the key.
+        // With such a nonce, a faulty signature next to a right one of the same message reveals the
+        // key.
         precondition(ES256Verifier.isValid(signature, of: message, key), "a signature is wrong")
         return signature
     }

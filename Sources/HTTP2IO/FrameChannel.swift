@@ -87,7 +87,7 @@ public struct FrameChannel: ~Copyable {
         }
     }
 
-    /// Goes on with the TLS handshake.
+    /// Continues with the TLS handshake.
     ///
     /// - Returns: whether it is done.
     public mutating func handshake() throws(ConnectionFailure) -> Bool {

@@ -34,7 +34,7 @@ import Glibc
             unsafe nghttp2_option_del(option)
         }
         unsafe setCallbacks(callbacks)
-        // Closed streams are of no use without priorities.
+        // Closed streams serve no purpose without priorities.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         // Against PING and SETTINGS floods: answers that wait, entries of one frame.
         unsafe nghttp2_option_set_max_outbound_ack(option, 1000)

@@ -27,7 +27,7 @@ struct HeaderQueue: ~Copyable {
 
     /// Puts a request's header block into a frame that was just made, if it is for HEADERS.
     mutating func writeHeaders(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        // SAFETY: the frame's bytes are lent for the closure; its length is checked first.
+        // SAFETY: the frame's bytes are valid during the closure; its length is checked first.
         let streamID: Int32? = unsafe frames.withLast(frameByteCount) { frame in
             guard frame.count >= Self.frameHeadByteCount,
                 unsafe frame[3] == UInt8(NGHTTP2_HEADERS.rawValue)
@@ -85,7 +85,8 @@ private struct WaitingHeaders: ~Copyable {
         }
     }
 
-    /// Lends the fields of a stream, and forgets them and all before: those were never sent.
+    /// Gives access to the fields of a stream, and forgets them and all before: those were never
+    /// sent.
     mutating func take<Value>(
         streamID: Int32,
         _ body: (HeaderFieldReader) -> Value
@@ -104,7 +105,7 @@ private struct WaitingHeaders: ~Copyable {
             defer { records.removeFirst(textStart + textByteCount) }
             guard found == streamID else { continue }
             return unsafe records.withBytes { bytes in
-                // SAFETY: `append` wrote it so; the fields are lent for the call.
+                // SAFETY: `append` wrote it so; the fields are valid during the call.
                 unsafe body(
                     HeaderFieldReader(
                         UnsafeRawBufferPointer(rebasing: bytes[Self.headByteCount..<textStart]),
@@ -363,7 +364,7 @@ private struct FieldMemory {
         var byteCount = -1
     }
 
-    /// In place of the name's length: there is no value.
+    /// Instead of the name's length: there is no value.
     static let nameAlone = -1
 
     /// What stands behind, or is longer, is looked up every time.
@@ -404,7 +405,7 @@ private struct FieldMemory {
         guard place < Self.maxFieldCount, text.count <= Self.maxByteCount else { return }
         entries[place] = Entry(index: index, nameByteCount: nameByteCount, byteCount: text.count)
         let start = place * Self.maxByteCount
-        // SAFETY: the text is lent for the call; the array looks after its own bounds.
+        // SAFETY: the text is valid during the call; the array looks after its own bounds.
         unsafe texts.replaceSubrange(start..<start + text.count, with: text)
     }
 

@@ -1,4 +1,4 @@
-/// Why a file with a key or a certificate is of no use.
+/// Why a file with a key or a certificate is unusable.
 public struct KeyFileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Which of the files that belong together is to blame.
     public enum Part: Hashable, Sendable {

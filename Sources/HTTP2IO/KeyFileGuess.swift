@@ -73,7 +73,7 @@ enum DERShape {
     case cms
     case other
 
-    /// Nil: it is no DER, or not whole.
+    /// Nil: it is not DER, or not whole.
     init?(_ bytes: [UInt8]) {
         var outer = bytes[...]
         guard let (tag, content) = DERReader.element(&outer), tag == DERReader.sequence,

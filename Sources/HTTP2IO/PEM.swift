@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Reading and writing of PEM (RFC 7468) through OpenSSL's memory BIOs.
 enum PEM {
-    /// Lends a read-only BIO over the bytes.
+    /// Gives access to a read-only BIO over the bytes.
     static func withReader<Value, Failure: Error>(
         _ bytes: [UInt8],
         _ body: (OpaquePointer) throws(Failure) -> Value

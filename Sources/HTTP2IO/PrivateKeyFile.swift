@@ -87,7 +87,7 @@ extension PEMText.Block {
 enum LegacyCiphers {
     /// Whether they could be loaded, which the first question does.
     ///
-    /// Whoever loads a module by name must load the default one as well.
+    /// Anyone who loads a module by name must load the default one as well.
     static let areLoaded: Bool =
         unsafe OSSL_PROVIDER_load(nil, "legacy") != nil && OSSL_PROVIDER_load(nil, "default") != nil
 }

@@ -17,7 +17,7 @@ public struct ProxyTunnel: Hashable, Sendable {
 public enum ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The proxy answered with another status than 2xx.
     case refused(status: Int)
-    /// What came back is no HTTP/1 response, or a very long one.
+    /// What came back is not an HTTP/1 response, or a very long one.
     case notHTTP
 
     public var description: String {

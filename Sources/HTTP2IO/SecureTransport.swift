@@ -98,7 +98,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// Goes on with the handshake and queues its answer.
+    /// Continues with the handshake and queues its answer.
     public mutating func handshake() throws(TLSError) -> Bool {
         try tls.handshake(ciphertext: &outgoing)
     }
@@ -243,10 +243,10 @@ public struct SecureTransport: ~Copyable {
         precondition(count == Int32(ciphertext.count), "out of memory")
     }
 
-    /// Goes on with the handshake.
+    /// Continues with the handshake.
     ///
-    /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert tells
-    ///   the peer why.
+    /// - Returns: whether it is done. Ciphertext is to be sent also after an error: the alert
+    ///   tells the peer why.
     public mutating func handshake(
         ciphertext: inout ByteQueue
     ) throws(TLSError) -> Bool {
@@ -331,7 +331,7 @@ public struct SecureTransport: ~Copyable {
         }
     }
 
-    /// What stands in the peer's certificate; nil when it sent none.
+    /// What is in the peer's certificate; nil when it sent none.
     public var peerCertificateFacts: CertificateFacts? {
         guard let raw = unsafe SSL_get1_peer_certificate(raw) else { return nil }
         return CertificateFacts(unsafe Certificate(owning: raw))
@@ -414,7 +414,7 @@ private enum QueueBIO {
         _ body: () -> Int32
     ) -> Int32 {
         unsafe withUnsafeMutablePointer(to: &queue) { queue in
-            // SAFETY: the queue is lent for the call, and the BIO forgets it at its end.
+            // SAFETY: the queue is valid during the call, and the BIO forgets it at its end.
             unsafe BIO_set_data(bio, queue)
             defer { unsafe BIO_set_data(bio, nil) }
             return body()

@@ -33,14 +33,14 @@ public struct Socket: ~Copyable {
         _ = Glibc.close(fileDescriptor)
     }
 
-    /// Starts to connect; writability tells the end, `pendingError` how it went.
+    /// Starts to connect; writability shows the end, `pendingError` the result.
     static func connecting(to address: SocketAddress) throws(SystemError) -> Socket {
         let socket = try Socket(for: address)
         socket.setConnectionOptions()
         let status = unsafe address.withSocketAddress { pointer, length in
             unsafe connect(socket.fileDescriptor, pointer, length)
         }
-        // An interrupted connect goes on by itself (connect(2), EINTR).
+        // An interrupted connect continues by itself (connect(2), EINTR).
         guard status == 0 || errno == EINPROGRESS || errno == EINTR else { throw .last("connect") }
         return socket
     }

@@ -107,7 +107,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
     var domain: Int32 { family == .ipv4 ? AF_INET : AF_INET6 }
 
-    /// Lends the address in the form that the system calls take.
+    /// Gives access to the address in the form that the system calls take.
     func withSocketAddress<Value>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
     ) -> Value {
@@ -134,7 +134,7 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value
     ) -> Value {
         unsafe withUnsafePointer(to: &address) { pointer in
-            // SAFETY: every sockaddr_… begins like a sockaddr, and the length is told.
+            // SAFETY: every sockaddr_… begins like a sockaddr, and the length is passed.
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe body($0, socklen_t(MemoryLayout<Address>.size))
             }

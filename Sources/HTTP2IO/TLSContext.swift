@@ -23,8 +23,8 @@ public struct TLSIdentity: Sendable {
 
 /// Everything that TLS connections of one kind share: roots, identity, protocol versions.
 ///
-/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only but for `http1Server`,
-/// no session resumption.
+/// TLS 1.2 at least, with the cipher suites that HTTP/2 allows; ALPN `h2` only, except
+/// `http1Server`, no session resumption.
 ///
 /// Safe to share: complete after `init`, and SSL_new counts references atomically
 /// (openssl-threads(7)).

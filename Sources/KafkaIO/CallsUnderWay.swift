@@ -21,7 +21,7 @@ final class CallsUnderWay: Sendable {
         end?()
     }
 
-    /// Runs `body` once no call is under way: now, or on the thread of the last one.
+    /// Runs `body` once no call is in progress: now, or on the thread of the last one.
     ///
     /// To be asked once, when none can begin any more.
     func whenOver(_ body: @escaping @Sendable () -> Void) {

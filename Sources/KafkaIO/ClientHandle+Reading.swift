@@ -5,9 +5,9 @@ import Vocabulary
 
 /// What `TopicReader` and `TopicScan` need of a client.
 extension ClientHandle {
-    /// A client for whoever reads topics outside of a group, and wants to know of their ends.
+    /// A client for anyone who reads topics outside of a group, and wants to know of their ends.
     ///
-    /// What a transaction leaves at a partition's end is no record, but it is an end.
+    /// What a transaction leaves at a partition's end is not a record, but it is an end.
     static func reader(
         bootstrapServers: String,
         properties: [String: String],
@@ -34,8 +34,9 @@ extension ClientHandle {
 
     /// Notes what an event says of the reader's work.
     ///
-    /// - Throws: what keeps it from reading on. Trouble of the whole client, such as a name that does
-    ///   not resolve or a broker that is gone, is noted only: the library goes on trying by itself.
+    /// - Throws: what keeps it from reading on. Trouble of the whole client, such as a name that
+    ///   does not resolve or a broker that is gone, is noted only: the library continues trying by
+    ///   itself.
     func note(
         _ event: borrowing LibraryEvent,
         in trouble: inout LastingTrouble

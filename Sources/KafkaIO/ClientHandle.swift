@@ -92,8 +92,8 @@ import CRdkafka
         )
     }
 
-    /// An `ERROR` event's error, with the cause in place of a mere "fatal", and in our words if it is
-    /// about a connection.
+    /// An `ERROR` event's error, with the cause instead of a mere "fatal", and in our words if it
+    /// is about a connection.
     func error(of event: borrowing LibraryEvent) -> KafkaError? {
         guard let error = event.error else { return nil }
         if error.isFatal || error.code == .fatal { return fatalError ?? error }
@@ -152,7 +152,7 @@ import CRdkafka
         isAlive = false
     }
 
-    /// The instance must no longer write to a descriptor whose number may be used anew.
+    /// The instance must no longer write to a descriptor whose number may be used again.
     private func unhook() {
         unsafe rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
     }

@@ -162,7 +162,7 @@ public struct ClusterCheck {
             if event.type == RD_KAFKA_EVENT_ERROR { connectionError = client.error(of: event) }
             guard event.type == type else { continue }
             if let error = event.error {
-                // A silent controller in a cluster that answers is no unreachable cluster.
+                // A silent controller in a cluster that answers is not an unreachable cluster.
                 throw connectionError.map { .unreachable($0) } ?? .failed(error)
             }
             return event

@@ -2,10 +2,10 @@ import CRdkafka
 
 /// What a broker's connection failed with: the cause, and what to do about it.
 ///
-/// librdkafka tells all of it in one text, such as `ssl://10.0.0.7:9093/1: Connect to
-/// ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`. The texts are those of
-/// 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c, rdkafka_sasl.c). What is not known is
-/// passed on as it is.
+/// librdkafka reports all of it in one text, such as
+/// `ssl://10.0.0.7:9093/1: Connect to ipv4#10.0.0.7:9093 failed: Connection refused (after 3ms in state CONNECT)`.
+/// The texts are those of 2.0.2 (rdkafka_broker.c, rdkafka_transport.c, rdkafka_ssl.c,
+/// rdkafka_sasl.c). What is not known is passed on as it is.
 public struct ConnectionTrouble {
     /// How the client was told to connect.
     public struct Security: Hashable, Sendable {

@@ -22,8 +22,8 @@ public final class Consumer {
         case assigned
         /// `partitionsRevoked` waits for `unassign`. Next: `unassigning`, `idle`, `closed`.
         case revoking
-        /// `unassign` waits for a restart under way: see `PartitionRestarts.settledAt`.
-        /// Next: `idle`, `revoking`, `closed`.
+        /// `unassign` waits for a restart in progress: see `PartitionRestarts.settledAt`. Next:
+        /// `idle`, `revoking`, `closed`.
         case unassigning
         case closed
     }
@@ -35,7 +35,7 @@ public final class Consumer {
     let commitAnswers = CommitAnswers()
     private var phase = Phase.idle
     private var isClosing = false
-    /// The library refused to close, because it has lost the group for good.
+    /// The library refused to close, because it has lost the group permanently.
     private var hasNothingToLeave = false
     /// What the current assignment began with.
     private var starts: [PartitionID: StartPosition] = [:]
@@ -49,7 +49,7 @@ public final class Consumer {
     var reader = RecordReader()
     /// The partitions that `pause` stopped and nothing has started since.
     private var paused: Set<PartitionID> = []
-    /// The commit under way.
+    /// The commit in progress.
     private var committing: [PartitionID]?
     /// With what the present assignment may be committed in transactions; nil: with nothing.
     var generation: GroupGeneration?
@@ -295,7 +295,7 @@ public final class Consumer {
         }
     }
 
-    /// Tells the library what had to wait for it.
+    /// Passes to the library what had to wait for it.
     public func timeAdvanced(now: Instant) throws(KafkaError) {
         switch phase {
         case .assigned:
@@ -313,9 +313,9 @@ public final class Consumer {
 
     /// Restarts assigned partitions at the given positions.
     ///
-    /// The others go on after their last record. (A seek would do nothing: librdkafka has stopped
-    /// the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process when it
-    /// is told to stop a partition that is stopping already.
+    /// The others continue after their last record. (A seek would do nothing: librdkafka has
+    /// stopped the partition.) `restarts` keeps this and `unassign` apart: 2.0.2 aborts the process
+    /// when it is told to stop a partition that is stopping already.
     private func carryOutRestarts(_ due: [PartitionID: StartPosition]) throws(KafkaError) {
         let assignment = starts.keys.sorted()
         let list = PartitionList(assignment.map { reader.partitions[$0] })
@@ -352,7 +352,7 @@ public final class Consumer {
         client.knownWatermarks(of: reader.partitions[partition])
     }
 
-    /// Starts to leave the group: `partitionsRevoked` if it owns any, at last `closed`.
+    /// Starts to leave the group: `partitionsRevoked` if it owns any, finally `closed`.
     public func beginClose() {
         guard !isClosing else { return }
         isClosing = true
@@ -427,7 +427,7 @@ public final class Consumer {
         return [.partitionFailed(partition, error, at: offset)]
     }
 
-    /// All was read that the partition holds: what has delivered nothing goes on from there.
+    /// All was read that the partition holds: what has delivered nothing continues from there.
     func endReached(_ partition: PartitionID, _ end: Offset) -> [ConsumerEvent] {
         guard phase == .assigned, starts[partition] != nil else { return [] }
         if let check = checks[partition] { return endReached(partition, end, before: check) }

@@ -57,16 +57,16 @@ public enum ConsumerEvent: Sendable {
     /// librdkafka's statistics as JSON text (STATISTICS.md), every `statistics.interval.ms`.
     case statistics([UInt8])
     /// The partition delivers nothing until `restart` or the next assignment; the offset is that
-    /// which could not be read, where the library tells.
+    /// which could not be read, where the library says.
     case partitionFailed(PartitionID, KafkaError, at: Offset?)
-    /// The partition is not the one that its start belongs to: the topic was made anew. Nothing of it
-    /// is delivered until `restart` or the next assignment.
+    /// The partition is not the one that its start belongs to: the topic was recreated. Nothing of
+    /// it is delivered until `restart` or the next assignment.
     case partitionReplaced(PartitionID)
     /// The answer to `findLog`.
     case logFound(FoundLog)
     /// A partition's leader did not answer; it is asked again.
     case logNotFound(PartitionID, KafkaError)
-    /// Informational unless `isFatal`; then this member is out of the group for good.
+    /// Informational unless `isFatal`; then this member is out of the group permanently.
     case failed(KafkaError)
     case logged(KafkaLogLine)
     /// The answer to `beginClose`: the last event.

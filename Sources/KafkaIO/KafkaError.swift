@@ -63,13 +63,13 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The same call may succeed later, on this instance or, after a fatal error, on a new one.
     public var isRetryable: Bool { isFatal || Self.retryable.contains(code) }
 
-    /// It tells of a connection to a broker, which may be made again.
+    /// It is about a connection to a broker, which may be made again.
     public var isOfConnection: Bool { Self.ofConnection.contains(code) }
 
-    /// It tells of one topic or partition; the others may be well.
+    /// It is about one topic or partition; the others may be fine.
     public var isOfPartition: Bool { Self.ofPartition.contains(code) }
 
-    /// Kafka takes nothing of this size, be it a batch or a record.
+    /// Kafka accepts nothing of this size, be it a batch or a record.
     public var isOfSize: Bool { code == .messageSizeTooLarge || code == .recordListTooLarge }
 
     /// It may be the fault of one record, for which Kafka refuses all of its batch.

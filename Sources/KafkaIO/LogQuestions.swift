@@ -2,7 +2,7 @@ public import Vocabulary
 
 /// Which partitions' leaders are to be asked what their log holds, and when.
 ///
-/// What is not answered is asked again, ever more seldom; reading stands still meanwhile.
+/// What is not answered is asked again, with growing delays; reading is paused meanwhile.
 public struct LogQuestions: Hashable, Sendable {
     public struct Question: Hashable, Sendable {
         /// The offset that Kafka does not have.

@@ -24,7 +24,8 @@ public struct PartitionAnswer: Hashable, Sendable {
 extension PartitionAnswer {
     /// Where the group stands, as its coordinator says.
     ///
-    /// Nil: nothing was ever committed, or it has expired. Beside an error the offset says nothing.
+    /// Nil: nothing was ever committed, or it has expired. Next to an error the offset says
+    /// nothing.
     public var committed: Result<CommittedPosition?, KafkaError> {
         if let error { return .failure(error) }
         guard offset >= 0 else { return .success(nil) }

@@ -17,13 +17,13 @@ public struct PartitionRestarts: Hashable, Sendable {
         var count: Int
     }
 
-    /// So long others are waited for, and what the library was told last takes to happen.
+    /// How long to wait for others, and for the library's last command to take effect.
     private static let settling = Duration.milliseconds(250)
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(60))
 
     private var restarts: [PartitionID: Restart] = [:]
     private var relapses: [PartitionID: Relapse] = [:]
-    /// Until then the last restart is under way, and the assignment must not be touched.
+    /// Until then the last restart is in progress, and the assignment must not be touched.
     public private(set) var settledAt = Instant(nanoseconds: .min)
 
     public init() {}
@@ -32,8 +32,8 @@ public struct PartitionRestarts: Hashable, Sendable {
 
     /// A partition failed, and is to be read on from that position.
     ///
-    /// At once, but ever more seldom if it comes no further: 2.0.2 fails so at a damaged batch, for
-    /// as long as that is damaged.
+    /// At once, but with growing delays if it makes no progress: 2.0.2 fails so at a damaged batch,
+    /// for as long as that is damaged.
     public mutating func failed(
         _ partition: PartitionID,
         readOnFrom position: StartPosition,

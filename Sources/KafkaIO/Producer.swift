@@ -179,7 +179,8 @@ public final class Producer {
         }
     }
 
-    /// Lends both arrays; nil stays null, and an empty array has an address, as C wants it.
+    /// Gives access to both arrays; nil stays null, and an empty array has an address, as C wants
+    /// it.
     private static func withMemory<R>(
         _ first: [UInt8]?,
         _ second: [UInt8]?,

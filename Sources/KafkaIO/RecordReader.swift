@@ -96,7 +96,7 @@ struct RecordReader {
         let byteCount = valueByteCount + keyByteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { room, count in
             guard let start = UnsafeMutableRawPointer(room.baseAddress) else { return }
-            // SAFETY: the room is for both, and each has the bytes that the message tells.
+            // SAFETY: the room is for both, and each has as many bytes as the message says.
             if let value = unsafe value {
                 unsafe start.copyMemory(from: value, byteCount: valueByteCount)
             }

@@ -3,7 +3,7 @@ import Vocabulary
 /// Whether a partition still holds the record that stood before the group's position.
 ///
 /// A topic that is deleted and made again has the same name, and once it is filled beyond the old
-/// position nothing but its records tells. So reading begins one record early.
+/// position only its records show it. So reading begins one record early.
 struct ResumeCheck {
     enum Verdict {
         /// The record stands before the position.

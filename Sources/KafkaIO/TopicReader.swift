@@ -1,7 +1,7 @@
 import CRdkafka
 public import Vocabulary
 
-/// Reads a topic outside of any group, for whoever wants to look on.
+/// Reads a topic outside of any group, for observers.
 ///
 /// Belongs to one thread. Only the initialiser waits.
 public final class TopicReader {
@@ -68,8 +68,8 @@ public final class TopicReader {
     /// Appends the records that have arrived, at most `budget`.
     ///
     /// - Returns: true if there may be more; the eventfd is rung for it.
-    /// - Throws: what keeps the client from reading on. Trouble of the whole client (a name that does
-    ///   not resolve, a broker that is gone) is passed over: the library goes on trying.
+    /// - Throws: what keeps the client from reading on. Trouble of the whole client (a name that
+    ///   does not resolve, a broker that is gone) is passed over: the library continues trying.
     public func poll(budget: Int, into records: inout [Record]) throws(KafkaError) -> Bool {
         let limit = records.count + budget
         while records.count < limit {
@@ -102,7 +102,7 @@ public final class TopicReader {
 
     /// Notes with a partition's first record where it ends, and whether this record reaches that.
     ///
-    /// The library tells of an end only when a fetch brings nothing, which with a partition that is
+    /// The library reports an end only when a fetch brings nothing, which with a partition that is
     /// written to all the time may never be.
     private func noteEnd(with record: Record) {
         guard !hasReachedEnd else { return }

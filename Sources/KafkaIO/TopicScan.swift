@@ -85,7 +85,7 @@ public final class TopicScan {
         guard let end = ends[record.partition] else { return }
         if record.offset < end { records.append(record) }
         // There may be no record right before the end: transaction markers stand there, or it was
-        // compacted. The next one tells then, unless the library does.
+        // compacted. The next one then shows the end, unless the library does.
         if record.offset.next >= end { ends[record.partition] = nil }
     }
 

@@ -36,7 +36,7 @@ extension KafkaError {
 @safe public final class GroupGeneration: @unchecked Sendable {
     fileprivate let raw: OpaquePointer
 
-    /// Nil when the consumer is no member of its group any more.
+    /// Nil when the consumer is not a member of its group any more.
     init?(of consumer: OpaquePointer) {
         guard let raw = unsafe rd_kafka_consumer_group_metadata(consumer) else { return nil }
         unsafe self.raw = raw
@@ -83,7 +83,7 @@ extension Consumer {
 
 /// The transactional calls of a producer: they wait, so they belong to a thread that may.
 ///
-/// The producer's own thread must go on polling meanwhile, for the library waits until delivery
+/// The producer's own thread must continue polling meanwhile, for the library waits until delivery
 /// reports are taken. Safe to share: each function of the library locks. The producer must outlive
 /// every call.
 @safe public struct TransactionCalls: @unchecked Sendable {

@@ -9,7 +9,7 @@ extension Configuration {
     /// Reads a configuration file, and looks at the files that it names.
     ///
     /// - Throws: `ServiceError` with every problem there is, a line each; with them what
-    ///   `checkCredentials` would find, as far as it can be seen beside them.
+    ///   `checkCredentials` would find, as far as it can be seen without them.
     package init(file: String, environment: [String: String]) throws(ServiceError) {
         let bytes = try Self.bytes(of: file)
         let read: (Configuration, problems: [ConfigurationProblem])
@@ -48,7 +48,8 @@ extension Configuration {
         }
     }
 
-    /// Reads every key, and tries what can be tried without a network; every problem is told once.
+    /// Reads every key, and tries what can be tried without a network; every problem is reported
+    /// once.
     ///
     /// - Parameter now: When certificates have to be valid; nil: it does not matter.
     /// - Returns: What will be a problem soon.
@@ -80,8 +81,8 @@ extension Configuration {
     /// Kafka's certificates.
     ///
     /// - Parameters:
-    ///   - blamed: The keys that are told already. A credential's keys decide what its files have to
-    ///     be, so none of them is read when a key of it is among these.
+    ///   - blamed: The keys that are already reported. A credential's keys decide what its files
+    ///     have to be, so none of them is read when a key of it is among these.
     ///   - now: When certificates have to be valid; nil: it does not matter.
     ///   - warnings: Grows by what will be a problem soon.
     /// - Returns: What is wrong there, a line each.

@@ -47,8 +47,8 @@ package struct Heliograph: Sendable {
     ///   - handlingSignals: Whether this run does what signals ask for; see `SignalRule`.
     ///   - onListening: Told the admin port once it is open.
     /// - Returns: What was done, once everything is committed that could be.
-    /// - Throws: `ServiceError` when the service cannot start or go on; `RestartWanted` when it has
-    ///   drained to be started again.
+    /// - Throws: `ServiceError` when the service cannot start or continue; `RestartWanted` when
+    ///   it has drained to be started again.
     package func run(
         handlingSignals: Bool = true,
         onListening: @escaping @Sendable (_ adminPort: UInt16) -> Void = { _ in }

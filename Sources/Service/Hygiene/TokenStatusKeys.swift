@@ -14,7 +14,7 @@ package struct TokenStatusKeys {
 
     private struct Device {
         var newest: (key: [UInt8], time: Timestamp, isCleared: Bool)?
-        /// Those whose last record is no tombstone.
+        /// Those whose last record is not a tombstone.
         var keysWithWord: Set<[UInt8]> = []
     }
 

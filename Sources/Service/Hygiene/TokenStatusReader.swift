@@ -73,7 +73,7 @@ final class TokenStatusReader: Sendable {
         stopWakeup.signal()
     }
 
-    /// Reads until it is told to stop; blocks its thread.
+    /// Reads until it is stopped; blocks its thread.
     func run() {
         let patienceEnds = SystemClock.now + Self.patience
         // From the beginning again, tokens that live would be dead until their tombstones come.
@@ -88,7 +88,7 @@ final class TokenStatusReader: Sendable {
             } catch is Stopped {
                 return
             } catch {
-                // The topic was made anew.
+                // The topic was recreated.
                 if (error as? KafkaError)?.code == .offsetOutOfReach {
                     next = [:]
                     keys = TokenStatusKeys()

@@ -19,7 +19,7 @@ struct TombstoneWriter {
         self.wakeup = wakeup
     }
 
-    /// Writes these keys, and goes on with earlier ones.
+    /// Writes these keys, and continues with earlier ones.
     ///
     /// - Throws: why one was not written; the others are given up with it.
     mutating func write(_ keys: [[UInt8]]) throws(KafkaError) {

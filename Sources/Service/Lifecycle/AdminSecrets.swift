@@ -8,8 +8,8 @@ import Telemetry
 
 /// The admin port's tokens and its certificate, as their files have them.
 ///
-/// A thread of its own watches the files; see `ContentWatch`. What cannot be used is told, and what was
-/// in use stays.
+/// A thread of its own watches the files; see `ContentWatch`. What cannot be used is reported, and
+/// what was in use stays.
 final class AdminSecrets: Sendable {
     private struct State {
         var tokens: AdminTokens?

@@ -1,7 +1,7 @@
 package import KafkaIO
 package import Vocabulary
 
-/// How many bytes the topics take in a batch (`max.message.bytes`), as far as Kafka tells.
+/// How many bytes the topics take in a batch (`max.message.bytes`), as far as Kafka says.
 ///
 /// A shard writes all topics by one producer, whose batches have one limit: the smallest of them. That
 /// costs nothing: a batch of the usual size is an eighth of Kafka's default.

@@ -9,13 +9,13 @@ import Vocabulary
 /// Watches the files of Kafka's clients, and says when the process is to start again with them.
 ///
 /// librdkafka reads certificates when it makes a client and takes no others, so another client is
-/// needed, and for that the shards have to drain. A new process does so, and whoever starts it has
-/// to be there in any case: see `docs/decisions/0038-kafkas-files.md`.
+/// needed, and for that the shards have to drain. A new process does so, and the supervisor that
+/// starts it is needed in any case: see `docs/decisions/0038-kafkas-files.md`.
 final class KafkaFiles: Sendable {
     /// What the thread remembers between two looks.
     private struct Watch: Sendable {
         var content: ContentWatch<[String: Result<[UInt8], FileError>]>
-        /// Nil: what is in use is what the files hold, or they are of no use.
+        /// Nil: what is in use is what the files hold, or they are unusable.
         var restartsAt: Instant?
     }
 

@@ -20,7 +20,7 @@ import Glibc
         unsafe raw.deallocate()
     }
 
-    /// Async-signal-safe (signal-safety(7)), but for `errno`.
+    /// Async-signal-safe (signal-safety(7)), except `errno`.
     func post() {
         unsafe sem_post(raw)
     }

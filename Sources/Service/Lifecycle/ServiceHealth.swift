@@ -64,13 +64,15 @@ struct ServiceHealth: Sendable {
         )
     }
 
-    /// What is wrong with one credential, endpoint, schema or registry, while the others go on.
+    /// What is wrong with one credential, endpoint, schema or registry, while the others continue.
     private var warnings: Set<Finding> {
         var warnings: Set<Finding> = []
         for route in controls.flatMap(\.status.routes) {
             let part = "credential \(route.credential) (\(route.environment.rawValue))"
             if route.isTokenFuseBlown {
-                warnings.insert(.init(part: part, reason: "token fuse blown: APNs refuses too many tokens"))
+                warnings.insert(
+                    .init(part: part, reason: "token fuse blown: APNs refuses too many tokens")
+                )
             }
             if let trouble = route.trouble {
                 warnings.insert(.init(part: part, reason: trouble))

@@ -40,7 +40,7 @@ struct ShardGroup: Sendable {
 
     /// Runs until the task is cancelled and the shards have drained.
     ///
-    /// - Throws: `ServiceError` when a shard cannot go on; the others are drained first.
+    /// - Throws: `ServiceError` when a shard cannot continue; the others are drained first.
     func run() async throws {
         try await withTaskCancellationHandler {
             try await runUntilDrained()
@@ -69,7 +69,7 @@ struct ShardGroup: Sendable {
         }
     }
 
-    /// - Returns: Why shards could not go on.
+    /// - Returns: Why shards could not continue.
     private func runShards() async -> [ServiceError] {
         await withTaskGroup(of: ServiceError?.self) { group in
             for index in controls.indices {
@@ -83,7 +83,7 @@ struct ShardGroup: Sendable {
             for await failure in group {
                 guard let failure else { continue }
                 failures.append(failure)
-                // One shard less is no service: the rest drains, then the process ends.
+                // One shard less is not a service: the rest drains, then the process ends.
                 drain()
             }
             return failures
@@ -101,7 +101,7 @@ struct ShardGroup: Sendable {
         tokenStatus?.stop()
     }
 
-    /// Tells of a failure when it happens: the process's last words come when the others drained.
+    /// Reports a failure when it happens: the process's last words come when the others drained.
     private func told(_ failure: ServiceError?, of index: Int) -> ServiceError? {
         guard let failure else { return nil }
         log(ofShard: index).critical(

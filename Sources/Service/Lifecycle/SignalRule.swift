@@ -24,7 +24,7 @@ package enum ProcessSignal: String, Hashable, Sendable, CaseIterable {
 package struct SignalRule: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         case ignore
-        /// Take nothing new, finish what is in hand, end.
+        /// Take nothing new, finish what is in flight, end.
         case drain
         /// Read again what may change while the process runs.
         case reload

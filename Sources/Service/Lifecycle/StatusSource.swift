@@ -6,7 +6,7 @@ import SystemIO
 import Telemetry
 import Vocabulary
 
-/// What the status page is told, and the clock that writes down its past.
+/// What the status page shows, and the clock that records its past.
 final class StatusSource: Sendable {
     private let health: ServiceHealth
     private let metrics: Metrics
@@ -33,7 +33,7 @@ final class StatusSource: Sendable {
     private var uptime: Duration { SystemClock.now - startedAt }
 
     private func record() {
-        // Read before the lock is taken: whoever asks for the document need not wait for it.
+        // Read before the lock is taken: anyone who asks for the document need not wait for it.
         let families = metrics.families
         history.withLock { $0.record(families, uptimeMilliseconds: uptime.milliseconds) }
     }

@@ -81,21 +81,21 @@ final class TopicWait: Sendable {
     }
 }
 
-/// Tells whether what is wrong has changed since it was last told.
+/// Says whether what is wrong has changed since it was last reported.
 package struct TroubleNews {
     private var told: String?
 
     package init() {}
 
-    /// - Returns: Whether that is not what was told last, but for its numbers.
+    /// - Returns: Whether that is not what was reported last, except its numbers.
     package mutating func take(_ text: String) -> Bool {
         let gist = Self.gist(text)
         defer { told = gist }
         return gist != told
     }
 
-    /// Addresses and times differ from one try to the next, as librdkafka tells them:
-    /// "Connection refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)".
+    /// Addresses and times differ from one try to the next, as librdkafka says them: "Connection
+    /// refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)".
     private static func gist(_ text: String) -> String {
         let said = text.firstRange(of: " (after ").map { text[..<$0.lowerBound] } ?? text[...]
         return String(said.filter { !$0.isNumber })

@@ -8,7 +8,7 @@ import Vocabulary
 /// A thread that looks at every shard once a second, and ends the process when one is stuck.
 ///
 /// A stuck thread cannot be freed from outside, and nothing is lost by ending: what has no
-/// acknowledged outcome is sent again. Whoever started the process starts it anew.
+/// acknowledged outcome is sent again. The process's supervisor starts it again.
 enum WatchdogThread {
     /// `EX_TEMPFAIL` of sysexits.h: try again.
     static let exitCode: Int32 = 75

@@ -8,8 +8,8 @@ import Vocabulary
 
 /// Keeps the operator's schemas as `schemas.directory` has them, for all shards.
 ///
-/// A thread of its own watches the directory; see `ContentWatch`. What does not compile is told, and
-/// the old schemas stay.
+/// A thread of its own watches the directory; see `ContentWatch`. What does not compile is
+/// reported, and the old schemas stay.
 final class SchemaDirectory: Sendable {
     private struct State {
         var schemas: PayloadSchemas

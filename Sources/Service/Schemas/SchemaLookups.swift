@@ -4,7 +4,7 @@ package import Vocabulary
 
 /// Which schemas of the registry are being looked up, for whom, and what it has said.
 ///
-/// It is told what happened and says what is to be done; who asks the registry is another's.
+/// It gets what happened and says what to do; another part asks the registry.
 package struct SchemaLookups<Asker: Sendable>: Sendable {
     package enum Answer: Sendable {
         /// Nil: not now.
@@ -60,7 +60,7 @@ package struct SchemaLookups<Asker: Sendable>: Sendable {
         return .fetch(schema)
     }
 
-    /// The registry said what a schema is, or something that is of no use for this one alone.
+    /// The registry said what a schema is, or something that is unusable for this one alone.
     ///
     /// - Returns: those who asked for it.
     package mutating func ended(
@@ -116,7 +116,7 @@ private struct LookupLimit: Sendable {
 /// What the registry has said.
 ///
 /// A schema never changes under its identifier, so it is kept as long as there is room. What the
-/// registry lacks, or has in a form of no use, is asked for again after a while.
+/// registry lacks, or has in an unusable form, is requested again after a while.
 package struct RegistryCache: Sendable {
     private struct Useless: Sendable {
         var schema: RegisteredSchema

@@ -116,7 +116,8 @@ final class SchemaRegistry: Sendable {
         }
     }
 
-    /// Has a schema compiled, which may take a second: whoever waits for another one does not mind.
+    /// Has a schema compiled, which may take a second: those that wait for another one are not
+    /// delayed.
     private func compile(_ text: RegisteredText, _ schema: SchemaReference) {
         let byteCount = text.byteCount
         let pending = pendingByteCount.add(byteCount, ordering: .relaxed).newValue

@@ -4,7 +4,7 @@ public import Vocabulary
 public enum APNsTopicRule {
     /// What the push type appends to the bundle ID.
     ///
-    /// Nothing for `mdm`: its topic is no bundle ID at all but the UID attribute of the MDM push
+    /// Nothing for `mdm`: its topic is not a bundle ID at all but the UID attribute of the MDM push
     /// certificate's subject (`com.apple.mgmt.External.…`), and is given whole.
     public static func suffix(for pushType: PushType) -> String {
         switch pushType {

@@ -25,7 +25,7 @@ public enum ChannelRequest: Hashable, Sendable {
     /// Not idempotent: once more is one channel more.
     case create(ChannelStorage)
     case read(ChannelID)
-    /// For good.
+    /// Permanently.
     case delete(ChannelID)
     case list
 

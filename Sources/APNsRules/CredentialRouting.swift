@@ -196,8 +196,8 @@ public struct CredentialProblems: Error, Hashable, Sendable {
 
 /// Finds bundle IDs of the configuration.
 ///
-/// A hash table of its own, with a hash that takes little time: only the operator chooses what
-/// stands in it, so nobody can make it slow, and every event looks here.
+/// A hash table of its own, with a hash that takes little time: only the operator chooses what is
+/// in it, so nobody can make it slow, and every event looks here.
 private struct BundleIDTable: Hashable, Sendable {
     private let names: [String]
     /// Places in `names`, by hash; at least half are free, which is -1.

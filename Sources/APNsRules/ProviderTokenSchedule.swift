@@ -4,8 +4,8 @@ public import Vocabulary
 ///
 /// APNs wants a key's token replaced after 20 minutes at the earliest, and takes none that is older
 /// than an hour ("Establishing a token-based connection to APNs"). It counts over all who have the
-/// key. So `iat` is no moment of somebody's minting but the start of a slot that follows from key
-/// and wall clock alone, and everybody has the same one (decision 0037).
+/// key. So `iat` is not the time at which a token is made, but the start of a slot that follows
+/// from key and wall clock alone, and everybody has the same one (decision 0037).
 ///
 /// A slot's token is in use from 15 to 45 minutes after its `iat`. So it is right as long as the clock
 /// is less than 15 minutes wrong, either way.

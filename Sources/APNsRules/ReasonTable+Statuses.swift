@@ -6,9 +6,9 @@ import Vocabulary
 extension ReasonTable {
     /// What a status means with no reason, with an unknown one, or with one that belongs elsewhere.
     ///
-    /// An unknown status acts as the first of its class (RFC 9110, 15). APNs gives a reason whenever
-    /// it refuses: a refusal without one is somebody else's, and neither ends an event nor condemns
-    /// a token or a credential.
+    /// An unknown status acts as the first of its class (RFC 9110, 15). APNs gives a reason
+    /// whenever it refuses: a refusal without one comes from something in between, and neither ends
+    /// an event nor affects a token or a credential.
     static let statusRows: [Row] = [
         Row(
             200...299,
@@ -70,7 +70,8 @@ extension ReasonTable {
         Row(
             400...499,
             nil,
-            // Of the way to APNs: the breaker tells what concerns one event from what concerns all.
+            // Of the way to APNs: the breaker distinguishes what concerns one event from what
+            // concerns all.
             Verdict(.retryHere, .server),
             "APNs always gives a reason, so something in between answered instead.",
             remedy: "Look for a proxy, a firewall or a portal in between; check"

@@ -18,9 +18,9 @@ public struct RequestHeaders: Hashable, Sendable {
     /// Replaces what is in the block by the headers of one request.
     ///
     /// `apns-priority` is sent where the event names one, for `background`, for which APNs' own
-    /// default, 10, is an error, and in broadcasts, where it is required.
-    /// `providerToken` is the token's text; nil where a client certificate speaks. The topic is no
-    /// header of a broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
+    /// default, 10, is an error, and in broadcasts, where it is required. `providerToken` is the
+    /// token's text; nil where a client certificate speaks. The topic is not a header of a
+    /// broadcast, but stands in its path; see `APNsTopicRule.topic(of:)`.
     public func fill(
         _ block: inout HeaderBlock,
         for event: Event,

@@ -4,12 +4,12 @@ public import Vocabulary
 ///
 /// APNs does not document it; a proxy before it may send it.
 public enum RetryAfter {
-    /// Longer waits are cut to this, so that one wrong clock stops nothing for good.
+    /// Longer waits are cut to this, so that one wrong clock cannot stop anything permanently.
     public static let maxDelay: Duration = .seconds(24 * 3600)
 
     /// The delay; nil when the value is neither seconds nor a date in the preferred form.
     ///
-    /// A date in the past is no delay.
+    /// A date in the past is not a delay.
     public static func delay(_ value: some StringProtocol, now: Timestamp) -> Duration? {
         if !value.isEmpty, value.utf8.allSatisfy(isDigit) {
             // Digits that overflow are a long time.

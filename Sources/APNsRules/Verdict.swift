@@ -14,12 +14,12 @@ public enum Disposition: String, Hashable, Sendable, CaseIterable {
     case retryElsewhere
     /// Once again with a fresh provider token; `ProviderTokenSchedule` says when there may be one.
     case refreshProviderToken
-    /// The credential does not work now: it is parked, and the others go on.
+    /// The credential does not work now: it is parked, and the others continue.
     case parkCredential
 
     /// The outcome that this ends in by itself.
     ///
-    /// Nil when the event goes on, or ends as `undeliverable`: APNs did not judge the event.
+    /// Nil when the event continues, or ends as `undeliverable`: APNs did not judge the event.
     public var outcome: OutcomeKind? {
         switch self {
         case .delivered: .accepted
@@ -46,7 +46,7 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
 }
 
 extension Reason {
-    /// APNs condemns the key itself, whoever signs with it: revoked, or not of the team.
+    /// APNs refuses the key itself, whichever credential uses it: it is revoked, or not the team's.
     ///
     /// What else parks a credential is of its environment, its certificate, or how often it is used.
     public static let keyRevoked = Reason.apns(.invalidProviderToken)

@@ -6,7 +6,7 @@ package struct ConnectionFacts: Hashable, Sendable {
     package let environment: APNsEnvironment
     /// It came to the port for channels, not to the one for notifications.
     package let isForChannels: Bool
-    /// What stands in the client's certificate; nil when it sent none.
+    /// What is in the client's certificate; nil when it sent none.
     package let certificate: CertificateFacts?
     /// What every request is answered with, because the certificate is bad.
     package var certificateRefusal: APNsReason?

@@ -13,7 +13,7 @@ package struct DeviceRate: Hashable, Sendable {
     }
 }
 
-/// A bucket per device token, for as many as fit; then all begin anew.
+/// A bucket per device token, for as many as fit; then all start over.
 struct DeviceBuckets {
     private struct Bucket {
         var level: Double

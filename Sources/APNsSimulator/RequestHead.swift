@@ -34,7 +34,7 @@ package struct RequestHead: Sendable {
         return String(decoding: token, as: UTF8.self)
     }
 
-    /// Tells the names apart by length; where two share one, by a byte that differs.
+    /// Distinguishes the names by length; where two share one, by a byte that differs.
     private static func name(_ bytes: [UInt8], _ range: Range<Int>) -> Name? {
         let candidate: Name
         let text: StaticString

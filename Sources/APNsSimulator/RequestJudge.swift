@@ -25,7 +25,7 @@ package struct RequestJudge {
     private var requestCounts: [[UInt8]: Int] = [:]
     private static let maxRequestCounts = 1 << 20
 
-    /// - Throws: if a key is no P-256 public key.
+    /// - Throws: if a key is not a P-256 public key.
     package init(
         keys: [RegisteredKey],
         scenario: Scenario = Scenario(),

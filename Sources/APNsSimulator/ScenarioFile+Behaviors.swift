@@ -6,7 +6,7 @@ import Vocabulary
 extension ScenarioFile {
     private static let maxStepCount = 10_000
 
-    /// Reads a behaviour; `names` are the members allowed beside those that describe it.
+    /// Reads a behaviour; `names` are the members allowed next to those that describe it.
     static func behavior(
         _ value: JSONValue,
         path: String,

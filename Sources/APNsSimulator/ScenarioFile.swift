@@ -1,7 +1,7 @@
 import JSON
 import Vocabulary
 
-/// Why a text is no scenario; the message names the rule.
+/// Why a text is not a scenario; the message names the rule.
 package struct ScenarioError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 }

@@ -70,7 +70,7 @@ final class SimulatedConnection {
         return true
     }
 
-    /// Tells a stream limit, if it is a new one.
+    /// Reports a stream limit, if it is a new one.
     func limitStreams(_ limit: UInt32) {
         guard limit != streamLimit else { return }
         streamLimit = limit

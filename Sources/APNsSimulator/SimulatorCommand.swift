@@ -2,17 +2,17 @@ package import Vocabulary
 
 /// What the control endpoint may ask of a running simulator.
 package enum SimulatorCommand: Sendable {
-    /// Begins a scenario anew; connections stay.
+    /// Restarts a scenario; connections stay.
     case replaceScenario(Scenario)
     /// Something befalls every open connection, of one environment or of both.
     case fault(ConnectionFault, APNsEnvironment?)
-    /// Tells what a device has; the token in lower case.
+    /// Reports what a device has; the token in lower case.
     case device(String)
     /// Takes a device off the net, or brings it back.
     case setOffline(String, Bool)
     /// Forgets every device.
     case forgetDevices
-    /// Tells the channels of all apps.
+    /// Reports the channels of all apps.
     case channels
 }
 

@@ -157,7 +157,7 @@ extension SimulatorLoop {
         }
     }
 
-    /// Tells the limit before the answer that changed it.
+    /// Reports the limit before the answer that changed it.
     private func adjustStreamLimit(_ connection: SimulatedConnection, _ now: Timestamp) {
         var limit = settings.unprovenStreams
         if connection.facts.isProven {

@@ -32,13 +32,13 @@ package struct Strictness: Hashable, Sendable {
     package var tokenUpdates = TokenUpdateScope.key
     /// `iat` may be a string of digits, as some senders write it.
     package var takesTextIssueTimes = false
-    /// A provider token with members beside `alg`, `kid`, `iss` and `iat` is invalid.
+    /// A provider token with members next to `alg`, `kid`, `iss` and `iat` is invalid.
     package var refusesExtraTokenMembers = false
     /// How far ahead of the simulator's clock `iat` may lie, in seconds.
     package var maxFutureSeconds: Int64 = 3600
     /// Device tokens have 64 digits and no other number.
     package var requires64Digits = false
-    /// A payload that is no JSON object is `PayloadEmpty`; APNs' own answer is not known.
+    /// A payload that is not a JSON object is `PayloadEmpty`; APNs' own answer is not known.
     package var requiresJSONPayload = false
     /// A bad certificate gets 403 instead of GOAWAY or a broken connection.
     package var answersBadCertificates = false

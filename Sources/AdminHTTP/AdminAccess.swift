@@ -20,7 +20,7 @@ package struct AdminAccess: Sendable {
     /// Whether the one who asks calls the port by a name that it has.
     func knowsName(in request: HTTPRequest) -> Bool { hosts.admits(request.authority) }
 
-    /// The answer to a request for a page that is no probe; nil: it may have the page.
+    /// The answer to a request for a page that is not a probe; nil: it may have the page.
     func refusal(of request: HTTPRequest) -> HTTPResponse? {
         guard knowsName(in: request) else {
             return HTTPResponse(

@@ -1,10 +1,10 @@
 /// The names that the admin port answers to.
 ///
-/// A page of the web can give its own name the port's address (DNS rebinding): its visitor's browser
-/// then takes the port for that page's server, and lets it read every answer. The request still has
-/// the page's name in it, and a page can choose only among names that public DNS gives out. So no
-/// others have to be told apart: an address, a name without a dot, and names below the endings that
-/// public DNS does not have are always admitted.
+/// A page of the web can give its own name the port's address (DNS rebinding): its visitor's
+/// browser then takes the port for that page's server, and lets it read every answer. The request
+/// still has the page's name in it, and a page can choose only among names that public DNS gives
+/// out. So no others have to be distinguished: an address, a name without a dot, and names below
+/// the endings that public DNS does not have are always admitted.
 package struct AdminHosts: Hashable, Sendable {
     /// In lower case, without a dot at their ends.
     private let names: Set<String>

@@ -20,7 +20,7 @@ package struct AdminRoutes: Sendable {
         return probe(request) ?? access.refusal(of: request) ?? page(request)
     }
 
-    /// The answer to a probe, which everybody gets: whoever restarts the process depends on it.
+    /// The answer to a probe, which everybody gets: anyone who restarts the process depends on it.
     ///
     /// - Returns: nil for another page.
     private func probe(_ request: HTTPRequest) -> HTTPResponse? {

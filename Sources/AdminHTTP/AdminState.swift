@@ -27,7 +27,7 @@ package struct AdminState: Sendable {
 ///
 /// Probes, rollouts and drains of nodes act on readiness, on all processes at once. So an obstacle
 /// is this process' or Kafka's alone; what is wrong with one credential, endpoint or schema is a
-/// warning, because the others go on and no other process would do better.
+/// warning, because the others continue and no other process would do better.
 package struct Readiness: Hashable, Sendable {
     package struct Finding: Hashable, Sendable {
         /// The thing, as `kafka` or `credential example`.

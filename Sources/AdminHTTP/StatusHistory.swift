@@ -20,7 +20,7 @@ package struct StatusHistory: Hashable, Sendable {
     /// Takes the metrics down; to be called every `interval`, and harmless when called otherwise.
     ///
     /// - Parameters:
-    ///   - families: All of them, read now; a family that is missing is no number, not zero.
+    ///   - families: All of them, read now; a family that is missing is not a number, not zero.
     ///   - uptimeMilliseconds: Of the process. Never falls.
     package mutating func record(_ families: [MetricFamily], uptimeMilliseconds: Int64) {
         if let last = readings.last, uptimeMilliseconds <= last.uptimeMilliseconds { return }
@@ -110,7 +110,7 @@ extension StatusHistory {
         }
     }
 
-    /// The reasons given since the process began, the most frequent of late first.
+    /// The reasons given since the process began, the most frequent of recent ones first.
     package var reasons: [StatusReasonCount] {
         guard let last = readings.last else { return [] }
         let shown = readings[max(0, readings.count - 1 - Self.pointCount)...]

@@ -5,7 +5,7 @@ import Vocabulary
 ///
 /// Its sources stand in `Page/`.
 enum StatusPage {
-    /// Only what stands in this file runs, even if someone slips markup in.
+    /// Only what is in this file runs, even if someone slips markup in.
     static let policy = """
         default-src 'none'; \
         style-src \(hashes(styles)); script-src \(hashes(scripts)); \

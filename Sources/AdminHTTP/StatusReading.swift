@@ -97,8 +97,8 @@ struct StatusReading: Hashable, Sendable {
         return values.isEmpty ? nil : values.reduce(0, +)
     }
 
-    /// Whether it counts what is put off, as `<source>.retry.<delay>` does: that waits on purpose,
-    /// and is no lag to the rules for alerts either.
+    /// Whether it counts what is deferred, as `<source>.retry.<delay>` does: that waits on purpose,
+    /// so the rules for alerts do not count it as lag either.
     private static func isOfRetryTopic(_ sample: MetricFamily.Sample) -> Bool {
         guard let topic = sample["topic"] else { return false }
         let words = topic.split(separator: ".", omittingEmptySubsequences: false)

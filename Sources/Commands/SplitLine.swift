@@ -1,8 +1,8 @@
 import Spelling
 
-/// The words after a command's name, told apart by the rules of GNU's getopt_long(3): options and
-/// operands in any order, `--name value`, `--name=value`, `-n value`, `-nvalue`, clustered flags,
-/// and `--` before what only looks like an option.
+/// The words after a command's name, distinguished by the rules of GNU's getopt_long(3): options
+/// and operands in any order, `--name value`, `--name=value`, `-n value`, `-nvalue`, clustered
+/// flags, and `--` before what only looks like an option.
 ///
 /// Names are not abbreviated: a script must not break when an option is added.
 struct SplitLine {

@@ -51,7 +51,7 @@ package enum ValueHint: Hashable, Sendable {
     case words([String])
 }
 
-/// Why a text is no value of an option.
+/// Why a text is not a value of an option.
 package struct ValueMismatch: Error, Hashable, Sendable {
     let reason: String
 

@@ -4,7 +4,7 @@ import Vocabulary
 extension Configuration {
     /// Reports values that are fine alone and wrong together.
     ///
-    /// A value that was refused is told already, and what stands for it says nothing.
+    /// A value that was refused is already reported, and what stands for it says nothing.
     func check(_ reader: ConfigurationReader) {
         reader.endReading()
         checkTopics(reader)

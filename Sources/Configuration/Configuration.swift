@@ -169,7 +169,7 @@ package struct Configuration: Hashable, Sendable {
     /// Where Apple's identifier of a key stands.
     package enum KeyID: Hashable, Sendable {
         case text(String)
-        /// Beside the key: the two may change together while the service runs.
+        /// Next to the key: the two may change together while the service runs.
         case file(String)
     }
 
@@ -262,7 +262,7 @@ package struct Configuration: Hashable, Sendable {
         package var host: String
         /// 0: a free one.
         package var port: UInt16
-        /// Names that the port answers to, beside those that it always does.
+        /// Names that the port answers to, next to those that it always does.
         package var hosts: [String]
         /// Nil: everybody may see every page.
         package var bearerToken: SecretSource?
@@ -275,7 +275,7 @@ package struct Configuration: Hashable, Sendable {
     package struct Log: Hashable, Sendable {
         package var level: LogLevel
         package var format: LogFormat
-        /// Nil: logs do not tell devices apart.
+        /// Nil: logs do not distinguish devices.
         package var fingerprintKey: SecretSource?
         /// Where shards log what their engines are told; nil: nowhere.
         package var inputsFolder: String?
@@ -308,7 +308,7 @@ extension Configuration {
 
     /// Reads a configuration as far as it can be read, with everything that is wrong with it.
     ///
-    /// - Throws: When the text is no YAML: what its keys are is anybody's guess.
+    /// - Throws: When the text is not YAML: what its keys are is anybody's guess.
     package static func read(
         yaml: [UInt8],
         fileName: String,

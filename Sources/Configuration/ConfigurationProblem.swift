@@ -36,7 +36,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
         return ((path.isEmpty ? message : "\(path): \(message)") + place).printable
     }
 
-    /// Each once, in the order in which a person mends them: down the file, then the rest.
+    /// Each once, in the order in which a person fixes them: down the file, then the rest.
     package static func ordered(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
         var told: Set<ConfigurationProblem> = []
         let different = problems.filter { told.insert($0).inserted }

@@ -142,7 +142,7 @@ final class ConfigurationReader {
 
     /// Whether a variable sets something under `path`.
     ///
-    /// An empty one makes no entry of a list, but it is no unknown one either.
+    /// An empty one makes no entry of a list, but it is not an unknown one either.
     func hasVariable(under path: [String]) -> Bool {
         let start = Self.variable(for: path) + "_"
         let found = environment.filter { name, text in

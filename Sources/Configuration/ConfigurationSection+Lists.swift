@@ -33,7 +33,7 @@ extension ConfigurationSection {
         return elements(name, setting).map { values(name, of: type, $0) } ?? []
     }
 
-    /// - Returns: nil, and a report, for what is no list.
+    /// - Returns: nil, and a report, for anything but a list.
     private func elements(_ name: String, _ setting: Setting) -> [Setting]? {
         switch setting {
         case .absent: return []

@@ -37,7 +37,7 @@ package struct ContentWatch<Reading: Equatable & Sendable>: Sendable {
 }
 
 /// A thread that looks at files every second, and when it is asked to, whatever the file system:
-/// inotify tells nothing of network mounts.
+/// inotify reveals nothing of network mounts.
 package final class WatchThread: Sendable {
     private enum Wish: Hashable, Sendable {
         case nothing

@@ -23,7 +23,7 @@ enum KafkaPropertyFile {
 extension Configuration {
     /// Reads the files that hold properties of Kafka's client, and sets these.
     ///
-    /// - Returns: One problem for each file that is of no use, under its key.
+    /// - Returns: One problem for each file that is unusable, under its key.
     package mutating func takePropertyFiles() -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for (property, path) in kafka.propertyFiles.sorted(by: { $0.key < $1.key }) {

@@ -1,6 +1,6 @@
 import KafkaIO
 
-/// The files of Kafka's client: of one that it cannot read, it tells OpenSSL's number only.
+/// The files of Kafka's client: of one that it cannot read, it reports OpenSSL's number only.
 extension Configuration {
     private static let tlsFiles: Set = [
         "ssl.ca.location", "ssl.certificate.location", "ssl.crl.location", "ssl.key.location",

@@ -3,7 +3,7 @@ import KafkaIO
 /// What of the configuration holds a secret, and must not be shown.
 package enum Secrets {
     private static let words = ["password", "secret", "key.pem", "jaas", "token"]
-    /// All that SASL is told but for how it goes about it: a user's name is half of a login.
+    /// All SASL properties except the mechanism: a user's name is half of a login.
     private static let plain: Set<String> = ["sasl.mechanism", "sasl.mechanisms"]
     static let hidden = "(hidden)"
 

@@ -4,9 +4,9 @@ public import Vocabulary
 /// (RFC 8305, 4 and 5: "Happy Eyeballs").
 ///
 /// An address that swallows packets must not use up the whole connect timeout, so the next one is
-/// tried beside it after a while; one that refuses is followed by the next at once. The first to
-/// accept the TCP connection wins, and the caller gives up the others. Where the winner's
-/// handshake then fails, the race goes on with what was not tried yet.
+/// tried next to it after a while; one that refuses is followed by the next at once. The first to
+/// accept the TCP connection wins, and the caller gives up the others. Where the winner's handshake
+/// then fails, the race continues with what was not tried yet.
 ///
 /// Addresses with the fewest connections go first, so that many connections spread over many
 /// servers; among equals IPv6 and IPv4 take turns.
@@ -70,8 +70,8 @@ public struct AddressRace: Hashable, Sendable {
         hasWinner = true
     }
 
-    /// The winner turned out to be of no use: TLS failed, or the connection broke before HTTP/2
-    /// was up.
+    /// The winner turned out to be unusable: TLS failed, or the connection broke before HTTP/2 was
+    /// up.
     public mutating func winnerFailed() {
         precondition(hasWinner, "nobody has won yet")
         running = 0

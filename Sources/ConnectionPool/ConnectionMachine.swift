@@ -16,7 +16,7 @@ public enum AnswerWorth: Hashable, Sendable, Comparable, CaseIterable {
 public struct ConnectionMachine: Hashable, Sendable {
     /// A connection that closes leaves the pool, whatever its phase.
     public enum Phase: Hashable, Sendable {
-        /// TCP, TLS and the peer's SETTINGS are under way. Next: `proving`, `ready`, `draining`
+        /// TCP, TLS and the peer's SETTINGS are in progress. Next: `proving`, `ready`, `draining`
         /// (its credential was replaced or parked meanwhile).
         case connecting(since: Instant)
         /// One stream at a time, until the peer has found the provider token valid ("Establishing

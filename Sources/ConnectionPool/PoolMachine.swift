@@ -63,7 +63,7 @@ public struct PoolMachine: Hashable, Sendable {
     public enum CloseReason: Hashable, Sendable {
         case connectTimedOut
         case pingUnanswered
-        /// It was being opened for a credential that is of no use any more.
+        /// It was being opened for a credential that is unusable.
         case superseded
     }
 
@@ -114,7 +114,7 @@ public struct PoolMachine: Hashable, Sendable {
         return connections[best].id
     }
 
-    /// Tells how many deliveries wait for a stream.
+    /// Says how many deliveries wait for a stream.
     public mutating func demandChanged(waiting: Int) {
         self.waiting = waiting
     }
@@ -319,7 +319,7 @@ public struct PoolMachine: Hashable, Sendable {
         return min(pings, since + limits.stallTimeout)
     }
 
-    /// Since when the connection has been of no use, although the peer is heard.
+    /// Since when the connection has been unusable, although the peer is heard.
     private func stalledSince(_ connection: ConnectionMachine) -> Instant? {
         guard connection.isUsable else { return nil }
         if waiting > 0, connection.openStreams == 0, let since = connection.shutSince {

@@ -9,7 +9,7 @@ public struct ResponseTimes: Hashable, Sendable {
     public static let slack = Duration.milliseconds(50)
     /// Answers that make a judgement.
     public static let minSampleCount = 16
-    /// How long the best is remembered, twice over: what was possible last night is no measure.
+    /// How long the best is remembered, twice over: what was possible last night is not a measure.
     public static let window = Duration.seconds(600)
 
     /// A mean in which each answer counts a sixteenth.

@@ -24,7 +24,7 @@ extension CredentialMaterial {
         return materials
     }
 
-    /// Nil: it is no certificate.
+    /// Nil: it is not a certificate.
     func expiry(now: Timestamp) -> CertificateExpiry? {
         certificate.map { certificate in
             CertificateExpiry(

@@ -33,7 +33,7 @@ package enum CredentialMaterial: Sendable {
     }
 }
 
-/// Why a credential's files are of no use; under the key of the configuration that is to blame.
+/// Why a credential's files are unusable; under the key of the configuration that is to blame.
 package struct CredentialMaterialError: Error {
     let key: String
     /// What the key names, and what is wrong with it.
@@ -46,7 +46,7 @@ package struct CredentialMaterialError: Error {
         self.sentence = sentence
     }
 
-    /// `predicate` completes a sentence about what stands in `source`.
+    /// `predicate` completes a sentence about what is in `source`.
     init(_ name: String, _ source: SecretSource, _ predicate: String) {
         self.init(key: source.key(name), "\(source) \(predicate)")
     }

@@ -24,8 +24,8 @@ package struct CredentialInUse: Sendable {
 ///
 /// A thread of its own watches the files. One that changed is validated as at start; when it is
 /// good it takes the place of the old one for all shards at once: each shard takes `inUse` over
-/// between two turns, and lets the connections of what was replaced finish. A bad one is told, and
-/// the old one stays.
+/// between two turns, and lets the connections of what was replaced finish. A bad one is reported,
+/// and the old one stays.
 package final class Credentials: Sendable {
     private struct State {
         var inUse: [CredentialInUse] = []
@@ -110,7 +110,7 @@ package final class Credentials: Sendable {
         }
     }
 
-    /// APNs condemns the key of what the caller has in use: every shard is to hear of it.
+    /// APNs refuses the key of what the caller has in use: every shard is to hear of it.
     package func keyRevoked(_ credential: CredentialInUse) {
         credential.token?.wasRevoked()
         version.add(1, ordering: .releasing)

@@ -18,7 +18,7 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
 
     /// Takes the key as a file has it; nil when it is shorter than `minByteCount`.
     ///
-    /// White space at the file's ends is no part of the key.
+    /// White space at the file's ends is not part of the key.
     package init?(file: [UInt8]) {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         var key = file.drop(while: isSpace)
@@ -38,7 +38,7 @@ package struct FingerprintKey: Hashable, Sendable, CustomStringConvertible, Cust
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for what is no device token.
+    /// Nil for anything but a device token.
     package func fingerprint(ofText text: String) -> String? {
         DeviceToken(text).map(fingerprint(of:))
     }

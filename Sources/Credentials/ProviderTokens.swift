@@ -6,7 +6,7 @@ package import Vocabulary
 /// The provider token of one key, shared by all credentials, shards and connections that use it.
 ///
 /// Others with the key come to the same bytes: `iat` follows from the clock, the signature from the
-/// key. So a restart, a second process or `heliograph push` is no new token for APNs.
+/// key. So a restart, a second process or `heliograph push` is not a new token for APNs.
 package final class ProviderTokenSource: Sendable {
     private struct State {
         var schedule: ProviderTokenSchedule
@@ -17,7 +17,7 @@ package final class ProviderTokenSource: Sendable {
     }
 
     let key: SigningKey
-    /// How often APNs condemned the key to somebody in the process.
+    /// How often APNs refused the key to somebody in the process.
     private let revocations = Atomic(0)
     private let state: Mutex<State>
 

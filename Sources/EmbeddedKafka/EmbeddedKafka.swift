@@ -102,7 +102,7 @@ package import Vocabulary
 
     /// Makes a broker the group's coordinator.
     ///
-    /// The cluster goes on answering for the group at every broker: `failNext` makes one refuse.
+    /// The cluster continues answering for the group at every broker: `failNext` makes one refuse.
     package func moveCoordinator(of group: String, toBroker broker: Int) {
         unsafe rd_kafka_mock_coordinator_set(cluster, "group", group, Int32(broker))
     }

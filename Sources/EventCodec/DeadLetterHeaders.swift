@@ -1,9 +1,9 @@
 public import Vocabulary
 
-/// The headers that a dead letter carries beside the record's own.
+/// The headers that a dead letter carries next to the record's own.
 ///
-/// Replaced, never appended: whoever dead-letters a replayed record again leaves one set of them.
-/// They name reasons and schema locations, never what the event holds.
+/// Replaced, never appended: a replayed record that becomes a dead letter again has one set of
+/// them. They name reasons and schema locations, never what the event holds.
 public struct DeadLetterHeaders: Hashable, Sendable {
     public enum Style: String, Hashable, Sendable, CaseIterable {
         /// `__connect.errors.*`, all text (KIP-298; Kafka Connect's `DeadLetterQueueReporter`).
@@ -95,7 +95,7 @@ public struct DeadLetterHeaders: Hashable, Sendable {
     }
 }
 
-/// What a dead letter's headers tell, whichever style they have and whoever wrote them.
+/// What a dead letter's headers say, whatever their style and writer.
 public struct DeadLetterFacts: Hashable, Sendable {
     public var topic: KafkaTopic?
     public var partition: Int32?

@@ -1,7 +1,7 @@
 import CFiles
 public import JSONSchema
 
-/// A shipped schema, part of the binary so that it needs no file beside it.
+/// A shipped schema, part of the binary so that it needs no file next to it.
 public struct EmbeddedSchema: Hashable, Sendable {
     /// The stem of its file in `schemas/`.
     public let name: String

@@ -134,7 +134,7 @@ public struct EventDecoder: ~Copyable {
         return report.finished().map { Violation($0) }
     }
 
-    /// What has a name twice is no event, because nobody can say which value is meant.
+    /// What has a name twice is not an event, because nobody can say which value is meant.
     private borrowing func ambiguous(_ fields: EventFields, _ repeated: JSONNode) -> DecodedRecord {
         var report = FindingReport()
         report.add(repeated: repeated, in: check.document)
@@ -311,7 +311,7 @@ extension EventDecoder {
 
     private static let specVersion = JSONName("specversion")
 
-    /// Of a text that is no JSON, though perhaps just what its schema says.
+    /// Of a text that is not JSON, though perhaps just what its schema says.
     private func explained(
         _ error: FramingError,
         by schema: SchemaReference
@@ -641,7 +641,7 @@ private struct EventFields {
 
 /// A kind of event: its schema, and what it calls its fields.
 ///
-/// An object, so that a decoder lends it out by counting one reference.
+/// An object, so that a decoder shares it by counting one reference.
 private final class EventKind: Sendable {
     let schema: Schema
     /// Whether it is for a channel.
@@ -755,7 +755,7 @@ private struct RecurringTexts {
     /// The last text of each hash, of which the lowest bits count.
     private var texts = [String](repeating: "", count: 16)
 
-    /// A string's text; nil for what is no string.
+    /// A string's text; nil for anything but a string.
     mutating func text(of string: JSONNode, in document: JSONDocument) -> String? {
         let place = Int(string.hash) & (texts.count - 1)
         let known = texts[place]

@@ -82,7 +82,7 @@ struct Framing {
 struct FramingError: Error {
     let kind: RecordFraming
     let event: InvalidEvent
-    /// What the record names as its schema, where that may say why it is no JSON.
+    /// What the record names as its schema, where that may say why it is not JSON.
     var schema: SchemaReference?
 
     init(_ kind: RecordFraming, _ event: InvalidEvent, schema: SchemaReference? = nil) {

@@ -70,7 +70,7 @@ public struct OutcomeEncoder: Sendable {
         return keyBytes
     }
 
-    /// Tells the headers one by one: `outcome`, `reason`, `event-id` where there is one, and the
+    /// Passes the headers one by one: `outcome`, `reason`, `event-id` where there is one, and the
     /// event's trace context.
     ///
     /// The record's own trace context is that of the latest hop; a CloudEvent's is where the trace

@@ -4,7 +4,7 @@ public import Vocabulary
 ///
 /// W3C Trace Context, level 2, sections 3.2 and 3.3. What the specification has a participant
 /// ignore is not passed on: a trace that begins nowhere helps nobody, and a tracestate means
-/// nothing beside another traceparent. The bytes that are passed on are those that came.
+/// nothing next to another traceparent. The bytes that are passed on are those that came.
 public struct TraceContext: Hashable, Sendable {
     /// `traceparent`, and `tracestate` where there is one; names in lower case.
     public let headers: [RecordHeader]
@@ -64,7 +64,7 @@ enum TraceParent {
         return !isZero(text.extracting(traceID)) && !isZero(text.extracting(parentID))
     }
 
-    /// Of a version that is not written yet; what is longer is no identifier of a trace.
+    /// Of a version that is not written yet; what is longer is not an identifier of a trace.
     private static let maxByteCount = 512
 
     /// Upper case is not valid (section 3.2.1).

@@ -14,10 +14,10 @@ import Vocabulary
     private static let maxIndexedNames = 16
     private var fields: [nghttp2_nv] = unsafe []
 
-    /// Lends the fields to `submit`.
+    /// Gives access to the fields to `submit`.
     ///
-    /// - Returns: What `submit` returned; nil when a name or value is no valid field (RFC 9113,
-    ///   8.2.1), and nothing was submitted.
+    /// - Returns: What `submit` returned; nil when a name or value is not a valid field (RFC
+    ///   9113, 8.2.1), and nothing was submitted.
     mutating func withFields<Value>(
         of block: HeaderBlock,
         _ submit: (UnsafePointer<nghttp2_nv>?, Int) -> Value

@@ -47,7 +47,7 @@ extension ServerConnection {
 
     /// Puts the true stream limit into a SETTINGS frame that was just made.
     func correctSettings(_ frames: inout ByteQueue, _ frameByteCount: Int) {
-        // SAFETY: the frame's bytes are lent for the closure; its length is checked first.
+        // SAFETY: the frame's bytes are valid during the closure; its length is checked first.
         let isSettings = unsafe frames.withLast(frameByteCount) { frame in
             unsafe frame.count >= 9 && frame[3] == 4 && frame[4] & 1 == 0
         }

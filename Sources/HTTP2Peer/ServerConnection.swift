@@ -85,7 +85,7 @@ package final class ServerConnection {
     /// The client's certificate in DER; nil when it sent none, or was not asked.
     package var clientCertificateDER: [UInt8]? { channel.peerCertificateDER }
 
-    /// What stands in the client's certificate.
+    /// What is in the client's certificate.
     package var clientCertificateFacts: CertificateFacts? { channel.peerCertificateFacts }
 
     /// Moves what has happened since the last call to the end of `events`.

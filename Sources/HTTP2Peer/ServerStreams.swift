@@ -23,7 +23,7 @@ package struct ServerConfiguration: Hashable, Sendable {
     package var settings: [HTTP2Setting] = [.maxConcurrentStreams(1000)]
     /// Answers streams over SETTINGS_MAX_CONCURRENT_STREAMS with REFUSED_STREAM.
     ///
-    /// When false they arrive like any other; `openStreamCount` tells.
+    /// When false they arrive like any other; `openStreamCount` says.
     package var refusesExcessStreams = true
     package var maxRequestBodyByteCount = 65536
     /// Bytes of a request's header fields; a longer list resets the stream.

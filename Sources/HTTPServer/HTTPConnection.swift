@@ -84,7 +84,7 @@ struct HTTPConnection {
         hasAnswered && parser.isIdle && !hasDecrypted && phase == .receiving
     }
 
-    /// TLS has more than the parser took: no poll(2) tells of it.
+    /// TLS has more than the parser took: no poll(2) reports it.
     private var hasDecrypted: Bool { tls?.received.isEmpty == false }
 
     /// Reads and writes as far as the socket lets it, one request at most: a peer that sends

@@ -25,7 +25,7 @@ package struct HTTPRequest: Hashable, Sendable {
     package internal(set) var body: [UInt8] = []
     /// It came over TLS.
     package internal(set) var isSecure = false
-    /// The peer wants to go on after the answer.
+    /// The peer wants to continue after the answer.
     let isPersistent: Bool
 
     /// The value of a field by its name in lower case; nil without such a field.
@@ -50,7 +50,7 @@ extension HTTPRequest {
     }
 }
 
-/// Why a request is not taken; nothing behind it can be told apart from it.
+/// Why a request is not taken; nothing behind it can be distinguished from it.
 package enum RequestProblem: Error, Hashable, Sendable {
     case malformed
     /// Longer than `RequestParser.maxHeadByteCount`.

@@ -48,7 +48,7 @@ struct RequestHead: Hashable, Sendable {
 
     /// One Host at most, and one that could be (RFC 9112, 3.2); nil without one, or with none in it.
     ///
-    /// None is no mistake here: probes written by hand leave it out, and browsers never do.
+    /// None is not a mistake here: probes written by hand leave it out, and browsers never do.
     private static func host(_ fields: [HTTPField]) throws(RequestProblem) -> String? {
         let hosts = fields.filter { $0.name == "host" }
         guard hosts.count <= 1 else { throw .malformed }

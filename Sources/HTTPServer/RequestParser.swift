@@ -1,7 +1,7 @@
 /// Takes requests off the bytes that a peer sends (RFC 9112); reads and writes nothing itself.
 ///
 /// Give it bytes with `append`, at most `capacity` of them, then call `next` until it needs more.
-/// What it returns does not depend on how the bytes were split, but for `invitation`. It holds at
+/// What it returns does not depend on how the bytes were split, except `invitation`. It holds at
 /// most a head, `maxHeadByteCount` + 1 bytes, and a body of the limit.
 package struct RequestParser: Hashable, Sendable {
     package enum Step: Hashable, Sendable {

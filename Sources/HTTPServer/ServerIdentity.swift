@@ -3,7 +3,7 @@ package import Vocabulary
 
 /// With what the server shows its peers who it is: a certificate and its key.
 package final class ServerIdentity: Sendable {
-    /// Why files are of no use.
+    /// Why files are unusable.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
         /// The key's file is to blame, not the certificate's.
         package let isOfKey: Bool

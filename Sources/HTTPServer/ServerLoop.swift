@@ -15,7 +15,7 @@ struct ServerLoop: ~Copyable {
     private let stop: Int32
     private let onTrouble: @Sendable (String) -> Void
     private var connections: [HTTPConnection] = []
-    /// Kept open to be let go of: with no descriptor left, one peer can still be answered.
+    /// Kept open to be released: with no descriptor left, one peer can still be answered.
     private var spare: Int32 = -1
     private var reportedAt: ContinuousClock.Instant?
     /// No peer is let in before; nil: at once.

@@ -125,9 +125,9 @@ extension JSONDocument {
 
     /// Whether no two items of an array are equal.
     ///
-    /// Long arrays are compared by hash, seeded anew in each process, so that no producer can
-    /// make this quadratic. Only objects that have a name twice can differ and have the same hash:
-    /// where more than a few do, the answer is no.
+    /// Long arrays are compared by hash, seeded again in each process, so that no producer can make
+    /// this quadratic. Only objects that have a name twice can differ and have the same hash: where
+    /// more than a few do, the answer is no.
     public func hasUniqueItems(_ array: JSONNode) -> Bool {
         guard array.count > 16 else { return hasUniqueFewItems(array) }
         var items: [(hash: Int, node: JSONNode)] = []

@@ -4,7 +4,7 @@ import CSimdjson
 ///
 /// Parsing copies no string and converts no number: the tape holds source positions, and what is
 /// asked for is read from the source. Nothing is allocated once the buffers have grown to the
-/// documents' size. Names may repeat inside an object; whoever minds looks for it.
+/// documents' size. Names may repeat inside an object; callers that care look for them.
 ///
 /// A copy is a view of the same document: it stays as it is when the original parses another one,
 /// which then takes a new tape. Copies share the parser, so all of them belong to one thread.
@@ -134,7 +134,7 @@ extension JSONDocument {
 
 /// What strings and numbers say, and where a value stands.
 extension JSONDocument {
-    /// The bytes of a string with its escapes resolved; empty for what is no string.
+    /// The bytes of a string with its escapes resolved; empty for anything but a string.
     ///
     /// A string without escapes is a slice of the source, and costs no copy.
     public func content(of node: JSONNode) -> ArraySlice<UInt8> {
@@ -143,7 +143,7 @@ extension JSONDocument {
         return StringContent.unescaped(source[node.contentRange])?[...] ?? []
     }
 
-    /// A string's content; nil for what is no string.
+    /// A string's content; nil for anything but a string.
     public func string(_ node: JSONNode) -> String? {
         guard node.isString else { return nil }
         return withContent(of: node) { content in
@@ -159,7 +159,7 @@ extension JSONDocument {
         return known
     }
 
-    /// Whether an expression matches anywhere in a string; false for what is no string.
+    /// Whether an expression matches anywhere in a string; false for anything but a string.
     public func matches(_ node: JSONNode, _ pattern: TextPattern) -> Bool {
         node.isString && withContent(of: node) { pattern.matches($0) }
     }
@@ -181,7 +181,7 @@ extension JSONDocument {
         }
     }
 
-    /// A number's exact value; nil if it is no number, has a fraction, or does not fit.
+    /// A number's exact value; nil if it is not a number, has a fraction, or does not fit.
     ///
     /// `1.0` and `1e3` are integers (JSON Schema Core, 4.2.3).
     public func integer(_ node: JSONNode) -> Int64? {
@@ -195,7 +195,7 @@ extension JSONDocument {
         }
     }
 
-    /// The nearest `Double` to a number, infinite beyond its range; nil for what is no number.
+    /// The nearest `Double` to a number, infinite beyond its range; nil for anything but a number.
     public func double(_ node: JSONNode) -> Double? {
         guard node.isNumber else { return nil }
         return StringContent.double(source.span.extracting(node.range))

@@ -1,4 +1,4 @@
-/// Why a text is no JSON document, and at which byte where that is known.
+/// Why a text is not a JSON document, and at which byte where that is known.
 public struct JSONError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable, CaseIterable {
         case outOfMemory

@@ -172,7 +172,7 @@ public struct JSONNameTable: Sendable {
         }
     }
 
-    /// Lends the table to C for one call.
+    /// Gives C access to the table for one call.
     fileprivate func withNames<R>(_ body: (hg_json_names) -> R) -> R {
         // SAFETY: the pointers do not leave the call; every position in `slots` is one of `names`,
         // and every name's range lies in `bytes`.
@@ -202,7 +202,7 @@ extension JSONDocument {
     ///   - places: Gets the tape indexes of the values, by the names' positions.
     ///   - first: Where those of the first name go in `places`, which has room for all behind it.
     /// - Returns: A bit for each name that is there; nil where they have to be looked for one by
-    ///   one: one stands twice or has escapes, or this is no object.
+    ///   one: one stands twice or has escapes, or this is not an object.
     public func findMembers(
         of object: JSONNode,
         in table: JSONNameTable,
@@ -237,7 +237,7 @@ extension JSONDocument {
         return unsafe withView { view in unsafe hg_json_next_suspect(view, index, end) }
     }
 
-    /// Lends the document to C for one call.
+    /// Gives C access to the document for one call.
     private func withView<R>(_ body: (UnsafePointer<hg_json_view>) -> R) -> R {
         // SAFETY: the pointers do not leave the call, and the counts are those of the arrays; what
         // the tape says of the source is checked where it is read.

@@ -184,7 +184,7 @@ struct DecimalText {
 }
 
 extension JSONDocument {
-    /// A number, exact; nil for what is no number.
+    /// A number, exact; nil for anything but a number.
     public func number(_ node: JSONNode) -> JSONNumber? {
         guard node.isNumber else { return nil }
         return JSONNumber(text: source[node.range])
@@ -201,7 +201,7 @@ extension JSONDocument {
 
     /// Below zero if a number is smaller than `other`, above if larger; exact at any size.
     ///
-    /// It traps for what is no number.
+    /// It traps for anything but a number.
     public func compare(_ node: JSONNode, with other: JSONNumber) -> Int {
         precondition(node.isNumber, "only numbers have an order")
         if node.kind == .integer, let limit = other.integer, let value = integer(node) {
@@ -212,7 +212,7 @@ extension JSONDocument {
 
     /// Whether a number is an integer times `divisor`, without rounding.
     ///
-    /// It traps for what is no number.
+    /// It traps for anything but a number.
     public func isMultiple(_ node: JSONNode, of divisor: JSONNumber) -> Bool {
         precondition(node.isNumber, "only numbers can be divided")
         if node.kind == .integer, let divisor = divisor.integer, divisor > 0,

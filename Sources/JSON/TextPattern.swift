@@ -7,7 +7,7 @@ import CRE2
 @safe public final class TextPattern: Sendable {
     // SAFETY: a compiled RE2 is immutable and may be shared (re2/re2.h, "Thread-safe").
     private nonisolated(unsafe) let expression: OpaquePointer?
-    /// In place of RE2, where it is that simple.
+    /// Instead of RE2, where it is that simple.
     private let bytePattern: BytePattern?
     /// As it was written.
     public let text: String
@@ -40,7 +40,8 @@ import CRE2
         weight = 1 + 2 * translation.placeCount
     }
 
-    /// With no more memory than it needs, in powers of two: each expression has its share for good.
+    /// With no more memory than it needs, in powers of two: each expression has its share
+    /// permanently.
     private static func compiled(
         _ text: String,
         within budget: inout PatternBudget
@@ -100,8 +101,8 @@ import CRE2
 
 /// What the expressions of one schema may take together, and how long it may take to compile them.
 ///
-/// Whoever writes a schema chooses how many there are and how large they become: `\p{L}{400}` is half
-/// a million instructions, and half a second.
+/// Anyone who writes a schema chooses how many there are and how large they become: `\p{L}{400}` is
+/// half a million instructions, and half a second.
 public struct PatternBudget: Sendable {
     /// RE2 needs so much for any expression that is of use.
     static let leastByteCount = 64 << 10

@@ -37,7 +37,7 @@ public struct Schema: Sendable {
         self.root = root
     }
 
-    /// Compiles schemas for the same values into one program: a check that goes on from one to
+    /// Compiles schemas for the same values into one program: a check that continues from one to
     /// the next looks each object's names up once, as long as all have no more than 64 of them.
     public static func compiled(
         together texts: [[UInt8]],

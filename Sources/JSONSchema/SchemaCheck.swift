@@ -23,14 +23,14 @@ public struct SchemaCheck {
         self.document = document
     }
 
-    /// Goes on with another text, of which nothing is known.
+    /// Continues with another text, of which nothing is known.
     public mutating func parse(_ text: [UInt8], upTo end: Int) throws(JSONError) {
         program = nil
         dateTime = (-1, nil)
         try document.parse(text, upTo: end)
     }
 
-    /// Begins anew, with another schema or another value; what is known of members is kept as long
+    /// Starts over, with another schema or another value; what is known of members is kept as long
     /// as the schema is the same.
     mutating func start(_ program: SchemaProgram, _ value: JSONNode) {
         work = SchemaWork(byteCount: value.byteCount)
@@ -60,7 +60,7 @@ public struct SchemaCheck {
     @inline(__always)
     mutating func end() { work.end() }
 
-    /// The check goes on with a child of the present value; `leaveChild` is called in the end.
+    /// The check continues with a child of the present value; `leaveChild` is called in the end.
     @inline(__always)
     mutating func enterChild() { level &+= 1 }
 

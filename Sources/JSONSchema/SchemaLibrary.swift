@@ -19,7 +19,7 @@ public struct SchemaLibrary: Sendable {
     ///
     /// Whether its keywords make sense is checked when a schema refers to it.
     ///
-    /// - Throws: `SchemaError` if it is no JSON, or one of its URIs is taken.
+    /// - Throws: `SchemaError` if it is not JSON, or one of its URIs is taken.
     public mutating func add(_ text: [UInt8], baseURI: String) throws(SchemaError) {
         let root = try Self.parse(text, document: baseURI)
         var grown = index

@@ -9,7 +9,7 @@ struct SchemaNotes: Sendable {
     var itemKeywords: [(prefix: String, rest: String)] = []
     /// Every property that a schema names, and its node.
     var propertyNodes: [(name: String, node: Int32)] = []
-    /// Nodes of whose values not even the size is told.
+    /// Nodes of whose values not even the size is reported.
     var secretNodes: Set<Int32> = []
     /// What the values of a node are meant to be, where its schema says so.
     var forms: [Int32: ValueForm] = [:]

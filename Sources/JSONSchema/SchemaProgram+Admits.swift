@@ -279,7 +279,7 @@ extension SchemaProgram {
             }
             return true
         }
-        // Most members of an open object are strangers: one look at the table tells.
+        // Most members of an open object are strangers: one look at the table decides.
         let table = rule.properties
         while let (name, member) = check.document.nextMember(&cursor) {
             guard !mayName(name.hash, in: table) || admitsMember(rule, name, member, &check)
@@ -562,7 +562,7 @@ extension SchemaProgram {
 ///
 /// Atomic counts around each match take as long as the match of a short string.
 @safe struct BorrowedPattern: Sendable {
-    // SAFETY: a program has each of these beside the pattern itself, and never gives one out.
+    // SAFETY: a program has each of these next to the pattern itself, and never gives one out.
     private let pattern: Unmanaged<TextPattern>
     let weight: Int
 

@@ -1,6 +1,6 @@
 import JSON
 
-/// The compiled form of a schema: instructions with integer operands, and tables beside them.
+/// The compiled form of a schema: instructions with integer operands, and tables next to them.
 ///
 /// Nothing in it changes after compilation, so many threads may share it.
 final class SchemaProgram: Sendable {
@@ -25,7 +25,7 @@ final class SchemaProgram: Sendable {
     let literals: [Literal]
     let stringRules: [StringRule]
     let memberTests: [MemberTest]
-    /// Read only when a finding is told.
+    /// Read only when a finding is reported.
     let notes: SchemaNotes
 
     init(_ builder: consuming SchemaProgramBuilder) {
@@ -195,7 +195,7 @@ final class SchemaProgram: Sendable {
         var pattern: Int32 = -1
     }
 
-    /// Whether a value is no object, or one whose member of that name is that string: what most
+    /// Whether a value is not an object, or one whose member of that name is that string: what most
     /// `if`s ask.
     struct MemberTest: Hashable, Sendable {
         /// The name of the member.

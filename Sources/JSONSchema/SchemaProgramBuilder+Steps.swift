@@ -7,10 +7,10 @@ extension SchemaProgramBuilder {
 
     /// Writes the steps of each node; it is the last thing that is done with a program.
     ///
-    /// They are the node's instructions, but for three shapes that nearly every schema has. A
-    /// branch of `allOf`, the target of a reference, or the branches of an `if` cost an application
-    /// no more where their few steps can stand in its place; an `if` that asks whether a member is
-    /// a certain string does so itself; and what is demanded of strings is one step.
+    /// They are the node's instructions, except three shapes that nearly every schema has. A branch
+    /// of `allOf`, the target of a reference, or the branches of an `if` cost an application no
+    /// more where their few steps can stand in its place; an `if` that asks whether a member is a
+    /// certain string does so itself; and what is demanded of strings is one step.
     mutating func writeSteps() {
         var written: [Int32: [SchemaProgram.Instruction]] = [:]
         for index in nodes.indices {
@@ -50,7 +50,7 @@ extension SchemaProgramBuilder {
         return steps
     }
 
-    /// What stands in the place of a node for the same value.
+    /// What is in the place of a node for the same value.
     private mutating func taken(
         from node: Int32,
         _ written: inout [Int32: [SchemaProgram.Instruction]]

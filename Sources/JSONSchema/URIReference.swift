@@ -42,7 +42,7 @@ struct URIReference: Hashable, Sendable {
         return text
     }
 
-    /// What this reference means beside a base (RFC 3986, 5.2.2).
+    /// What this reference means relative to a base (RFC 3986, 5.2.2).
     func resolved(against base: URIReference) -> URIReference {
         var target = self
         guard scheme == nil else {
@@ -88,7 +88,7 @@ struct URIReference: Hashable, Sendable {
         return kept.joined(separator: "/")
     }
 
-    /// The fragment with its percent-encoding resolved; nil where that is no UTF-8.
+    /// The fragment with its percent-encoding resolved; nil where that is not UTF-8.
     var decodedFragment: String? {
         guard let fragment, fragment.contains("%") else { return self.fragment ?? "" }
         var bytes: [UInt8] = []

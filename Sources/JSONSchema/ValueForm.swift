@@ -52,7 +52,7 @@ enum ValueForm: String, Sendable {
 
     // MARK: Device tokens
 
-    /// What people send in place of 64 digits, in the order of what tells most.
+    /// What people send instead of 64 digits, the most telling first.
     private static func tokenMistake(_ text: String) -> String? {
         if text.isEmpty { return "is empty" }
         if let place = placeOfSpace(text) { return "has white space at its \(place)" }

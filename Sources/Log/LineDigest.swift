@@ -3,8 +3,8 @@ package import Vocabulary
 /// Keeps faults that repeat from filling the log: the first few lines of a kind are told, the
 /// others are counted and told of once a window.
 ///
-/// As long as a kind repeats, its lines are only counted; after a quiet window it is forgotten,
-/// and the next one is told in full again. Pure: the caller brings the time.
+/// As long as a kind repeats, its lines are only counted; after a quiet window it is forgotten, and
+/// the next one is reported in full again. Pure: the caller brings the time.
 package struct LineDigest<Line: Sendable>: Sendable {
     /// What makes two lines the same: the fixed sentence, and what it is about.
     package struct Kind: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
         package let last: Line
         package let count: Int
         package let duration: Duration
-        /// The lines are of many kinds, more than are told apart.
+        /// The lines are of many kinds, more than are distinguished.
         package let isMixed: Bool
     }
 
@@ -49,7 +49,7 @@ package struct LineDigest<Line: Sendable>: Sendable {
     /// - Parameters:
     ///   - window: How long lines are counted before a summary.
     ///   - burst: Lines of a kind that are told before the others are counted.
-    ///   - maxKinds: Kinds that are told apart; those beyond are counted together.
+    ///   - maxKinds: Kinds that are distinguished; those beyond are counted together.
     package init(
         window: Duration = .seconds(60),
         burst: Int = 3,

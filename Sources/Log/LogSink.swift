@@ -57,8 +57,8 @@ package final class LogSink: Sendable {
         write(digest.withLock { $0.takeAll(now: SystemClock.now) })
     }
 
-    /// What follows a subject's first colon is left out: an error begins with its name, and goes on
-    /// with addresses and numbers that are never the same.
+    /// What follows a subject's first colon is left out: an error begins with its name, and
+    /// continues with addresses and numbers that are never the same.
     private static func kind(of line: LogLine) -> LineDigest<LogLine>.Kind {
         let subjects = subjects.map { key in
             let text = line.facts[key] ?? ""

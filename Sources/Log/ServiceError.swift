@@ -1,4 +1,4 @@
-/// Why the service cannot start or go on: one line for each problem, for people.
+/// Why the service cannot start or continue: one line for each problem, for people.
 package struct ServiceError: Error, CustomStringConvertible {
     package enum Outlook: Hashable, Sendable {
         /// Somebody has to see to it.

@@ -101,8 +101,8 @@ package struct RegistryClient: ~Copyable {
 
     /// The answer of the first registry that gives one; nil: there is no such thing.
     ///
-    /// A registry that refuses goes before one that does not answer: of two addresses one may be dead
-    /// for long, and this schema is not what tells.
+    /// A registry that refuses goes before one that does not answer: of two addresses one may be
+    /// dead for long, and this schema does not show it.
     private borrowing func get(
         _ path: String,
         _ options: HTTPTransfer.Options

@@ -1,6 +1,6 @@
 /// Finds the word that was probably meant.
 package enum NearMiss {
-    /// A longer word is no slip of the pen, and the comparison takes quadratic time.
+    /// A longer word is not a slip of the pen, and the comparison takes quadratic time.
     private static let bytesMax = 64
 
     /// The closest of `words`, if it is close enough to be a slip, or the same in another style

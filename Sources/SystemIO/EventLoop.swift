@@ -82,7 +82,7 @@ public struct Readiness: OptionSet, Hashable, Sendable {
         try control(EPOLL_CTL_DEL, fileDescriptor, id: 0, interest: [])
     }
 
-    /// Waits until a descriptor is ready or `deadline` has come, then tells each readiness.
+    /// Waits until a descriptor is ready or `deadline` has come, then reports each readiness.
     ///
     /// Level-triggered: what `body` leaves unread is told again by the next call. Nil waits for
     /// ever, a deadline in the past only looks. Waits at most one millisecond too long.

@@ -12,7 +12,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The failure that `errno` tells about right now.
+    /// The failure that `errno` has right now.
     public static func last(_ call: String) -> SystemError {
         SystemError(call: call, code: errno)
     }

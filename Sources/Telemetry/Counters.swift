@@ -58,8 +58,8 @@ public final class CounterTable<Label: MetricLabel>: Sendable {
 
 /// One counter for each row and each label of a closed list.
 ///
-/// Rows are places in a list of the configuration, see `MetricLists`: the caller has the place at
-/// hand, so nothing is looked up.
+/// Rows are places in a list of the configuration, see `MetricLists`: the caller knows the place,
+/// so nothing is looked up.
 public final class CounterGrid<Label: MetricLabel>: Sendable {
     let rows: [CounterTable<Label>]
 

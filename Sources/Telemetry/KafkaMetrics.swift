@@ -1,4 +1,5 @@
-/// What a process knows of Kafka, beside what its shards count: asked for whenever the metrics are.
+/// What a process knows of Kafka, next to what its shards count: asked for whenever the metrics
+/// are.
 public struct KafkaMetrics: Sendable {
     /// A partition that the process owns.
     public struct Partition: Hashable, Sendable {

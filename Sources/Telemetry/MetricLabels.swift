@@ -8,7 +8,7 @@ public protocol MetricLabel: Hashable, Sendable, CaseIterable where AllCases == 
 
 /// The reason of an outcome as a metric label: a closed list.
 ///
-/// Text that a peer sent never becomes a label, or it could fill the memory of whoever scrapes.
+/// Text that a peer sent never becomes a label, or it could fill the memory of anyone who scrapes.
 public enum ReasonLabel: MetricLabel {
     case apns(APNsReason)
     case local(LocalReason)

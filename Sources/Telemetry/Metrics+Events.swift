@@ -97,7 +97,7 @@ extension Metrics {
         ]
     }
 
-    /// What has no credential is told apart by an empty label, which no name can be.
+    /// What has no credential is distinguished by an empty label, which no name can be.
     private var credentialLabels: [[MetricFamily.Label]] {
         (lists.credentials + [""]).map { [.init("credential", $0)] }
     }

@@ -1,7 +1,7 @@
 /// OpenMetrics' text format, version 1.0.
 ///
 /// Differences to Prometheus' own: a counter's family is named without `_total`, an info's without
-/// `_info`, units are said, and the end is marked, so that a page that was cut off is no page.
+/// `_info`, units are said, and the end is marked, so that a page that was cut off is not a page.
 /// `_created` is left out: everything was created when the process was, which
 /// `process_start_time_seconds` says once.
 public enum OpenMetricsText {

@@ -23,7 +23,7 @@ public final class RouteMetrics: Sendable {
     public let streamsLimit = Gauge()
     /// Events that wait for a stream.
     public let waiting = Gauge()
-    /// 1: APNs condemns too many device tokens.
+    /// 1: APNs refuses too many device tokens.
     public let blownTokenFuse = Gauge()
 
     init() {

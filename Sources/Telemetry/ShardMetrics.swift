@@ -48,7 +48,7 @@ public final class ShardMetrics: Sendable {
     public let brokenStreams = CounterTable<BrokenStreamLabel>()
     /// By the route's index.
     public let routes: [RouteMetrics]
-    /// By the credential's place; 1: APNs condemned it.
+    /// By the credential's place; 1: APNs refused it.
     public let parkedCredentials: [Gauge]
     public let clockSkewSeconds = Gauge()
     public let tokenFuseTrips = Counter()

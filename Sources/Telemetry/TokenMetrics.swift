@@ -1,4 +1,4 @@
-/// What a process counts of device tokens, beside its shards; the reader's thread writes.
+/// What a process counts of device tokens, next to its shards; the reader's thread writes.
 public final class TokenMetrics: Sendable {
     public let statusRecordsRead = Counter()
     public let malformedStatusRecords = Counter()

@@ -2,7 +2,7 @@ package import APNsRules
 import Log
 package import Vocabulary
 
-/// What an answer of APNs means, in words: `Verdict`'s own row, whoever asks.
+/// What an answer of APNs means, in words: `Verdict`'s own row, for every caller.
 package struct AnswerMeaning: Sendable {
     package let verdict: Verdict
     private let status: Int

@@ -6,7 +6,7 @@ package enum ReasonExplanation {
     /// A word can be both APNs' reason and Heliograph's own: then both are told.
     ///
     /// - Parameter reason: in any case; or a status, of which all rows are told.
-    /// - Returns: nil for a word that is no reason.
+    /// - Returns: nil for a word that is not a reason.
     package static func text(for reason: String) -> String? {
         let local = LocalReason.allCases.first {
             $0.rawValue.lowercased() == reason.lowercased()

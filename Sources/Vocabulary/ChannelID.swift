@@ -1,6 +1,7 @@
 /// The value of `apns-channel-id`: Base64 that APNs made, of no fixed size.
 ///
-/// Unlike a device token it is no credential: every device that subscribes to the channel gets it.
+/// Unlike a device token it is not a credential: every device that subscribes to the channel gets
+/// it.
 public struct ChannelID: Hashable, Sendable {
     public let base64: String
 

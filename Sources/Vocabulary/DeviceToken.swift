@@ -27,7 +27,7 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomRe
         digits = InlineText(bytes)
     }
 
-    /// Made for whoever asks.
+    /// Made for each caller.
     public var hexadecimal: String { digits.string }
 
     /// In lower case, in ASCII.
@@ -42,7 +42,7 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomRe
     /// Half as many are the token's bytes.
     public var digitCount: Int { digits.byteCount }
 
-    /// Lends the digits' characters.
+    /// Gives access to the digits' characters.
     @inline(__always)
     public func withDigits<Value>(_ body: (Span<UInt8>) -> Value) -> Value { digits.withUTF8(body) }
 

@@ -25,7 +25,7 @@ public struct Event: Hashable, Sendable {
     public var payload: Range<Int>
     public var collapseID: CollapseID?
     public var apnsID: APNsID
-    /// What `schemas.payload: warn` found; the event is sent all the same.
+    /// What `schemas.payload: warn` found; the event is sent anyway.
     public var warnings: [Violation]
     /// Epoch seconds, or 0 for one attempt without storage; nil: the header is not sent.
     public var expiration: Int64?
@@ -118,7 +118,7 @@ extension Event {
 
     /// Whether such an expiration has passed.
     ///
-    /// 0 is no moment: it asks for one attempt without storage.
+    /// 0 is not a time: it asks for one attempt without storage.
     @inline(__always)
     public static func isOver(_ expiration: Int64?, at timestamp: Timestamp) -> Bool {
         guard let expiration, expiration != 0 else { return false }
@@ -140,7 +140,7 @@ extension Event {
     }
 }
 
-/// A record that is no valid event, with whatever of it could be read.
+/// A record that is not a valid event, with whatever of it could be read.
 public struct InvalidEvent: Hashable, Sendable {
     public var reason: LocalReason
     public var violations: [Violation]
@@ -189,13 +189,13 @@ public struct EventID: Hashable, Sendable {
         text = InlineText(utf8)
     }
 
-    /// Lends the text's bytes.
+    /// Gives access to the text's bytes.
     @inline(__always)
     public func withUTF8<Value>(_ body: (Span<UInt8>) -> Value) -> Value { text.withUTF8(body) }
 }
 
 extension EventID: CustomStringConvertible, ExpressibleByStringInterpolation {
-    /// Made for whoever asks.
+    /// Made for each caller.
     public var description: String { text.string }
 
     public init(stringLiteral text: String) { self.init(text) }

@@ -25,14 +25,14 @@ struct InlineText<let capacity: Int>: Sendable {
 
     var byteCount: Int { long?.count ?? Int(shortCount) }
 
-    /// Lends the bytes.
+    /// Gives access to the bytes.
     @inline(__always)
     func withUTF8<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
         if let long { return body(long.span) }
         return body(short.span.extracting(0..<Int(shortCount)))
     }
 
-    /// Made for whoever asks.
+    /// Made for each caller.
     var string: String {
         withUTF8 { utf8 in
             unsafe utf8.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }

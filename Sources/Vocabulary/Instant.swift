@@ -47,8 +47,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// How long an event took up to this moment, in milliseconds.
     ///
-    /// When it began is said by whoever produced it, whose clock is not ours: it is never negative,
-    /// and 30 days at most, so that one wrong clock does not outweigh all other events.
+    /// Its start is the producer's time, whose clock is not ours: it is never negative, and 30 days
+    /// at most, so that one wrong clock does not outweigh all other events.
     public func latency(since start: Timestamp) -> Int64 {
         guard start < self else { return 0 }
         let (latency, overflow) = milliseconds.subtractingReportingOverflow(start.milliseconds)

@@ -1,4 +1,4 @@
-/// Which records an outcome consists of, beside the outcome itself.
+/// Which records an outcome consists of, next to the outcome itself.
 extension OutcomeKind {
     /// The token-status record's `status`; nil unless APNs spoke of the token itself: 410,
     /// `BadDeviceToken` or `DeviceTokenNotForTopic`.

@@ -33,7 +33,7 @@ public struct OutcomeSubject: Hashable, Sendable {
     public var eventID: EventID?
     public var apnsID: APNsID?
     public var deviceToken: DeviceToken?
-    /// Of a broadcast, in place of token and topic.
+    /// Of a broadcast, instead of token and topic.
     public var channel: ChannelID?
     public var topic: APNsTopic?
     public var pushType: PushType?

@@ -13,7 +13,7 @@ public struct PartitionStart: Hashable, Sendable {
     public let partition: PartitionID
     public let position: StartPosition
     /// The record that stands before a position `at` an offset, if it is known; another one in its
-    /// place means that the topic was made anew.
+    /// place means that the topic was recreated.
     public let after: RecordMark?
 
     public init(partition: PartitionID, position: StartPosition, after: RecordMark? = nil) {

@@ -109,7 +109,7 @@ public enum LocalReason: String, Hashable, Sendable, CaseIterable {
     case schemaViolation = "SchemaViolation"
     /// The Schema Registry does not know the schema that the record names.
     case unknownSchema = "UnknownSchema"
-    /// The schema that the record names is no JSON Schema, or one that cannot be enforced.
+    /// The schema that the record names is not a JSON Schema, or one that cannot be enforced.
     case unusableSchema = "UnusableSchema"
     /// The Schema Registry could not be asked for the record's schema within `retry.here_for`.
     case schemaUnavailable = "SchemaUnavailable"

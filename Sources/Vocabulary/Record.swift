@@ -78,7 +78,7 @@ extension Record {
         )
     }
 
-    /// Copied for whoever asks.
+    /// Copied for each caller.
     public var key: [UInt8]? {
         get { keyByteCount < 0 ? nil : Array(valueAndKey[valueEnd...]) }
         set {
@@ -94,7 +94,7 @@ extension Record {
         return key.map(DeviceToken.canonical) == canonical ? canonical : key
     }
 
-    /// Copied for whoever asks; nil is a tombstone.
+    /// Copied for each caller; nil is a tombstone.
     public var value: [UInt8]? { valueRange.map { Array(valueAndKey[$0]) } }
 
     /// Where the value stands in `valueAndKey`; nil is a tombstone.

@@ -6,6 +6,6 @@ public enum TransactionFailure: Hashable, Sendable, CaseIterable {
     case abortable
     /// A producer with the same `transactional.id` lives, or the transaction took too long.
     case fenced
-    /// The producer is of no use any more.
+    /// The producer is unusable.
     case unusable
 }

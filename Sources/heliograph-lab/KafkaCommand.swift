@@ -31,7 +31,7 @@ enum KafkaCommand {
         for topic in arguments[topic] {
             try kafka.createTopic(topic.name, partitions: topic.partitions)
         }
-        // Whoever reads that it is ready may end it at once.
+        // A reader of the ready line may end it at once.
         let signals = ProcessSignals.catching([.terminate, .interrupt])
         Terminal.print(#"{"bootstrap_servers":"\#(kafka.bootstrapServers)"}"#)
         // Reading blocks, so it has a thread of its own; the process's end ends it.

@@ -37,7 +37,7 @@ enum SimulateAPNsCommand {
             if let port = arguments[controlPort] {
                 control = try ControlServer.start(port: port, simulator: simulator)
             }
-            // Whoever reads that it is ready may end it at once.
+            // A reader of the ready line may end it at once.
             let signals = ProcessSignals.catching([.terminate, .interrupt])
             try introduce(simulator, keys, control, arguments)
             await signals.untilDrain()

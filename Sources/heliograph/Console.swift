@@ -18,7 +18,7 @@ enum Console {
     /// A piece of a line, and how it looks.
     struct Piece {
         var text: String
-        /// Parameters of "select graphic rendition" (ECMA-48, 8.3.117); nil: as ever.
+        /// Parameters of "select graphic rendition" (ECMA-48, 8.3.117); nil: as usual.
         var rendition: String?
     }
 

@@ -46,7 +46,7 @@ struct OutcomeStyle {
 
     /// Green for what arrived, yellow for what needs no action, red for what does.
     ///
-    /// See ECMA-48, 8.3.117. The word beside it says the same without colours.
+    /// See ECMA-48, 8.3.117. The word next to it says the same without colours.
     private static func color(of kind: OutcomeKind) -> String {
         switch kind {
         case .accepted: "32"

@@ -103,7 +103,7 @@ enum TailCommand {
             let wasAtEnd = noFollow && tail.hasReachedEnd
             let outcomes = try tail.next().prefix(limit - count)
             let lines = outcomes.map { isJSON ? [Console.Piece(text: $0.json)] : style.line($0) }
-            // A reader that has gone, as `head` does, wants no more: that is no fault.
+            // A reader that has gone, as `head` does, wants no more: that is not a fault.
             do throws(OutputError) {
                 try Console.write(lines)
             } catch {

@@ -4,7 +4,7 @@ import JSONSchema
 
 /// How schemas that others wrote are compiled.
 ///
-/// What they refer to comes from beside them, never from a network.
+/// What they refer to comes from the same folder, never from a network.
 package struct SchemaCompilation: Sendable {
     /// Whether `format` is enforced where a schema's dialect leaves it an annotation.
     package let assertsFormat: Bool

@@ -13,7 +13,7 @@ package struct DeadLetterFilter: Hashable, Sendable {
     package var partition: Int32?
     /// Of the source.
     package var offset: Int64?
-    /// Where to begin, as an interrupted replay tells it.
+    /// Where to begin, as an interrupted replay printed it.
     package var from = DeadLetterPositions()
     /// At most so many.
     package var limit: Int?

@@ -8,7 +8,7 @@ package import Vocabulary
 
 /// One run over the dead-letter topic that produces events again.
 ///
-/// Key and value stay byte for byte, and so do the headers but for those of failures and retries:
+/// Key and value stay byte for byte, and so do the headers except those of failures and retries:
 /// the event starts afresh. The dead letters themselves stay where they are.
 package final class DeadLetterReplay {
     package struct Counts: Hashable, Sendable {
@@ -21,7 +21,7 @@ package final class DeadLetterReplay {
 
     package struct Result: Hashable, Sendable {
         package var counts: Counts
-        /// What to add to the same command for it to go on; nil: it came to its end.
+        /// What to add to the same command for it to continue; nil: it came to its end.
         package var options: String?
     }
 
@@ -217,7 +217,7 @@ package final class DeadLetterReplay {
         for event in reports {
             switch event {
             case .deliveryReported(let tag, let error):
-                // It is no fault of this event, and the next one would meet the same.
+                // It is not a fault of this event, and the next one would meet the same.
                 if let error, error.isRetryable { throw halted("Kafka: \(error)") }
                 guard let letter = outstanding.removeValue(forKey: tag) else { continue }
                 if let error {

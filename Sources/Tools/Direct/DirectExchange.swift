@@ -115,7 +115,7 @@ struct DirectExchange: ~Copyable {
         throw ServiceError(text: "\(host) cannot be resolved: timed out")
     }
 
-    /// Tries one address after the other; the last failure is the one that is told.
+    /// Tries one address after the other; the last failure is the one that is reported.
     private mutating func connect(
         _ addresses: [SocketAddress]
     ) throws -> (ClientConnection, SocketAddress) {

@@ -17,7 +17,7 @@ package struct PushEvent {
         /// Sent as it stands, if it is JSON.
         case json(String)
 
-        /// What stands in an option of the command line.
+        /// What is in an option of the command line.
         ///
         /// The event's own check would name a byte of a text that nobody wrote.
         ///

@@ -22,7 +22,7 @@ package struct TailedOutcome: Sendable {
     private let fields: JSONObject
     private let place: RecordPosition
 
-    /// Reads a record of the results topic; nil for what is no outcome.
+    /// Reads a record of the results topic; nil for anything but an outcome.
     package init?(_ record: Record, at partition: TopicPartition, key: FingerprintKey?) {
         guard let value = record.value, let fields = try? JSONValue.parse(value).object,
             let kind = fields["outcome"]?.string.flatMap(OutcomeKind.init(rawValue:))

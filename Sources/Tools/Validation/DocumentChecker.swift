@@ -37,7 +37,7 @@ package struct CheckedDocument: Hashable, Sendable {
         return refused(violation)
     }
 
-    /// Of a text without a document; advice about lines is of no use for another encoding.
+    /// Of a text without a document; advice about lines does not help with another encoding.
     static func refused(_ violation: Violation) -> CheckedDocument {
         let verdict = violation.keywordLocation.isEmpty ? Verdict.unreadable : .invalid
         return CheckedDocument(verdict: verdict, violations: [violation])

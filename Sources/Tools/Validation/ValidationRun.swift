@@ -6,9 +6,9 @@ package struct ValidationSummary: Hashable, Sendable {
     /// Lines that are not blank.
     package var lines = 0
     package var invalidLines = 0
-    /// Valid lines that have violations all the same.
+    /// Valid lines that have violations anyway.
     package var linesWithWarnings = 0
-    /// The first line that is no JSON document; counted from 1.
+    /// The first line that is not a JSON document; counted from 1.
     package var firstUnreadableLine: Int?
 
     /// How far a run is; a file that has grown meanwhile is not more than read.

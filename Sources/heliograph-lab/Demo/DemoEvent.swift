@@ -21,7 +21,7 @@ struct DemoEvent: Sendable {
     var headers: [RecordHeader]
     var expectation: Expectation?
 
-    /// Reads a file; every line that is no event line is a problem with its number.
+    /// Reads a file; every line that is not an event line is a problem with its number.
     static func read(_ path: String) throws(DemoError) -> [DemoEvent] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw DemoError("events file '\(path)' cannot be read")
@@ -91,7 +91,7 @@ struct DemoEvent: Sendable {
     }
 }
 
-/// Why the demo cannot go on: one sentence.
+/// Why the demo cannot continue: one sentence.
 struct DemoError: Error, CustomStringConvertible {
     let description: String
 

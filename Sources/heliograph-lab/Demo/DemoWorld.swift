@@ -60,7 +60,7 @@ final class DemoWorld: Sendable {
         return url.path
     }
 
-    /// The service's defaults, but for where Kafka and APNs are.
+    /// The service's defaults, except the addresses of Kafka and APNs.
     private static func configure(
         _ kafka: EmbeddedKafka,
         _ simulator: RunningSimulator,

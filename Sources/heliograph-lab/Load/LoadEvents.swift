@@ -1,6 +1,6 @@
 import Foundation
 
-/// Invented events: the n-th is the same in every run, but for its identifier.
+/// Invented events: the n-th is the same in every run, except its identifier.
 struct LoadEvents: Sendable {
     let bundleID: String
     let devices: Int

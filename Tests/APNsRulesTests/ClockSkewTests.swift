@@ -33,7 +33,7 @@ import Vocabulary
         #expect(offset(date, at: now, after: .milliseconds(elapsed)) == .milliseconds(expected))
     }
 
-    @Test func `a change is told once, and one look a minute is enough`() {
+    @Test func `a change is reported once, and one look a minute is enough`() {
         var skew = ClockSkew()
         func look(_ seconds: Int64, offset: Int64) -> Bool {
             let now = Moment(

@@ -35,7 +35,7 @@ import Vocabulary
         "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 24:49:37 GMT",
         "Sun, 06 Nov 19a4 08:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
     ])
-    func `anything else is no delay`(value: String) {
+    func `anything else is not a delay`(value: String) {
         #expect(RetryAfter.delay(value, now: now) == nil)
     }
 }

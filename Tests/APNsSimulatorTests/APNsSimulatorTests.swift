@@ -218,7 +218,7 @@ import Vocabulary
         #expect((1...1000).contains(simulator.statistics.maxOpenStreams))
     }
 
-    @Test func `a client that has left is no open connection`() throws {
+    @Test func `a client that has left is not an open connection`() throws {
         let simulator = try simulator()
         let fields = Fixture.headers(try simulator.authorization())
         let first = try TestClient(port: simulator.productionPort, of: simulator)

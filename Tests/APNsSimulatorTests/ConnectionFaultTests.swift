@@ -247,7 +247,7 @@ import Vocabulary
         #expect(simulator.statistics.faults == 1)
     }
 
-    @Test func `a stalled connection answers nothing, and others go on`() throws {
+    @Test func `a stalled connection answers nothing, and others continue`() throws {
         let simulator = try simulator(#"{"rules":[{"token":"bb","is":"stall"}]}"#)
         let stalled = try TestClient(port: simulator.productionPort, of: simulator)
         let fine = try TestClient(port: simulator.productionPort, of: simulator)

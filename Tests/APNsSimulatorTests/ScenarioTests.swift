@@ -179,7 +179,7 @@ import Vocabulary
         #expect(error?.description.hasPrefix(place) == true, "\(error?.description ?? "none")")
     }
 
-    @Test func `a dead token is told before its payload is looked at`() throws {
+    @Test func `a dead token is reported before its payload is checked`() throws {
         var judge = try RequestJudge(
             keys: [fixture.registered()],
             scenario: ScenarioFile.parse(Array(#"{"default":"badDeviceToken"}"#.utf8))

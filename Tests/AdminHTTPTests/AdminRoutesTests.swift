@@ -130,7 +130,7 @@ import Testing
         #expect(answer.fields == [HTTPField("Allow", "GET, HEAD")])
     }
 
-    @Test func `the page asks nobody but its own server`() {
+    @Test func `the page asks only its own server`() {
         let answer = answer("/")
         let page = String(decoding: answer.body, as: UTF8.self)
         #expect(answer.fields.contains { $0.value.hasPrefix("default-src 'none'") })

@@ -34,7 +34,7 @@ import Testing
         try await task.value
     }
 
-    @Test func `a host that is no address is refused`() async {
+    @Test func `a host that is not an address is refused`() async {
         let server = AdminServer(host: "a.b.c", port: 0, state: Self.state, access: Self.access)
         await #expect(throws: AdminServerError(.notAnAddress("a.b.c"))) { try await server.run() }
     }

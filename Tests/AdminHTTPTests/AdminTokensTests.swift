@@ -37,7 +37,7 @@ import Testing
             ("0123456789\u{E9}abcdef", .malformed), ("0123456789\u{0}abcdef", .malformed),
         ] as [(String, AdminTokens.Problem)]
     )
-    func `a text that is no token is refused`(text: String, problem: AdminTokens.Problem) {
+    func `a text that is not a token is refused`(text: String, problem: AdminTokens.Problem) {
         #expect(throws: problem) { try AdminTokens(text: Array(text.utf8)) }
     }
 

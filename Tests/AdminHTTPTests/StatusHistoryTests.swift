@@ -102,7 +102,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(json(history([])).contains("\"at_seconds\":[],\"outcomes_per_second\":{}"))
     }
 
-    @Test func `a family that is missing is no number`() {
+    @Test func `a family that is missing is not a number`() {
         let lag = MetricFamily(
             name: "kafka_consumer_lag_records",
             help: "",
@@ -117,7 +117,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(text.contains("\"per_second\":{}"))
     }
 
-    @Test func `what waits in retry topics is no lag`() {
+    @Test func `what waits in retry topics is not lag`() {
         let counts = [
             ("notifications", "3"), ("notifications.retry.15m", "1000"), ("a.b.retry.1m", "1000"),
             ("retry.notifications", "4"), ("notifications.retry.later.urgent", "5"),
@@ -174,7 +174,7 @@ private func json(_ history: StatusHistory) -> String {
         #expect(accepted.split(separator: ",").allSatisfy { $0 == "1" })
     }
 
-    @Test func `reasons are counted since the start and of late, and say when they were last`() {
+    @Test func `reasons are counted since the start and recently, and say when they were last`() {
         let old = reason(4, "Expired", decidedBy: "heliograph")
         let both = counter(
             "outcome_reasons_total",

@@ -8,7 +8,7 @@ import Testing
     ]
 
     /// A replay stands outside, as a shard does: it tells the engine what a log says.
-    @Test func `nobody but its own file names the engine`() throws {
+    @Test func `only its own file names the engine`() throws {
         for file in try sources(of: "Delivery")
         where !file.isNamed(Self.engine) && !file.isNamed("Replay") {
             #expect(!file.mentions(Self.engine), "\(file.name)")

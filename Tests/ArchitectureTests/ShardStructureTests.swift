@@ -7,7 +7,7 @@ import Testing
         "KafkaSide", "APNsConnections", "APNsRequests", "OutcomeProducer", "ShardObserver",
     ]
 
-    @Test func `nobody but its own file names the shard`() throws {
+    @Test func `only its own file names the shard`() throws {
         for file in try sources(of: Self.shard) where !file.isNamed(Self.shard) {
             #expect(!file.mentions(Self.shard), "\(file.name)")
         }

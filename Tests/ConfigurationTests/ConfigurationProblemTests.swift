@@ -340,7 +340,7 @@ import Testing
         #expect(problems("\u{FEFF}").contains { $0.hasPrefix("apns.credentials: ") })
     }
 
-    @Test func `a file that is no mapping says so`() {
+    @Test func `a file that is not a mapping says so`() {
         #expect(problems("[a]").contains("the file is a list, expected a mapping (h.yaml:1:1)"))
     }
 }

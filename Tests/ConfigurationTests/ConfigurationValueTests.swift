@@ -297,7 +297,7 @@ private func file(_ path: String) throws -> String {
         )
     }
 
-    @Test func `a file of Kafka's client is told with its place`() throws {
+    @Test func `a file of Kafka's client is reported with its place`() throws {
         let read = try configuration(
             credentialYAML + "kafka: {properties: {security.protocol: ssl}}",
             ["HELIOGRAPH_KAFKA_PROPERTIES_SSL_CA_LOCATION": "/nope"]

@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `the variable that names the file is no key`() {
+    @Test func `the variable that names the file is not a key`() {
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": "/etc/heliograph.yaml"]) == [])
         #expect(problems(credentialYAML, ["HELIOGRAPH_CONFIG": ""]) == [])
         #expect(

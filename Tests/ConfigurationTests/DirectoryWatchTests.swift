@@ -24,7 +24,7 @@ import Testing
         (["broken", "new", "new"], ["new"]),
         (["broken", "broken", "broken", "old", "old"], ["broken", "old"]),
     ])
-    func `a change is taken when two readings agree`(texts: [String], taken: [String]) {
+    func `a change is used when two reads agree`(texts: [String], taken: [String]) {
         func reading(_ text: String) -> Result<SchemaFiles, SchemaProblems> {
             text == "broken" ? Self.broken : Self.reading(text)
         }

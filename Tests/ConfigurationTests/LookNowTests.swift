@@ -17,7 +17,7 @@ import Testing
             ([("new", true), ("next", false), ("next", false)], ["new", "next"]),
         ] as [([(String, Bool)], [String])]
     )
-    func `a reading that was asked for is taken at first sight`(
+    func `a requested read counts at once`(
         readings: [(text: String, isAsked: Bool)],
         taken: [String]
     ) {

@@ -22,7 +22,7 @@ import Testing
         "", "proxy:3128", "https://proxy:3128", "http://proxy", "http://user:secret@proxy:3128",
         "http://@proxy:3128", "http://proxy:3128/path", "http://a@b@proxy:3128",
     ])
-    func `anything else is no proxy`(url: String) {
+    func `anything else is not a proxy`(url: String) {
         #expect(ProxyAddress(url: url) == nil)
     }
 

@@ -6,7 +6,7 @@ private let first = ConnectionID(rawValue: 1)
 private let second = ConnectionID(rawValue: 2)
 
 @Suite struct PoolMachineTests {
-    @Test func `a replaced credential drains what is open, and begins anew at once`() {
+    @Test func `a replaced credential drains what is open, and starts over at once`() {
         var bench = PoolBench(.init(minConnections: 2))
         bench.pool.useBegan()
         #expect(bench.advance() == [.connect(first), .connect(second)])
@@ -126,7 +126,7 @@ private let second = ConnectionID(rawValue: 2)
     }
 
     @Test(arguments: [true, false])
-    func `connections that end before any answer back off, whoever they are`(requiresProof: Bool) {
+    func `connections that end before any answer back off`(requiresProof: Bool) {
         var bench = PoolBench(requiresProof: requiresProof)
         bench.pool.useBegan()
         for id in UInt32(1)...7 {
@@ -168,7 +168,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.advance(by: .seconds(1)) == [.close(first, .pingUnanswered)])
     }
 
-    @Test func `an answered PING starts the idle time anew`() {
+    @Test func `an answered PING starts the idle time again`() {
         var bench = PoolBench()
         bench.pool.useBegan()
         _ = bench.advance()

@@ -126,7 +126,7 @@ private let second = ConnectionID(rawValue: 2)
         #expect(bench.wantStream() == second)
     }
 
-    @Test func `an answer now and then is no stall`() {
+    @Test func `an occasional answer is not a stall`() {
         var bench = bench()
         bench.fill(to: 2)
         for _ in 0..<10 {

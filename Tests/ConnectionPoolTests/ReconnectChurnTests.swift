@@ -26,7 +26,7 @@ import Vocabulary
     /// A hundred streams, one of which tells to go away: the others may take their time, and the
     /// successor is there before they end.
     @Test(arguments: [true, false])
-    func `whoever is sent away waits also while other streams are open`(isByGoAway: Bool) {
+    func `a refused event waits also while other streams are open`(isByGoAway: Bool) {
         var bench = PoolBench(requiresProof: false)
         bench.pool.useBegan()
         var waits: [Duration] = []

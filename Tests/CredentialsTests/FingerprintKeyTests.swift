@@ -28,7 +28,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["0123456789abcdef\n", "\r\n 0123456789abcdef \t\n"])
-    func `white space at the ends of the file is no part of the key`(file: String) throws {
+    func `white space at the ends of the file is not part of the key`(file: String) throws {
         let token = try #require(DeviceToken("00ff"))
         let key = try #require(FingerprintKey(file: Array(file.utf8)))
         #expect(key == FingerprintKey(file: Self.key))

@@ -114,7 +114,7 @@ import Vocabulary
         #expect(bench.turn(after: .seconds(2)) == ["3"])
     }
 
-    @Test func `a broadcast is never put off to a retry topic`() throws {
+    @Test func `a broadcast is never deferred to a retry topic`() throws {
         var bench = try BulkheadBench { $0.later = RetryTiers([.seconds(60)]) }
         try bench.arrive("1", Self.broadcast())
         bench.turn()
@@ -127,7 +127,7 @@ import Vocabulary
     @Test(arguments: [
         (400, APNsReason.channelNotRegistered), (400, .badChannelID), (410, .unregistered),
     ])
-    func `a refused broadcast is rejected and condemns no token`(
+    func `a refused broadcast is rejected and affects no token`(
         status: Int,
         reason: APNsReason
     ) throws {

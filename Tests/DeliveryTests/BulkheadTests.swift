@@ -7,7 +7,7 @@ import Vocabulary
 @Suite struct BulkheadTests {
     // MARK: Devices
 
-    @Test func `a device gets one notification at a time, in order, and holds up nobody`() throws {
+    @Test func `a device gets one notification at a time, in order, and delays no other`() throws {
         var bench = try BulkheadBench()
         for name in ["1", "2", "3"] { try bench.arrive(name, token: "aa") }
         try bench.arrive("other app", token: "aa", app: "Mail")
@@ -153,7 +153,7 @@ import Vocabulary
         }
     }
 
-    @Test func `one device that APNs always fails closes its endpoint to nobody`() throws {
+    @Test func `one device that APNs always fails does not open the breaker`() throws {
         var bench = try BulkheadBench {
             $0.breaker = CircuitBreaker.Limits(failedDevices: 2, openFor: .seconds(5))
         }
@@ -359,7 +359,7 @@ import Vocabulary
         }
     }
 
-    @Test func `many devices that fill the bound put nobody off`() throws {
+    @Test func `many devices that fill the bound defer nobody`() throws {
         var bench = try BulkheadBench(streams: 1) {
             $0.later = RetryTiers([.seconds(60)])
             $0.intake.events = 80
@@ -377,7 +377,7 @@ import Vocabulary
             (429, .tooManyProviderTokenUpdates),
         ] as [(Int, APNsReason)]
     )
-    func `a condemned credential is parked, probed after a minute, and taken up again`(
+    func `a refused credential is parked, probed after a minute, and used again`(
         status: Int,
         reason: APNsReason
     ) throws {
@@ -438,7 +438,7 @@ import Vocabulary
         #expect(bench.engine.parking(of: 1).isWorking)
     }
 
-    @Test func `a replaced credential drains its connections, and what is under way finishes`()
+    @Test func `a replaced credential drains its connections, and what is in progress finishes`()
         throws
     {
         var bench = try BulkheadBench()
@@ -551,7 +551,7 @@ import Vocabulary
         #expect(bench.turn() == ["1"])
     }
 
-    @Test func `a GOAWAY that condemns the credential before leaves the present one`() throws {
+    @Test func `a GOAWAY that refuses the previous credential leaves the current one`() throws {
         var bench = try BulkheadBench()
         let connection = try #require(bench.routes.first { $0.value == BulkheadBench.news }?.key)
         bench.engine.credentialReplaced(0, now: bench.now)
@@ -565,7 +565,7 @@ import Vocabulary
     }
 
     @Test(arguments: [(canPostpone: true, attempts: 1), (false, 2)])
-    func `without retry budget an event is put off, or waits as long as any`(
+    func `without retry budget an event is deferred, or waits as long as any`(
         canPostpone: Bool,
         attempts: Int
     ) throws {

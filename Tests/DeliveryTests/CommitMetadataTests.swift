@@ -87,7 +87,7 @@ import Vocabulary
         ("p1D\u{e9}", .malformed),
         (String(repeating: "p", count: 4097), .tooLong),
     ])
-    func `what others wrote is not believed`(text: String, problem: CommitMetadata.Problem) {
+    func `foreign metadata is ignored`(text: String, problem: CommitMetadata.Problem) {
         #expect(Self.read(text, base: 100) == .failure(problem))
     }
 

@@ -224,7 +224,7 @@ struct Desk {
             ([60], 0, 86_400, 0), ([60], nil, 60, nil), ([60], nil, 61, 0),
         ] as [([Int], Int64?, Int, Int?)]
     )
-    func `nothing is put off beyond its expiration or the time to give up`(
+    func `nothing is deferred beyond its expiration or the time to give up`(
         later: [Int],
         expiration: Int64?,
         giveUpAfter: Int,
@@ -291,8 +291,7 @@ struct Desk {
         #expect(Desk.sent(desk.turn(after: .milliseconds(1))) != nil)
     }
 
-    @Test func `a retry record whose schema is unknown waits until it is due all the same`() throws
-    {
+    @Test func `a retry record whose schema is unknown waits until it is due anyway`() throws {
         var desk = try Desk()
         let schema = SchemaReference.id(7)
         let held = desk.history(dueIn: 30)
@@ -393,7 +392,7 @@ struct Desk {
         #expect(desk.outcome(actions)?.kind == .expired)
     }
 
-    @Test func `a partition goes on when its last held record is due`() throws {
+    @Test func `a partition continues when its last held record is due`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 10))
         // What came in the same batch, before the pause.
@@ -405,7 +404,7 @@ struct Desk {
         #expect(desk.turn(after: .seconds(10)).group.contains(.resume([Desk.tier])))
     }
 
-    @Test func `a partition stands still for a part of its tier's delay, the record does not`()
+    @Test func `a partition is paused for a part of its tier's delay, the record does not`()
         throws
     {
         // A sixtieth of a minute.
@@ -509,7 +508,7 @@ struct Desk {
         #expect(desk.isAccountedFor)
     }
 
-    @Test func `a lost assignment lets go of what is held`() throws {
+    @Test func `a lost assignment releases what is held`() throws {
         var desk = try Desk()
         _ = try desk.arrive(0, of: Desk.tier, history: desk.history(dueIn: 30))
         desk.engine.partitionsRevoked(lost: true, now: desk.now)
@@ -519,7 +518,7 @@ struct Desk {
         #expect(desk.isAccountedFor)
     }
 
-    @Test func `a delivery of an earlier assignment is handed back, not put off`() throws {
+    @Test func `a delivery of an earlier assignment is handed back, not deferred`() throws {
         var desk = try Desk()
         let actions = try desk.arrive(0)
         desk.engine.partitionsRevoked(lost: true, now: desk.now)

@@ -104,7 +104,7 @@ struct Bench {
 
 @Suite struct DeliveryEngineTests {
     @Test(arguments: [200, 204, 299])
-    func `what is accepted is told as 200, as outcomes promise`(status: Int) throws {
+    func `what is accepted is reported as 200, as outcomes promise`(status: Int) throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.responseArrived(APNsAnswer(status: status), for: id, now: bench.now)
@@ -281,7 +281,8 @@ struct Bench {
         #expect(bench.engine.counts.terminal == 1)
     }
 
-    @Test func `shutdown takes nothing new, waits for what is in hand, commits and leaves`() throws
+    @Test func `shutdown takes nothing new, waits for what is in flight, commits and leaves`()
+        throws
     {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))

@@ -15,7 +15,7 @@ import Vocabulary
         (503, .serviceUnavailable, .undeliverable, true),
         (429, .tooManyRequests, .undeliverable, true), (500, nil, .undeliverable, true),
     ])
-    func `an answer tells whose fault it is`(
+    func `an answer says whose fault it is`(
         status: Int,
         reason: APNsReason?,
         kind: OutcomeKind,

@@ -5,7 +5,7 @@ import Vocabulary
 
 /// How an assignment is asked for, and how it goes.
 @Suite struct GroupReleaseTests {
-    @Test func `stored offsets are asked for six times, half a second apart, then done without`()
+    @Test func `stored offsets are requested six times, half a second apart, then not used`()
         throws
     {
         var bench = try Bench(isAssigned: false)
@@ -54,7 +54,7 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `an assignment in place of one that was not revoked starts over`(
+    func `an assignment that replaces one that was not revoked starts over`(
         isFetching: Bool
     ) throws {
         var bench = try Bench(isAssigned: !isFetching)
@@ -135,7 +135,8 @@ import Vocabulary
     }
 
     @Test(arguments: [true, false])
-    func `while what is in hand finishes, what has finished is committed`(isShutdown: Bool) throws {
+    func `while what is in flight finishes, what has finished is committed`(isShutdown: Bool) throws
+    {
         var bench = try Bench()
         let proof = try #require(Bench.sent(try bench.arrive(0)))
         bench.engine.commitFinished(failed: [])

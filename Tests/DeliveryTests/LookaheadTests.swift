@@ -15,7 +15,7 @@ import Vocabulary
         #expect(asked.map(\.distance) == asked.map(\.distance).sorted(by: >))
     }
 
-    @Test func `to look ahead changes nothing, whoever is asked for`() throws {
+    @Test func `looking ahead changes nothing`() throws {
         var bench = try Bench()
         let id = try #require(Bench.sent(try bench.arrive(0)))
         let strangers = [

@@ -98,7 +98,7 @@ extension OffsetLedger {
         #expect(ledger.inHand == 1)
     }
 
-    @Test func `a partition that starts anew forgets what was in hand`() throws {
+    @Test func `a partition that starts over forgets what was in flight`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let old = try ledger.take(1000)
         ledger.restarted()
@@ -173,12 +173,12 @@ extension OffsetLedger {
     }
 
     @Test(arguments: [Int64(15), 0])
-    func `offsets behind the partition's end are not believed`(end: Int64) throws {
+    func `offsets past the partition's end are ignored`(end: Int64) throws {
         var ledger = restored(end: end)
         #expect((10..<16).allSatisfy { (try? ledger.take($0)) != nil })
     }
 
-    @Test func `without the partition's end nothing is believed`() throws {
+    @Test func `without the partition's end metadata is ignored`() throws {
         let settled = try #require(
             SettledOffsets(base: Offset(0), incomplete: [0..<1], horizon: Offset(9))
         )
@@ -189,7 +189,7 @@ extension OffsetLedger {
 
     // MARK: A partition that comes back
 
-    @Test func `a partition that comes back is read from the first record let go`() throws {
+    @Test func `a partition that comes back is read from the first record handed back`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let entries = try (0..<6).map { try ledger.take($0) }
         ledger.settle(entries[0])
@@ -210,7 +210,7 @@ extension OffsetLedger {
         #expect(ledger.inHand == 3)
     }
 
-    @Test func `a record let go that never comes again does not exist any more`() throws {
+    @Test func `a record handed back that never comes again does not exist any more`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let entries = try (0..<4).map { try ledger.take($0) }
         for entry in entries { ledger.letGo(entry) }
@@ -221,7 +221,7 @@ extension OffsetLedger {
         #expect(ledger.committableOffset == Offset(10))
     }
 
-    @Test func `nothing let go, it is read on where reading ended`() throws {
+    @Test func `nothing handed back, it is read on where reading ended`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         let entry = try ledger.take(41)
         ledger.resumed()
@@ -233,7 +233,7 @@ extension OffsetLedger {
 
     // MARK: Full
 
-    @Test func `one stuck record and 1,144 in hand hold a partition back, until half are left`()
+    @Test func `one stuck record and 1,144 in flight hold a partition back, until half are left`()
         throws
     {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
@@ -249,7 +249,7 @@ extension OffsetLedger {
         #expect(!ledger.isFull(wasFull: true))
     }
 
-    @Test func `many in hand without a stuck one are no reason to hold back`() throws {
+    @Test func `many in flight without a stuck one are no reason to hold back`() throws {
         var ledger = OffsetLedger(epoch: AssignmentEpoch())
         for offset in 0..<Int64(10_000) { _ = try ledger.take(offset) }
         #expect(!ledger.isFull(wasFull: false))

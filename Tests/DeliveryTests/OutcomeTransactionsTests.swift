@@ -227,7 +227,7 @@ struct OutcomeTransactionsTests {
         #expect(alone == 1)
     }
 
-    @Test func `What needs a topic that takes nothing stands aside, and now and then one tries`() {
+    @Test func `What needs a topic that accepts nothing waits, and now and then one tries`() {
         var bench = MachineBench()
         _ = bench.machine.callSucceeded()
         let letters = (1...3).map { MachineBench.id($0) }
@@ -320,7 +320,7 @@ struct OutcomeTransactionsTests {
         #expect(answer == .committed(again.map { .init($0.id, [.outcome]) }))
     }
 
-    @Test func `What its topic refuses again stands aside, and the others go on without it`() {
+    @Test func `What its topic refuses again waits, and the others continue without it`() {
         var bench = MachineBench()
         bench.reach(.open)
         bench.machine.announced(MachineBench.id(2), [.outcome])

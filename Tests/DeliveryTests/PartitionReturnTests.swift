@@ -49,7 +49,7 @@ extension Bench {
         return (bench, id, commit)
     }
 
-    @Test func `a partition that comes back goes on from memory`() throws {
+    @Test func `a partition that comes back continues from memory`() throws {
         var (bench, id, commit) = try inHand()
         let actions = bench.partitionReturns(with: commit)
         #expect(bench.engine.counts.released == 1)
@@ -84,7 +84,7 @@ extension Bench {
         #expect(Bench.start(again) == .at(Offset(100)))
     }
 
-    @Test func `an end behind records is no position`() throws {
+    @Test func `an end behind records is not a position`() throws {
         var (bench, id, _) = try inHand()
         bench.engine.endReached(Bench.partition, Offset(2))
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])
@@ -110,7 +110,7 @@ extension Bench {
         #expect(Bench.sent(try bench.arrive(0)) != nil)
     }
 
-    @Test func `a partition that comes back before the first own commit goes on from memory`()
+    @Test func `a partition that comes back before the first own commit continues from memory`()
         throws
     {
         let (_, _, theirs) = try inHand(seed: 2)
@@ -127,7 +127,7 @@ extension Bench {
     }
 
     @Test
-    func `a partition without a committed position goes on from memory only if it never had one`()
+    func `a partition without a committed position continues from memory only if it never had one`()
         throws
     {
         for (refused, start) in [
@@ -159,7 +159,7 @@ extension Bench {
     }
 
     @Test(arguments: [true, false], [true, false])
-    func `what was committed before an assignment that Kafka told nothing of is known after it`(
+    func `what was committed before an assignment that Kafka did not report on is known after it`(
         isTruncated: Bool,
         isDamaged: Bool
     ) throws {
@@ -195,7 +195,7 @@ extension Bench {
     }
 
     @Test(arguments: [(seconds: 599, start: 1), (600, 0)] as [(seconds: Int, start: Int64)])
-    func `after ten minutes nothing is gone on with`(seconds: Int, start: Int64) throws {
+    func `after ten minutes nothing continues from memory`(seconds: Int, start: Int64) throws {
         var (bench, id, commit) = try inHand()
         // Record 0 is settled; Kafka has not said that it took the commit.
         #expect(Bench.commits(bench.finish(id)).map(\.offset) == [Offset(1)])

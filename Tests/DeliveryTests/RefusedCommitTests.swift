@@ -29,7 +29,7 @@ import Vocabulary
         bench.engine.commitFinished(failed: [Self.other])
     }
 
-    @Test func `a commit that is refused for its partition's sake is repeated ever more seldom`()
+    @Test func `a commit that is refused for its partition is repeated with growing delays`()
         throws
     {
         var bench = try committing()

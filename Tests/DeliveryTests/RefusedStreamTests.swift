@@ -8,9 +8,11 @@ import Vocabulary
     private static let kinds = [StreamBreak.refused, .unprocessed]
 
     @Test(arguments: kinds)
-    func `what is not processed goes again at once, then ever later, and is no attempt`(
-        kind: StreamBreak
-    ) throws {
+    func
+        `what is not processed goes again at once, then with growing delays, and is not an attempt`(
+            kind: StreamBreak
+        ) throws
+    {
         var bench = try BulkheadBench()
         try bench.arrive("1")
         #expect(bench.turn() == ["1"])
@@ -97,7 +99,7 @@ import Vocabulary
         #expect(bench.outcomes["1"]?.kind == .expired)
     }
 
-    @Test func `refusals take nothing of the time that attempts have`() throws {
+    @Test func `refusals do not count against the time for attempts`() throws {
         var bench = try BulkheadBench()
         try bench.arrive("1")
         refuse(.refused, for: .seconds(300), &bench)

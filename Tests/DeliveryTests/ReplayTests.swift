@@ -45,7 +45,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a setting that the log tells wrongly shows where it is first obeyed`() throws {
+    @Test func `a setting that the log has wrong shows where it first matters`() throws {
         let log = try loggedRun()
         let other = try loggedRun { $0.publishesTokenStatus = false }
         // The beginning of one run, and the turns of another.

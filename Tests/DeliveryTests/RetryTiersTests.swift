@@ -58,7 +58,7 @@ import Vocabulary
 
     /// Whoever may write to the topic chooses both.
     @Test(arguments: [Int64.min, -1, 0, .max], [0, Int64.max])
-    func `no time that a record tells holds its partition for longer`(written: Int64, due: Int64) {
+    func `no time in a record delays its partition for longer`(written: Int64, due: Int64) {
         let now = Timestamp(milliseconds: 1_700_000_000_000)
         let history = history(
             dueAt: Timestamp(milliseconds: due),

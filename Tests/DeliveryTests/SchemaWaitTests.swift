@@ -94,7 +94,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
 }
 
 @Suite struct SchemaWaitTests {
-    @Test func `a schema is asked for once, and those that wait for it stay in flight`() throws {
+    @Test func `a schema is requested once, and events that wait for it stay in flight`() throws {
         var bench = try SchemaBench()
         let first = try bench.arrive(0)
         #expect(fetches(first) == 1)
@@ -106,7 +106,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(budget == 0)
     }
 
-    @Test func `a schema that came lets the records go on in their order`() throws {
+    @Test func `a schema that arrives lets the records continue in order`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         _ = try bench.arrive(1)
@@ -152,7 +152,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
 
     private static let noJSON = InvalidEvent(reason: .malformedEvent, violations: [])
 
-    @Test func `a record that is no JSON waits to be told why`() throws {
+    @Test func `a record that is not JSON waits for its schema to know why`() throws {
         var bench = try SchemaBench()
         #expect(fetches(unreadable(0, in: &bench)) == 1)
         #expect(bench.engine.awaitingSchemaCount == 1)
@@ -165,7 +165,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(bench.engine.awaitingSchemaCount == 0)
     }
 
-    @Test func `a record that is no JSON does not wait for a registry that is down`() throws {
+    @Test func `a record that is not JSON does not wait for a registry that is down`() throws {
         var bench = try SchemaBench()
         _ = unreadable(0, in: &bench)
         bench.engine.schemaFetchFailed(schema, now: bench.now)
@@ -213,7 +213,7 @@ private func fetches(_ turn: TurnDecision) -> Int {
         #expect(actions.outcomes.map(\.kind) == [.expired])
     }
 
-    @Test func `what waits is let go with its partition, and asked for anew`() throws {
+    @Test func `what waits is handed back with its partition, and requested again`() throws {
         var bench = try SchemaBench()
         _ = try bench.arrive(0)
         bench.engine.partitionsRevoked(lost: true, now: bench.now)

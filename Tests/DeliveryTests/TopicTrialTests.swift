@@ -113,7 +113,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a topic that stays refused is tried ever more rarely`() throws {
+    @Test func `a topic that stays refused is tried with growing delays`() throws {
         var bench = try bench(after: .zero)
         var trials: [Duration] = []
         let start = bench.now.instant

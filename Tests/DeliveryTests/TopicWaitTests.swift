@@ -81,7 +81,7 @@ import Vocabulary
         var standing: [PartitionID] { [bad, good].filter { bench.engine.isPaused($0) } }
     }
 
-    @Test func `partitions that need the topic stand still, and the others go on`() throws {
+    @Test func `partitions that need the topic are paused, and the others continue`() throws {
         var desk = try Desk()
         var refused: [PublicationTag] = []
         for _ in 1..<Self.share { refused.append(try desk.endWithoutDeadLetter(in: Self.bad)) }
@@ -101,7 +101,7 @@ import Vocabulary
         #expect(desk.bench.engine.counts.terminal == Self.share / 2)
     }
 
-    @Test func `a partition that comes to need the topic stands still, too`() throws {
+    @Test func `a partition that comes to need the topic is paused, too`() throws {
         var desk = try Desk()
         for _ in 0..<Self.share { _ = try desk.endWithoutDeadLetter(in: Self.bad) }
         _ = try desk.endWithoutDeadLetter(in: Self.good)
@@ -127,7 +127,7 @@ import Vocabulary
         #expect(desk.decision.dropped.isEmpty)
     }
 
-    @Test func `a refused record is tried again ever more seldom`() throws {
+    @Test func `a refused record is tried again with growing delays`() throws {
         var desk = try Desk()
         let refused = try desk.endWithoutDeadLetter(in: Self.bad)
         var waits: [Int] = []

@@ -129,7 +129,8 @@ struct TransactionalDeliveryTests {
         #expect(written.first == Array(ids.prefix(2)))
     }
 
-    @Test func `A topic that takes nothing holds up what needs it, and no other outcome`() throws {
+    @Test func `A topic that accepts nothing holds up what needs it, and no other outcome`() throws
+    {
         var bench = try TransactionalBench(isOpen: true)
         let bad = bench.bench.arrive(
             1,
@@ -201,7 +202,7 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.counts.released == 2)
     }
 
-    @Test func `An event that comes back with its partition is no duplicate of itself`() throws {
+    @Test func `An event that comes back with its partition is not a duplicate of itself`() throws {
         var bench = try TransactionalBench(isOpen: true)
         _ = try bench.conclude(1)
         bench.bench.engine.partitionsRevoked(lost: true, now: bench.bench.now)
@@ -241,7 +242,8 @@ struct TransactionalDeliveryTests {
         #expect(bench.bench.engine.delivery(id) == nil)
     }
 
-    @Test func `A position that Kafka does not tell is asked for again, for half an hour`() throws {
+    @Test func `A position that Kafka does not report is requested again, for half an hour`() throws
+    {
         var bench = try Bench(isAssigned: false, isTransactional: true)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         _ = bench.turn()
@@ -258,7 +260,7 @@ struct TransactionalDeliveryTests {
         #expect(bench.turn(after: .seconds(1)).stop == .offsetsUnknown)
     }
 
-    @Test func `A position that Kafka tells late is believed`() throws {
+    @Test func `A position that Kafka reports late is used`() throws {
         var bench = try Bench(isAssigned: false, isTransactional: true)
         bench.engine.partitionsAssigned([Bench.partition], of: Bench.table)
         _ = bench.turn()

@@ -111,7 +111,7 @@ import Vocabulary
         #expect(event.reason == .payloadTooLarge)
     }
 
-    @Test func `a name that stands twice makes no event`() {
+    @Test func `a duplicate name makes no event`() {
         var text = Self.text
         text.members.append(("expiration", "1"))
         guard case .invalid(let event) = decode(text).0 else {
@@ -123,7 +123,7 @@ import Vocabulary
     }
 
     @Test(arguments: PayloadPolicy.allCases)
-    func `a payload with a name that stands twice makes no event`(policy: PayloadPolicy) {
+    func `a payload with a duplicate name makes no event`(policy: PayloadPolicy) {
         let payload = #"{"aps":{"event":"update","timestamp":1,"content-state":{"a":1,"a":2}}}"#
         let (decoded, _) = decode(Self.text.with("payload", payload)) {
             $0 = EventDecoder(payloadPolicy: policy)
@@ -136,7 +136,7 @@ import Vocabulary
         #expect(event.violations.map(\.instanceLocation) == ["/payload/aps/content-state/a"])
     }
 
-    @Test func `a notification is no broadcast, and a broadcast no notification`() {
+    @Test func `a notification is not a broadcast, and a broadcast is not a notification`() {
         guard case .invalid = decode(EventText()).0 else {
             Issue.record("a notification was taken for a broadcast")
             return

@@ -60,7 +60,7 @@ extension EventDecoder {
         }
     }
 
-    @Test func `a record's key is no part of its event`() {
+    @Test func `a record's key is not part of its event`() {
         let text = EventText().bytes
         func decoded(_ value: [UInt8], key: [UInt8]?) -> DecodedRecord {
             var record = EventText.record(value)
@@ -228,7 +228,7 @@ extension EventDecoder {
         )
     }
 
-    @Test func `a name that stands twice makes the event malformed`() {
+    @Test func `a duplicate name makes the event malformed`() {
         var decoder = EventDecoder()
         var text = EventText()
         text.members.append(("device\\u005ftoken", "\"11\""))
@@ -248,7 +248,7 @@ extension EventDecoder {
         ],
         PayloadPolicy.allCases
     )
-    func `metadata with a name that stands twice makes the event malformed`(
+    func `metadata with a duplicate name makes the event malformed`(
         metadata: String,
         policy: PayloadPolicy
     ) {
@@ -291,7 +291,7 @@ extension EventDecoder {
         (#"{"aps":{"alert":"a"},"x":[{"k":1,"\u006b":1}]}"#, "/payload/x/0/k"),
         (#"{"aps":{"alert":"a"},"aps":{"alert":"a"}}"#, "/payload/aps"),
     ])
-    func `a payload with a name that stands twice is what the payload policy says`(
+    func `a payload with a duplicate name is what the payload policy says`(
         payload: String,
         place: String
     ) throws {
@@ -302,7 +302,7 @@ extension EventDecoder {
         #expect(refused.violations == warned.warnings)
     }
 
-    @Test func `a name that stands twice is told beside what else is wrong with the payload`() {
+    @Test func `a duplicate name is reported with what else is wrong with the payload`() {
         let text = EventText().with("payload", #"{"aps":{"badge":-1,"badge":-2}}"#)
         var decoder = EventDecoder(payloadPolicy: .strict)
         guard case .invalid(let event) = decoder.decode(text.record) else {
@@ -314,7 +314,7 @@ extension EventDecoder {
     }
 
     /// The outcome must fit its topic.
-    @Test func `the place of a name that stands twice is told within bounds`() {
+    @Test func `the place of a duplicate name is reported within bounds`() {
         let name = String(repeating: "n", count: 100_000)
         let text = EventText().with("metadata", #"{"\#(name)":"1","\#(name)":"2"}"#)
         var decoder = EventDecoder()

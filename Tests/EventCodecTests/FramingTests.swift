@@ -206,7 +206,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             "schemas/ids/258#"
         ),
     ])
-    func `a schema of no use says so`(
+    func `an unusable schema says so`(
         schema: RegisteredSchema,
         reason: LocalReason,
         location: String
@@ -235,7 +235,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             ),
         ] as [(RegisteredSchema?, LocalReason, String, String)]
     )
-    func `what is no JSON may be what its schema says`(
+    func `what is not JSON may be what its schema says`(
         schema: RegisteredSchema?,
         reason: LocalReason,
         beginning: String,
@@ -288,7 +288,7 @@ private func base64(_ bytes: [UInt8]) -> String {
     }
 
     @Test(arguments: [(900, 900), (901, 903), (100_000, 903)])
-    func `of a cause that is too long for an outcome the beginning is told`(
+    func `of a cause that is too long for an outcome the beginning is reported`(
         length: Int,
         told: Int
     ) throws {
@@ -356,7 +356,7 @@ private func base64(_ bytes: [UInt8]) -> String {
             "/ext"
         ),
     ])
-    func `a name that stands twice keeps to no schema`(text: [UInt8], place: String) throws {
+    func `a duplicate name matches no schema`(text: [UInt8], place: String) throws {
         var decoder = EventDecoder(payloadPolicy: .off)
         let record = EventText.record([0, 0, 0, 1, 2] + text)
         guard case .event = decoder.decode(record) else {

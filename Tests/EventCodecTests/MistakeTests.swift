@@ -91,7 +91,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
     /// What another schema describes by Confluent's identifier is no text at all.
     @Test(arguments: [1, 31_500, 0x7B00])
-    func `a number before a value is no encoding`(id: UInt32) {
+    func `a number before a value is not an encoding`(id: UInt32) {
         let prefix = (0..<4).map { UInt8(truncatingIfNeeded: id >> (24 - 8 * $0)) }
         let found = answers(EventText.record([0] + prefix + [0x0E, 0x08, 0x61, 0x62]))
         #expect(found.first?.last?.contains("UTF") == false, "\(found)")

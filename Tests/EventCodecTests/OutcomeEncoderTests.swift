@@ -131,7 +131,7 @@ import Vocabulary
         #expect(told == expected)
     }
 
-    @Test func `an encoder tells the times of every outcome, whatever the last one's were`() throws
+    @Test func `an encoder writes the times of every outcome, whatever the last one's were`() throws
     {
         var encoder = OutcomeEncoder()
         let times: [(Int64, String)] = [

@@ -34,7 +34,7 @@ import Vocabulary
 
     /// What the condition says of one of the values is not said of the one that the app takes.
     @Test(arguments: PayloadPolicy.allCases, [true, false])
-    func `a name that stands twice bypasses no condition`(
+    func `a duplicate name bypasses no condition`(
         policy: PayloadPolicy,
         isOfTopic: Bool
     ) throws {

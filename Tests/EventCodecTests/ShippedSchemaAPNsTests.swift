@@ -215,7 +215,7 @@ private let badBodies: [RefusedRequest] =
         #expect(event.reason == (isTooLarge ? .payloadTooLarge : .schemaViolation))
     }
 
-    @Test func `a name that stands twice is refused like a header that does`() {
+    @Test func `a duplicate name is refused like a duplicate header`() {
         for name in ["apns_id", "priority", "push_type", "collapse_id", "expiration", "topic"] {
             var text = EventText().with("bundle_id", nil).with("topic", "\"com.example.App\"")
                 .with("priority", "5").with("expiration", "0").with("collapse_id", "\"a\"")

@@ -93,7 +93,7 @@ import Vocabulary
         #expect(pair.requests.count == 1)
     }
 
-    @Test func `a cancelled request is reset and never heard of again`() throws {
+    @Test func `a cancelled request is reset and never reported again`() throws {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(1), body: [], tag: 1)
         try pair.client.submit(requestHeaders(2), body: [], tag: 2)

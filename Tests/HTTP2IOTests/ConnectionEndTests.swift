@@ -123,7 +123,8 @@ import Vocabulary
         #expect(server.frames.last?.type == RawFrame.goAway)
     }
 
-    @Test func `closing fails every open request once, and tells what was never written`() throws {
+    @Test func `closing fails every open request once, and reports what was never written`() throws
+    {
         let pair = try Pair.opened()
         try pair.client.submit(requestHeaders(), body: [], tag: 1)
         pair.run()

@@ -166,7 +166,7 @@ import Vocabulary
         #expect(!verifier.isValid([UInt8](repeating: 1, count: byteCount), of: [1]))
     }
 
-    @Test func `a private key is no public one`() {
+    @Test func `a private key is not a public one`() {
         #expect(throws: VerifyingKeyError.notAPublicKey) {
             try ES256Verifier(publicKeyPEM: EphemeralAuthority.signingKeyPEM())
         }

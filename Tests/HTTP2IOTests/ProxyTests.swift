@@ -90,7 +90,7 @@ import Testing
         ("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 17_000) + "\r\n\r\n", .notHTTP),
         (String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 700), .notHTTP),
     ])
-    func `a proxy that gives no tunnel is told about`(answer: String, error: ProxyError) throws {
+    func `a proxy that gives no tunnel is reported`(answer: String, error: ProxyError) throws {
         let client = try client(ProxyTunnel(host: "api.push.apple.com", port: 443))
         client.receive(Array(answer.utf8))
         var events: [ConnectionEvent] = []

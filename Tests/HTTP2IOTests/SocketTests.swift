@@ -158,7 +158,7 @@ import Vocabulary
         }
     }
 
-    @Test func `after a flush either nothing waits or the loop will say when to go on`() throws {
+    @Test func `after a flush either nothing waits or the loop says when to continue`() throws {
         var limits = ClientLimits()
         // The first batch fills it.
         limits.maxBacklogByteCount = 1000

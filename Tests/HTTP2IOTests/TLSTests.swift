@@ -136,7 +136,7 @@ import Testing
         #expect(server.clientCertificateDER == nil)
     }
 
-    @Test func `bad key material is told at once`() {
+    @Test func `bad key material is reported at once`() {
         let key = EphemeralAuthority.signingKeyPEM()
         #expect(throws: TLSError.badMaterial("is a private key, expected certificates in PEM")) {
             try TLSContext.client(trust: .pem(key))

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a peer that waits is told to send its body`() async throws {
+    @Test func `a waiting peer is asked for its body`() async throws {
         try await withServer(limits: .bodies(upTo: 5), answer: Self.echo) { address in
             let (word, answer) = try await LoopbackPeer.connected(to: address) { peer in
                 try peer.send(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a peer that waits is told that its body is too large`() async throws {
+    @Test func `a waiting peer learns that its body is too large`() async throws {
         try await withServer(limits: .bodies(upTo: 4), answer: Self.echo) { address in
             let answer = try await LoopbackPeer.exchange(
                 "POST / HTTP/1.1\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: ["a.b.c", "", "1.2.3", "127.0.0.1:80", "::1::"])
-    func `a host that is no address is refused`(host: String) {
+    func `a host that is not an address is refused`(host: String) {
         #expect(throws: HTTPServerError.notAnAddress(host)) {
             try HTTPServer(HTTPAddress(host: host, port: 0), name: "test") { _ in
                 HTTPResponse(.ok, "")

@@ -33,7 +33,7 @@ import Testing
         "\u{16}\u{3}\u{3}\u{40}\u{0}\u{1}", "\u{16}",
         "GET / HTTP/1.1\r\n\r\n\u{16}\u{3}\u{1}\u{0}\u{5}hello\r\n\r\n",
     ])
-    func `what begins like TLS and is none hurts nobody`(bytes: String) async throws {
+    func `what begins like TLS and is not TLS does no harm`(bytes: String) async throws {
         let identity = try identity()
         try await withServer(identity: { identity }, answer: Self.answer) { address in
             _ = try? await LoopbackPeer.exchange(bytes, with: address, isClosing: true)

@@ -161,7 +161,7 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func `at most 20 violations are told, and how many more there are`() throws {
+    @Test func `at most 20 violations are reported, and how many more there are`() throws {
         for (count, expected) in [(19, nil), (20, nil), (21, "2 further"), (200, "181 further")] {
             let items = Array(repeating: "1", count: count).joined(separator: ",")
             let found = try findings(#"{"items":{"type":"null"}}"#, "[\(items)]")
@@ -220,7 +220,7 @@ import Testing
             (#"{"unevaluatedItems":false,"type":"object","not":{}}"#, "[1]"),
         ]
     )
-    func `what follows from a wrong type is not told`(schema: String, instance: String) throws {
+    func `consequences of a wrong type are not reported`(schema: String, instance: String) throws {
         let found = try findings(schema, instance)
         #expect(found.map { $0.keywordLocation.hasSuffix("/type") } == [true], "\(found)")
     }
@@ -259,7 +259,7 @@ import Testing
         ),
         (#"{"items":{"writeOnly":true,"type":"null"}}"#, "[\"4711\"]"),
     ])
-    func `of a secret not even the length is told`(schema: String, instance: String) throws {
+    func `not even the length of a secret is shown`(schema: String, instance: String) throws {
         let found = try findings(schema, instance)
         #expect(found.map { $0.message.hasSuffix("found a string") } == [true], "\(found)")
     }
@@ -285,7 +285,7 @@ import Testing
         #expect(found.isEmpty == isAdmitted)
     }
 
-    @Test func `findings of a large document are told in good time`() throws {
+    @Test func `findings of a large document are reported in time`() throws {
         let items = Array(repeating: "1", count: 40_000).joined(separator: ",")
         let found = try findings(#"{"items":{"type":"null"}}"#, "[\(items)]")
         #expect(found.count == 20)

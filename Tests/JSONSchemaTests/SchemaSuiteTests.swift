@@ -42,7 +42,7 @@ struct SchemaSuiteTests {
     }
 
     @Test(arguments: drafts)
-    func `every optional case passes, but for known exceptions`(draft: Draft) throws {
+    func `every optional case passes, except known exceptions`(draft: Draft) throws {
         var run = try SuiteRun(draft: draft.draft)
         try run.judge("\(draft.folder)/optional", assertsFormat: false)
         try run.judge("\(draft.folder)/optional/format", assertsFormat: true)
@@ -55,7 +55,7 @@ struct SchemaSuiteTests {
         #expect(present.filter { !failed.contains($0) } == [])
     }
 
-    @Test func `a folder that is no suite is an error`() {
+    @Test func `a folder that is not a suite is an error`() {
         let folder = SchemaSuite.folder?.appending(path: "remotes")
         let error = #expect(throws: SchemaSuite.Missing.self) {
             _ = try folder.map(SchemaSuite.init)

@@ -15,7 +15,7 @@ import Testing
         ("]", .unexpectedToken, 0),
         ("[1 2]", .unexpectedToken, 3), ("{\"a\":1]", .unexpectedToken, 6),
     ])
-    func `a text that is no JSON is refused with its place`(
+    func `a text that is not JSON is refused with its place`(
         text: String,
         kind: JSONError.Kind,
         offset: Int?
@@ -130,7 +130,7 @@ import Testing
         #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
     }
 
-    @Test func `a tree refuses a name that stands twice`() {
+    @Test func `a tree refuses a duplicate name`() {
         #expect(throws: JSONError(kind: .duplicateName, offset: 7)) {
             try JSONValue.parse(Array(#"{"a":1,"a":2}"#.utf8))
         }
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// Of so many names two have the same hash, whatever the key is.
-    @Test func `names with the same hash are told apart`() throws {
+    @Test func `names with the same hash are distinguished`() throws {
         var known: [UInt32: Int] = [:]
         var found: (name: String, other: String)?
         for number in 0..<1_000_000 where found == nil {

@@ -53,7 +53,7 @@ import Testing
             (#"{"a":1,"A":2}"#, nil), (#"{"\ud83d\ude00":1,"😀":2}"#, "/😀"),
         ] as [(String, String?)]
     )
-    func `a name that stands twice in an object is found`(text: String, place: String?) throws {
+    func `a duplicate name in an object is found`(text: String, place: String?) throws {
         var document = JSONDocument()
         try document.parse(Array(text.utf8))
         let found = document.repeatedMember(in: document.root)
@@ -68,7 +68,7 @@ import Testing
 
     /// Only in their middle, which not every hash reads.
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `many names that look alike are told apart in time`(isLastRepeated: Bool) throws {
+    func `many names that look alike are distinguished in time`(isLastRepeated: Bool) throws {
         let count = 25_000
         let names = (0..<count).map { number in
             let middle = String(number + 100_000)
@@ -82,7 +82,7 @@ import Testing
         #expect((found != nil) == isLastRepeated)
     }
 
-    @Test func `a tree's texts and names are told apart by their bytes`() throws {
+    @Test func `a tree's texts and names are distinguished by their bytes`() throws {
         func tree(_ text: String) throws -> JSONValue { try .parse(Array(text.utf8)) }
         let both = try tree("{\"\u{e9}\":1,\"e\u{301}\":2}")
         #expect(both["\u{e9}"] == .integer(1))
@@ -98,7 +98,7 @@ import Testing
 
     /// All have the same hash, and no two are equal: to compare each with each would be quadratic.
     @Test(arguments: [(2, true), (8, true), (40, false)])
-    func `many objects that have a name twice are not told apart`(
+    func `many objects that have a name twice are not compared`(
         count: Int,
         expected: Bool
     ) throws {

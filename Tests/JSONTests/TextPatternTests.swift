@@ -76,7 +76,7 @@ import Testing
         "[\\", "\\x4", "\\u12", "\\u{110000}", "\\uD83D", "\\uDE00", "\\c1", "\\Z", "\\a",
         "\\01", "\\p{", "\\pL", "\\p{L&}", "[\\d-\\w]x[a-\\d]", "\\_",
     ])
-    func `what is no expression is refused`(pattern: String) throws {
+    func `what is not an expression is refused`(pattern: String) throws {
         let error = #expect(throws: TextPatternError.self) { _ = try TextPattern(pattern) }
         guard case .syntax = try #require(error) else {
             Issue.record("\(String(describing: error))")

@@ -19,7 +19,7 @@ import Vocabulary
         #expect(error?.code == .unknownTopicOrPartition)
     }
 
-    @Test func `A cluster that nobody answers for is unreachable, within the deadline`() throws {
+    @Test func `A cluster that does not answer is unreachable, within the deadline`() throws {
         // Port 1 of the loopback interface refuses connections.
         let check = try ClusterCheck(bootstrapServers: "127.0.0.1:1", properties: [:])
         defer { check.destroyAside() }

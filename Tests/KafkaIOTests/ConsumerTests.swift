@@ -114,7 +114,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `A commit with metadata is read back by the next member, which goes on there`()
+    @Test func `A commit with metadata is read by the next member, which continues there`()
         throws
     {
         let topic = try SharedCluster.freshTopic()

@@ -72,7 +72,7 @@ import Testing
             (["batch.size": "2000", "producer.batch.size": "4000"], 3000, "3000"),
         ] as [([String: String], Int?, String)]
     )
-    func `A batch is no larger than any topic takes`(
+    func `A batch is not larger than any topic accepts`(
         properties: [String: String],
         limit: Int?,
         size: String
@@ -257,7 +257,7 @@ import Testing
             (["security.protocol": "ssl", "ssl.ca.location": "/nowhere"], "ssl.ca.location"),
         ]
     )
-    func `Properties of no use are refused in the library's words`(
+    func `Unusable properties are refused in the library's words`(
         properties: [String: String],
         word: String
     ) {

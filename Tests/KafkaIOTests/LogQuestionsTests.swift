@@ -42,7 +42,7 @@ import Vocabulary
         #expect(questions.unanswered.isEmpty)
     }
 
-    @Test func `who does not answer is asked again, ever more seldom, and always`() {
+    @Test func `a leader that does not answer is asked again and again, with growing delays`() {
         var questions = questions(Self.first)
         var now = Self.time(0)
         var waits: [Duration] = []

@@ -100,7 +100,7 @@ import Vocabulary
             ("it is read from elsewhere", [7, 7, nil, 7, 7], [0, 1, 0, 0, 1]),
         ] as [(String, [Int64?], [Int])]
     )
-    func `a partition that loses its place at the same offset is tried ever more seldom`(
+    func `a partition that loses its place at the same offset is tried with growing delays`(
         story: String,
         places: [Int64?],
         seconds: [Int]

@@ -11,7 +11,8 @@ private let realBroker = unsafe getenv("HELIOGRAPH_TEST_BOOTSTRAP").map {
 /// Against a broker of its own, named by `HELIOGRAPH_TEST_BOOTSTRAP` (`host:port`).
 @Suite(.ownThread, .enabled(if: realBroker != nil))
 struct RealBrokerTests {
-    @Test func `A topic is created, filled, and a restarted member goes on at its commit`() throws {
+    @Test func `A topic is created, filled, and a restarted member continues at its commit`() throws
+    {
         let servers = try #require(realBroker)
         let topic = KafkaTopic("heliograph-test-\(UInt64.random(in: 0 ... .max))")
         let check = try ClusterCheck(bootstrapServers: servers, properties: [:])

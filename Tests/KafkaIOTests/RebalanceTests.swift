@@ -88,7 +88,7 @@ import Vocabulary
         try member.turn { !member.assigned.isEmpty }
     }
 
-    @Test func `A static member whose instance another took over is out for good`() throws {
+    @Test func `A static member whose instance another took over is out permanently`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("fenced")
         try kafka.createTopic(topic, partitions: 1)

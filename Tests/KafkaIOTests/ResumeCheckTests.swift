@@ -59,7 +59,7 @@ import Vocabulary
         try member.close()
     }
 
-    @Test func `a record that is gone does not keep the partition from going on`() throws {
+    @Test func `a record that is gone does not keep the partition from continuing`() throws {
         let topic = try SharedCluster.freshTopic()
         _ = try Self.records(of: topic)
         let mark = RecordMark(offset: Offset(1000), fingerprint: 7)

@@ -7,7 +7,7 @@ import Vocabulary
     private static let notCoordinator = KafkaError.Code(rawValue: 16)
 
     /// A broker that is no longer the coordinator says so for as long as it is asked.
-    @Test func `A coordinator that has moved is found, and tells the stored offsets`() throws {
+    @Test func `A coordinator that has moved is found, and returns the stored offsets`() throws {
         let kafka = try EmbeddedKafka(brokers: 2)
         let topic = KafkaTopic("moved")
         try kafka.createTopic(topic, partitions: 1)
@@ -42,7 +42,7 @@ import Vocabulary
     }
 
     /// The instance must not be freed under a call that waits.
-    @Test func `A consumer that is let go of while it asks harms nobody`() throws {
+    @Test func `A consumer that is released during a request does no harm`() throws {
         let kafka = try EmbeddedKafka()
         let topic = KafkaTopic("left")
         try kafka.createTopic(topic, partitions: 1)

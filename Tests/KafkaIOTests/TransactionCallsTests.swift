@@ -64,7 +64,7 @@ import Vocabulary
     ]
 
     @Test(arguments: refusals)
-    func `Refused offsets are told by what is to be done`(
+    func `Refused offsets are reported by what to do`(
         code: KafkaError.Code,
         kind: TransactionFailure
     ) throws {

@@ -28,7 +28,7 @@ import Vocabulary
         }
     }
 
-    @Test func `the first few of a kind are told, the others counted`() {
+    @Test func `the first few of a kind are written, the others counted`() {
         var digest = Digest(window: .seconds(60), burst: 3)
         #expect(Self.told(&digest, ["a", "a", "b", "a", "a", "b", "b", "b", "a"]) == "aaba-bb--")
         #expect(digest.takeSummaries(now: Self.second(59)).isEmpty)
@@ -44,7 +44,7 @@ import Vocabulary
         }
     }
 
-    @Test func `as long as it repeats it is told of once a window`() {
+    @Test func `a line that repeats is written once a window`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         _ = Self.told(&digest, ["a", "a"])
         #expect(Self.texts(digest.takeSummaries(now: Self.second(60))) == ["1 a in 60 s"])
@@ -63,7 +63,7 @@ import Vocabulary
         #expect(Self.told(&digest, ["a", "a", "a", "a"], from: 1001) == "aaa-")
     }
 
-    @Test func `a late look tells of the time that has passed`() {
+    @Test func `a late look counts the time that has passed`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         _ = Self.told(&digest, ["a", "a"])
         #expect(Self.texts(digest.takeSummaries(now: Self.second(150))) == ["1 a in 150 s"])
@@ -87,7 +87,7 @@ import Vocabulary
         #expect(Self.told(&digest, ["c", "d"], from: 70) == "cd")
     }
 
-    @Test func `at the end everything that was counted is told of, in order`() {
+    @Test func `at the end everything that was counted is summarized, in order`() {
         var digest = Digest(window: .seconds(60), burst: 1)
         let kinds = (0..<20).map { "k\($0)" }
         _ = Self.told(&digest, kinds)

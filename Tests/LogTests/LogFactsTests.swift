@@ -14,7 +14,7 @@ import Testing
         #expect(Self.text(facts) == "debug    m address=a apns_id=i source=s version=1")
     }
 
-    @Test func `a nil in a literal is no fact`() {
+    @Test func `a nil in a literal is not a fact`() {
         let absent: String? = nil
         let facts: LogFacts = [.reason: absent, .status: "200", .device: nil]
         #expect(Self.text(facts) == "debug    m status=200")

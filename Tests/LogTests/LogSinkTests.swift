@@ -57,7 +57,7 @@ import Testing
         #expect(keeper.lines.count == (isSubject ? 6 : 3))
     }
 
-    @Test func `changes that each count are all told, each when it happens`() {
+    @Test func `changes that each count are all logged, each when it happens`() {
         let keeper = LogKeeper()
         let sink = keeper.sink()
         let log = Log(from: .info, sink: sink).everyLine
@@ -75,7 +75,7 @@ import Testing
         #expect(keeper.lines.count == 18)
     }
 
-    @Test func `of a subject only what precedes the first colon tells kinds apart`() {
+    @Test func `only what precedes a subject's first colon distinguishes kinds`() {
         let keeper = LogKeeper()
         let log = keeper.log()
         for number in 1...6 { log.info("m", [.error: "timedOut: 10.0.0.\(number)"]) }
@@ -84,7 +84,7 @@ import Testing
         #expect(keeper.lines.last == "info     m error=\"refused: 10.0.0.1\"")
     }
 
-    @Test func `facts of the log tell kinds apart like those of the line`() {
+    @Test func `facts of the log distinguish kinds like those of the line`() {
         let keeper = LogKeeper()
         let log = keeper.log()
         for name in ["a", "b"] {

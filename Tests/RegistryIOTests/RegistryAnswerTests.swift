@@ -32,7 +32,7 @@ import Testing
         "", "<html>", "[]", "{}", #"{"schema":7}"#,
         #"{"schema":"{}","references":[{"name":"a"}]}"#,
     ])
-    func `what no registry says is no answer`(body: String) {
+    func `what no registry would say is not an answer`(body: String) {
         #expect(RegistryAnswer(Array(body.utf8)) == nil)
     }
 

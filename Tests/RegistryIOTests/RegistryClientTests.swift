@@ -39,7 +39,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a registry that fails whatever it is asked gives nobody a schema`() async throws {
+    @Test func `a registry that fails every request gives no schema`() async throws {
         let found = try await verdict { _ in HTTPResponse(.unavailable, "") }
         #expect(found == .failure(.unreachable("status 503")))
     }
@@ -69,7 +69,7 @@ import Vocabulary
         }
     }
 
-    @Test func `what is larger than any answer that is taken is of no use`() async throws {
+    @Test func `what is larger than any answer that is taken is unusable`() async throws {
         let found = try await verdict { _ in
             HTTPResponse(.ok, String(repeating: " ", count: 5 << 20))
         }

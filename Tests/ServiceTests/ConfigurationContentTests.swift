@@ -50,7 +50,7 @@ import Testing
     }
 
     /// All but what follows from them, and librdkafka's verdict.
-    @Test func `what is wrong in files is told together with keys that are wrong`() throws {
+    @Test func `problems in files are reported together with wrong keys`() throws {
         let keys = [
             "log.level: is 'loud', expected", "limit: is not a key of this version",
             "apns.credentials.1.key_file: 'FOLDER/nowhere.p8' cannot be read",

@@ -58,7 +58,7 @@ import Testing
             ([0x61, 0xFF], "is no text, expected one in UTF-8"),
         ] as [([UInt8]?, String)]
     )
-    func `a file of no use is one problem`(content: [UInt8]?, sentence: String) throws {
+    func `an unusable file is one problem`(content: [UInt8]?, sentence: String) throws {
         let told = try read(content).told.filter { $0.hasPrefix("kafka.") }
         #expect(told.count == 1)
         let start = "kafka.properties.sasl.password_file: 'FOLDER/password' \(sentence) (FOLDER/h"
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// librdkafka quotes what it refuses.
-    @Test func `what a file holds is told by no message`() throws {
+    @Test func `no message shows what a file holds`() throws {
         let configuration = try #require(
             try read(Array("hunter2".utf8), "security.protocol_file: FOLDER/password").configuration
         )

@@ -67,7 +67,7 @@ import Vocabulary
         #expect(ask(&lookups, 7, now: 1_000_000) == "usable")
     }
 
-    @Test func `a schema that is of no use concerns nobody else`() throws {
+    @Test func `an unusable schema does not affect others`() throws {
         var lookups = Lookups()
         for number in 1...3 as ClosedRange<UInt32> { #expect(ask(&lookups, number) == "later") }
         #expect(next(&lookups) == "fetch 1")
@@ -113,7 +113,7 @@ import Vocabulary
         ("unknown", 14, "unknown"), ("unknown", 16, "later"), ("bad", 599, "bad"),
         ("bad", 601, "later"),
     ])
-    func `what is of no use is asked for again after a while`(
+    func `an unusable schema is requested again after a while`(
         verdict: String,
         seconds: Double,
         expected: String

@@ -17,7 +17,7 @@ import Vocabulary
     }
 
     /// Both lists know the word, and mean different things by it.
-    @Test func `a word of both lists is explained by who decided`() {
+    @Test func `a reason of both lists is explained by who decided`() {
         let word = LocalReason.payloadTooLarge.rawValue
         let local = StatusDocument.ExplainedReason.note(on: word, decidedBy: "heliograph")
         #expect(local != StatusDocument.ExplainedReason.note(on: word, decidedBy: "apns"))

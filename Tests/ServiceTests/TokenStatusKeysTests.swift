@@ -128,7 +128,7 @@ import Vocabulary
         #expect(outdated == [[Self.upper], []])
     }
 
-    @Test func `a member of version 0.1 may go on writing in upper case`() {
+    @Test func `a member of version 0.1 may continue to write in upper case`() {
         var keys = TokenStatusKeys()
         let isReadAgain = keys.reachedEnd()
         #expect(!isReadAgain)

@@ -13,7 +13,7 @@ import Testing
         return texts.map { news.take($0) }
     }
 
-    @Test func `what goes on is told once, whatever its times and numbers`() {
+    @Test func `trouble that continues is reported once, whatever its times and numbers`() {
         let texts = [
             "\(Self.refused) (after 0ms in state CONNECT)",
             "\(Self.refused) (after 13ms in state CONNECT)",
@@ -23,7 +23,7 @@ import Testing
         #expect(told(texts) == [true, false, false, false])
     }
 
-    @Test func `another cause is told, and the first one again when it comes back`() {
+    @Test func `another cause is reported, and the first one again when it comes back`() {
         let texts = [
             Self.refused, "\(Self.unknown) (after 5ms in state AUTH_REQ)",
             "\(Self.unknown) (after 7ms in state AUTH_REQ)", Self.refused,

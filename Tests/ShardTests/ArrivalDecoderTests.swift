@@ -92,7 +92,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a record of a retry topic is the event that it was, with its history beside it`()
+    @Test func `a record of a retry topic is the event that it was, with its history next to it`()
         throws
     {
         let roles = try Self.roles()
@@ -136,7 +136,7 @@ import Vocabulary
         #expect(!plain.arrival.isRetry && plain.arrival.record.headers == record.headers)
     }
 
-    @Test func `an answer of the registry that is of no use serves what waits, and no record more`()
+    @Test func `an unusable answer of the registry serves what waits, and no further record`()
         throws
     {
         let bench = try PartsBench()

@@ -16,7 +16,7 @@ import Vocabulary
         Instant(nanoseconds: 0) + .seconds(seconds)
     }
 
-    @Test func `trouble with Kafka is told for a minute, or until it works`() {
+    @Test func `a Kafka error is reported for a minute, or until Kafka works`() {
         var faults = CurrentFaults()
         #expect(faults.kafka(now: at(0)) == nil)
         faults.kafkaFailed(Self.down, at: at(0))
@@ -89,7 +89,8 @@ import Vocabulary
         #expect(isNews(Self.route, "b", sentAt: 3))
     }
 
-    @Test func `what failed last is told until the endpoint recovers, whatever works meanwhile`() {
+    @Test
+    func `the last failure is reported until the endpoint recovers, whatever works meanwhile`() {
         var faults = CurrentFaults()
         faults.endpointFailed(Self.route, "503")
         faults.connectionFailed(Self.route, "refused")

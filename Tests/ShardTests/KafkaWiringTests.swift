@@ -15,7 +15,8 @@ import Vocabulary
 
 /// What Kafka, the list of dead tokens and the Schema Registry have of a whole shard.
 @Suite(.ownThread) struct KafkaWiringTests {
-    @Test func `What is no event becomes an outcome and a dead letter, and no request`() throws {
+    @Test func `What is not an event becomes an outcome and a dead letter, and no request`() throws
+    {
         let bench = try ShardBench()
         try bench.write("no event", key: "k", headers: [RecordHeader(name: "own", value: [0x31])])
         let shard = try bench.start()
@@ -36,7 +37,7 @@ import Vocabulary
         #expect(shard.control.status.counts == ShardCounts(consumed: 1, terminal: 1))
     }
 
-    @Test func `A dead token is told to everybody, and once it is registered anew is alive`() throws
+    @Test func `A dead token is known to all shards, and alive once it is registered again`() throws
     {
         let since = SystemClock.wallClock.milliseconds - 1000
         let gone = Behavior(
@@ -147,7 +148,7 @@ import Vocabulary
         #expect(shard.metrics.returned.value == 2)
     }
 
-    @Test func `A shard that is asked to leave finishes what it has in hand`() throws {
+    @Test func `A shard that is asked to leave finishes what it has in flight`() throws {
         let bench = try ShardBench(scenario([Behavior(delay: .milliseconds(300))]))
         try bench.write(event("slow", to: device(0)))
         let shard = try bench.start()
@@ -253,7 +254,7 @@ import Vocabulary
 
     /// A lost connection, then an error to the repeated request: librdkafka gives the record up, which
     /// Kafka may have.
-    @Test func `An outcome whose fate Kafka does not tell is written again`() throws {
+    @Test func `An outcome whose fate Kafka does not report is written again`() throws {
         let bench = try ShardBench(ownsKafka: true)
         try bench.write(event("unsure", to: device(0)))
         bench.kafka.failNext(.produce, with: [.transport, .networkException])
@@ -268,7 +269,7 @@ import Vocabulary
         #expect(try bench.committed(in: bench.source) == 1)
     }
 
-    @Test func `A dead letter that is too large is left out, and the outcome tells`() throws {
+    @Test func `A dead letter that is too large is left out, and the outcome says so`() throws {
         let bench = try ShardBench { $0.kafka.properties["message.max.bytes"] = "2000" }
         try bench.write(String(repeating: "x", count: 3000))
         let shard = try bench.start()
@@ -318,7 +319,7 @@ import Vocabulary
         #expect(shard.metrics.resultsProduced.value == 0)
     }
 
-    @Test func `A schema that a record names is asked for once, and decodes what waited`() throws {
+    @Test func `A schema that a record names is requested once, and decodes what waited`() throws {
         let schema = #"{"type":"object","required":["id"]}"#
         let compiled = try Schema(text: Array(schema.utf8))
         let asked = AskedSchemas()

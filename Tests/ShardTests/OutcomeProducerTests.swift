@@ -212,7 +212,7 @@ import Vocabulary
         #expect(word(news) == "nothing" && bench.decide().publications.isEmpty)
     }
 
-    @Test func `what is no fatal error is told, and changes nothing`() throws {
+    @Test func `an error that is not fatal is reported, and changes nothing`() throws {
         let published = try Published()
         let bench = published.bench
         var outcomes = published.outcomes

@@ -29,7 +29,7 @@ import Vocabulary
             (3, [0, 1, 2, 0, 1, 2, 4, 8]),
         ] as [(worksAfter: Int?, waits: [Int])]
     )
-    func `successors that fail before Kafka takes anything of them come ever later`(
+    func `successors that fail before Kafka accepts anything from them come with growing delays`(
         worksAfter: Int?,
         waits: [Int]
     ) throws {

@@ -235,7 +235,7 @@ import Vocabulary
         #expect(line.contains("event not delivered") && line.contains("events[0]@0"), "\(line)")
     }
 
-    @Test func `a record that Kafka does not take is told once a minute`() throws {
+    @Test func `a record that Kafka does not take is reported once a minute`() throws {
         let bench = try PartsBench(from: .warning)
         var observer = bench.observer
         for _ in 0..<3 {
@@ -253,7 +253,7 @@ import Vocabulary
         #expect(bench.logged.lines.last?.contains(" error ") == true)
     }
 
-    @Test func `a record that is dropped is counted, and told with its event's place`() throws {
+    @Test func `a dropped record is counted, and logged with its event's place`() throws {
         let bench = try PartsBench()
         var observer = bench.observer
         bench.take("no event")
@@ -292,7 +292,7 @@ import Vocabulary
         #expect(bench.metrics.brokenStreams[.lost].value == 1)
     }
 
-    @Test func `a connection's end is told as what it means`() throws {
+    @Test func `a connection's end is reported as what it means`() throws {
         let farewell = Farewell(.noError, debugData: [])
         let certificate = ConnectionFailure.tls(.certificateRefused("unknown ca"))
         let ends: [(ConnectionFailure, Farewell?, isCondemned: Bool, said: String?)] = [
@@ -323,7 +323,7 @@ import Vocabulary
         }
     }
 
-    @Test func `a GOAWAY is an error if its code is, and condemns if the engine says so`() throws {
+    @Test func `a GOAWAY is an error if its code is, and parks if the engine says so`() throws {
         let cases: [(HTTP2ErrorCode, isCondemned: Bool, level: String)] = [
             (.noError, false, "notice"), (.internalError, false, "warning"),
             (.noError, true, "error"),
@@ -361,7 +361,7 @@ import Vocabulary
         #expect(bench.control.status.partitions.map(\.name) == bench.partitions.partitions)
     }
 
-    @Test func `offsets that Kafka does not tell are its trouble, after ten seconds`() throws {
+    @Test func `offsets that Kafka does not report are a reason after ten seconds`() throws {
         let bench = try PartsBench(transactionTimeout: .seconds(15))
         bench.engine.partitionsRevoked(lost: true, now: bench.now)
         let name = bench.partitions[bench.partition]

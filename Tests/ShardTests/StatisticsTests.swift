@@ -108,7 +108,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["", "{}", "[]", "{\"msg_cnt\": \"4\"}"])
-    func `what is no statistics of a producer says nothing`(text: String) {
+    func `what is not a producer's statistics is ignored`(text: String) {
         #expect(ProducerStatistics(Array(text.utf8)) == nil)
     }
 }

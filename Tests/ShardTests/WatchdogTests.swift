@@ -97,7 +97,7 @@ import Vocabulary
     }
 
     @Test(arguments: ["", "{}", "[]", "{\"topics\": 1}"])
-    func `what is no statistics says nothing`(text: String) {
+    func `what is not statistics is ignored`(text: String) {
         #expect(ConsumerStatistics(Array(text.utf8)) == nil)
     }
 }

@@ -29,7 +29,7 @@ import Vocabulary
         #expect(told == [7])
     }
 
-    @Test func `what is deregistered is not told`() throws {
+    @Test func `what is deregistered is not reported`() throws {
         let loop = try EventLoop()
         let wakeup = try Wakeup()
         try loop.register(wakeup.fileDescriptor, id: 7, interest: .read)

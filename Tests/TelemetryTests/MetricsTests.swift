@@ -46,7 +46,7 @@ import Vocabulary
         )
     }
 
-    @Test func `what is given up is told by credential, or by none`() {
+    @Test func `given-up events are counted by credential, or by none`() {
         let lines = metrics { first, second in
             first.eventsGivenUp[1].add()
             second.eventsGivenUp[1].add()
@@ -206,7 +206,7 @@ import Vocabulary
         )
     }
 
-    @Test func `a reason both lists know is told apart by its decider`() {
+    @Test func `a reason in both lists is distinguished by its decider`() {
         let lines = metrics { shard, _ in
             shard.count(.rejected, reason: .apns(.payloadTooLarge), credential: 0)
             shard.count(.invalid, reason: .local(.payloadTooLarge), credential: nil)

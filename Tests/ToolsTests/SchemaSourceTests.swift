@@ -51,7 +51,7 @@ import Tools
         checker.check(Array(text.utf8)).verdict
     }
 
-    @Test func `a name that stands twice keeps to no schema`() throws {
+    @Test func `a duplicate name matches no schema`() throws {
         try withFiles(["main.json": "{}"]) { folder in
             let checker = try source(folder, "main.json").checker()
             #expect(verdict(checker, #"{"a":{"b":1}}"#) == .valid)

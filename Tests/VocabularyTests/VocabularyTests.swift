@@ -39,7 +39,7 @@ import Vocabulary
         "123e4567ae89b-12d3-a456-426614174000", "g23e4567-e89b-12d3-a456-426614174000",
         "123e4567-e89b-12d3-a456-42661417400é",
     ])
-    func `what is no canonical UUID is no APNs ID`(text: String) {
+    func `what is not a canonical UUID is not an APNs ID`(text: String) {
         #expect(APNsID(text) == nil)
     }
 

@@ -97,14 +97,14 @@ import YAML
             ("a: 1\nA: 2\n\" a\": 3", []),
         ] as [(String, [String])]
     )
-    func `a key that stands twice is a problem, and stays in the tree`(
+    func `a duplicate key is a problem, and stays in the tree`(
         text: String,
         expected: [String]
     ) throws {
         #expect(try problems(text) == expected)
     }
 
-    @Test func `all keys that stand twice are found in one pass`() throws {
+    @Test func `all duplicate keys are found in one pass`() throws {
         let lines = (0..<1000).map { "k\($0): {a: 1, a: 2}\nk\($0): 3\n" }
         #expect(try document(lines.joined()).problems.count == 2000)
     }

@@ -103,7 +103,7 @@ import Vocabulary
         }
     }
 
-    @Test func `what is taken back is taken back from both generations`() {
+    @Test func `what is removed is removed from both generations`() {
         var window = DedupWindow(size: 2)
         _ = window.arrived(Self.name(0), from: Self.place(0))
         for number in 1..<3 {

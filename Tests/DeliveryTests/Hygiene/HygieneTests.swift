@@ -234,7 +234,7 @@ final class HygieneBench {
 }
 
 @Suite struct StandingWordTests {
-    @Test func `a word on a token is taken back when the token works`() throws {
+    @Test func `a status of a token is withdrawn when the token works`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive()).first)
         let refused = try #require(bench.outcome(bench.answer(first, 400)))
@@ -287,7 +287,7 @@ final class HygieneBench {
         try #expect(HygieneBench.sent(bench.arrive(id: "e")).count == 1)
     }
 
-    @Test func `an event that is read again after a rebalance is no duplicate`() throws {
+    @Test func `an event that is read again after a rebalance is not a duplicate`() throws {
         let bench = try HygieneBench()
         let first = try #require(HygieneBench.sent(try bench.arrive(id: "e", offset: 0)).first)
         _ = bench.answer(first, 200)
@@ -346,7 +346,7 @@ final class HygieneBench {
         #expect(bench.engine.tokenFuse(of: route)?.share == 0)
     }
 
-    @Test func `without a fuse every answer is believed`() throws {
+    @Test func `without a fuse every answer counts`() throws {
         let bench = try HygieneBench(HygieneSettings(fuse: nil))
         for _ in 0..<300 {
             let action = try bench.tell(410).tokenAction

@@ -66,7 +66,7 @@ import Vocabulary
         #expect(Self.key.hash(ofEvent: EventID(id), try Self.token(token)).rawValue == expected)
     }
 
-    @Test func `0 is no hash`() {
+    @Test func `0 is not a hash`() {
         #expect(KeyedHash(rawValue: 0).rawValue != 0)
     }
 }

@@ -6,7 +6,7 @@ import Vocabulary
     /// The one behind was registered before or after the token's death, of which it heard nothing
     /// when it came.
     @Test(arguments: [(registeredAt: 1001 as Int64, lives: true), (1000, false)])
-    func `a token that dies while its next event waits is taken back if that one is accepted`(
+    func `a token that dies while its next event waits is alive again if that one is accepted`(
         registeredAt: Int64,
         lives: Bool
     ) throws {

@@ -21,7 +21,7 @@ import Vocabulary
         #expect(list.count == 0)
     }
 
-    @Test func `a token of which something else is said is no dead one, and does not hide one`() {
+    @Test func `a token with another status is not dead, and does not hide a dead one`() {
         var list = SuppressionList(maxCount: 10)
         let (token, other) = (KeyedHash(rawValue: 7), KeyedHash(rawValue: 8))
         list.insert(token, since: SuppressionList.noted)

@@ -62,7 +62,7 @@ private struct FuseBench {
 
     /// The documented bounds.
     @Test(arguments: [(1.0, 0, 160), (1.0, 20_000, 160), (0.6, 0, 200), (0.6, 20_000, 200)])
-    func `few tokens are believed to be dead before it blows`(
+    func `few tokens count as dead before it blows`(
         share: Double,
         healthyAnswers: Int,
         bound: Int
@@ -99,7 +99,7 @@ private struct FuseBench {
         #expect(bench.fuse.baseline > 0.55)
     }
 
-    @Test func `it is whole again when the share was usual for some time`() {
+    @Test func `it resets when the share was usual for some time`() {
         var bench = FuseBench()
         bench.answer(20_000, share: 0.02)
         bench.answer(600, share: 0.9)

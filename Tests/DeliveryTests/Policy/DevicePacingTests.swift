@@ -44,7 +44,7 @@ import Vocabulary
             (2, [3, 1, 0], nil), (3, [2, 1, 0], nil), (0, [3, 2, 1], 1),
         ]
     )
-    func `whoever leaves, the others keep their order`(
+    func `if one leaves, the others keep their order`(
         leaves: UInt32,
         line: [UInt32],
         next: UInt32?

@@ -18,7 +18,7 @@ import Testing
         ([1, 1], 900, 500), ([1, 9], 0, 550), ([9, 1], 0, 950), ([1], 0, 10_000),
         ([1, 1, 2], 0, 625),
     ])
-    func `a source takes its share, and what others leave but for half of theirs`(
+    func `a source takes its share, and what others leave except half of theirs`(
         weights: [Int],
         others: Int,
         capacity: Int
@@ -35,7 +35,7 @@ import Testing
         #expect(fits == 75)
     }
 
-    @Test func `stopped, a source goes on when half of its room is free again`() {
+    @Test func `stopped, a source continues when half of its room is free again`() {
         var shares = IntakeShares(events: 1_000, bytes: 1 << 30, weights: [1, 1])
         _ = capacity(&shares)
         for _ in 0..<374 { shares.left(source: 0, byteCount: 0) }

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [[1, 1], [1, 9], [9, 1], [3, 5, 7]])
-    func `whoever comes is served after the others' weights at most`(weights: [Int]) {
+    func `a new event is served after the others' weights at most`(weights: [Int]) {
         for newcomer in weights.indices {
             var counts = weights.map { _ in 1_000 }
             counts[newcomer] = 0

@@ -51,7 +51,7 @@ import Vocabulary
         #expect(limits.tooSmall.map(\.topic) == row.tooSmall)
     }
 
-    @Test func `a cluster that tells nothing is blamed for it`() {
+    @Test func `a cluster that reports nothing is named`() {
         let limits = BatchLimits(
             [:],
             written: [Self.results],
